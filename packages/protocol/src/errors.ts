@@ -1,0 +1,62 @@
+/**
+ * Every error code that Berth answers with, in order of precedence: when several apply, the one that stands
+ * first is sent. `docs/errors.md` and the OpenAPI document are held to this table by tests.
+ *
+ * Clients treat 5xx as "the network is down", so every business refusal is a 4xx. `license_not_active`,
+ * `license_not_enabled` and `license_expired` change a client's local state for good: they are never sent for
+ * anything but what they say.
+ */
+export const ERRORS = {
+  // The request did not get as far as a decision.
+  bad_request: { status: 400, retryable: false, title: 'The request is not valid HTTP' },
+  request_timeout: { status: 408, retryable: true, title: 'The request arrived too slowly' },
+  headers_too_large: { status: 431, retryable: false, title: 'The request headers are too large' },
+  not_found: { status: 404, retryable: false, title: 'There is nothing at this path' },
+  method_not_allowed: { status: 405, retryable: false, title: 'The path exists, but not with this method' },
+  unauthorized: { status: 401, retryable: false, title: 'The credentials are missing or wrong' },
+  too_many_requests: { status: 429, retryable: true, title: 'Too many sign-ins at once' },
+  payload_too_large: { status: 413, retryable: false, title: 'The body is too large' },
+  invalid_json: { status: 400, retryable: false, title: 'The body is not readable JSON' },
+  validation_error: { status: 400, retryable: false, title: 'A field has a value that cannot be used' },
+  missing_parameters: { status: 400, retryable: false, title: 'A field that is needed is missing' },
+
+  // The license cannot answer.
+  unknown_product: { status: 400, retryable: false, title: 'The server holds no license of this product' },
+  license_not_found: { status: 400, retryable: false, title: 'The server does not hold this license' },
+  license_not_enabled: { status: 400, retryable: false, title: 'The license is disabled' },
+  license_not_active: { status: 400, retryable: false, title: 'The license is not active' },
+  license_start_date_error: { status: 400, retryable: true, title: 'The license is not valid yet' },
+  license_expired: { status: 400, retryable: false, title: 'The license has expired' },
+
+  // The operation's own refusals.
+  license_borrow_not_allowed: {
+    status: 400,
+    retryable: false,
+    title: 'The license does not allow borrowing',
+  },
+  borrow_until_not_valid: { status: 400, retryable: false, title: 'The slot cannot be borrowed until then' },
+  floating_not_available: { status: 400, retryable: true, title: 'All slots are in use' },
+  device_not_found: { status: 400, retryable: false, title: 'The user holds no slot of this license' },
+  slot_is_borrowed: { status: 400, retryable: false, title: 'The slot is borrowed: it can only be recalled' },
+  slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
+  recall_limit_reached: { status: 400, retryable: true, title: 'Too many borrowed slots were recalled' },
+  clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
+  clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
+
+  // The server cannot answer.
+  store_unavailable: { status: 503, retryable: true, title: 'The server cannot reach its data' },
+  internal_error: { status: 500, retryable: true, title: 'The server made a mistake' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export interface ErrorEntry {
+  /** The HTTP status it is sent with. */
+  readonly status: number;
+  /** Whether the same request may succeed later without being changed. */
+  readonly retryable: boolean;
+  /** What happened, in a few words. */
+  readonly title: string;
+}
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];

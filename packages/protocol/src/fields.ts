@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+/** Bounds of single fields, in characters. */
+export const MAX_NAME_LENGTH = 256;
+export const MAX_USER_INFO_LENGTH = 4096;
+
+const CONTROL_CHARACTER = /\p{Cc}/u;
+const CONTROL_CHARACTERS = /\p{Cc}/gu;
+
+/**
+ * A name that identifies something: kept as sent, compared exactly. Control characters and lone surrogates are
+ * refused, since they would make two names that look alike or that a database stores as one.
+ */
+function isPlainText(text: string): boolean {
+  return !CONTROL_CHARACTER.test(text) && text.isWellFormed();
+}
+
+/** `null`, a missing field and blank text all mean "not given". */
+function orUndefined<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (isBlank(value) ? undefined : value), schema.optional());
+}
+
+function isBlank(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && value.trim() === '');
+}
+
+/** `product`, `user`, `feature`: identifies something. */
+export const name = orUndefined(
+  z
+    .string({ error: 'must be text' })
+    .max(MAX_NAME_LENGTH, { error: `must not be longer than ${MAX_NAME_LENGTH} characters` })
+    .refine(isPlainText, { error: 'must not contain control characters' }),
+);
+
+/** Text that only describes: control characters become spaces instead of being refused. */
+function description(maxLength: number) {
+  return orUndefined(
+    z
+      .string({ error: 'must be text' })
+      .max(maxLength, { error: `must not be longer than ${maxLength} characters` })
+      .transform((text) => text.toWellFormed().replace(CONTROL_CHARACTERS, ' ')),
+  );
+}
+
+export const hostText = description(MAX_NAME_LENGTH);
+export const userInfo = description(MAX_USER_INFO_LENGTH);
+
+const INTEGER_TEXT = /^-?\d{1,16}$/;
+
+function toInteger(value: unknown): unknown {
+  return typeof value === 'string' && INTEGER_TEXT.test(value) ? Number(value) : value;
+}
+
+/** A license id: a positive integer below 2^53, as a number or as digits. */
+export const licenseId = z.preprocess(
+  (value) => (isBlank(value) ? undefined : toInteger(value)),
+  z
+    .int({ error: 'must be a whole number below 2^53' })
+    .positive({ error: 'must be a positive number' })
+    .optional(),
+);

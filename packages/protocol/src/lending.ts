@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { hostText, licenseId, name, userInfo } from './fields.ts';
+import { licenseObject } from './license-object.ts';
+
+/** Which license is meant, and for whom. Every field may be missing; see `docs/leases.md` for what then counts. */
+const target = { product: name, user: name, license_id: licenseId };
+
+const host = { os_hostname: hostText, ip_local: hostText, user_info: userInfo };
+
+export const registerRequest = z.object({ ...target, ...host });
+
+/**
+ * The date is any text here: whether it can be read, and whether the license allows it, is one question with one
+ * answer (`borrow_until_not_valid`), and it is decided after the license's own refusals.
+ */
+export const borrowRequest = z.object({
+  ...target,
+  ...host,
+  borrowed_until: z.string({ error: 'must be a date' }).nullish(),
+});
+
+export const unregisterRequest = z.object({ ...target, os_hostname: hostText });
+
+export const licenseQuery = z.object({ product: name, license_id: licenseId });
+
+export const licensesQuery = z.object({ product: name });
+
+/** Other spellings of a field that clients are known to send, in lower case. */
+export const FIELD_ALIASES: Readonly<Record<string, string>> = { borrow_until: 'borrowed_until' };
+
+/** The answer to register and borrow: the license at top level, and once more as a text. */
+export const registerAnswer = licenseObject.extend({
+  license_json: z.string().meta({ description: 'the same license object, as JSON text' }),
+});
+
+export const borrowAnswer = registerAnswer;

@@ -1,0 +1,43 @@
+/**
+ * The dates of the v4 API. Read as UTC whatever the host's zone: RFC 3339, and the shorter forms that clients
+ * send: a space for the `T`, no seconds, no time at all.
+ */
+const FORM =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):(\d{2}))?)?$/;
+
+/** What clients send for "not set". */
+const NOT_SET_YEAR = 1;
+
+/** Milliseconds since 1970, `null` for "not set", or `undefined` when the text is no date. */
+export function parseTimestamp(text: string): number | null | undefined {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  const match = FORM.exec(trimmed);
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as Six;
+  if (year === NOT_SET_YEAR && month === 1 && day === 1) return null;
+  const millis = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
+  const utc = utcMillis([year, month, day, hour, minute, second], millis);
+  return utc === undefined ? undefined : utc - zoneOffsetMillis(match);
+}
+
+type Six = [year: number, month: number, day: number, hour: number, minute: number, second: number];
+
+/** `undefined` for days and times that do not exist, which `Date` would roll over into the next month. */
+function utcMillis([year, month, day, hour, minute, second]: Six, millis: number): number | undefined {
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  const midnight = new Date(Date.UTC(2000, month - 1, day));
+  midnight.setUTCFullYear(year, month - 1, day);
+  if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return undefined;
+  return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + millis;
+}
+
+function zoneOffsetMillis(match: RegExpExecArray): number {
+  const minutes = Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0);
+  return (match[8] === '-' ? -minutes : minutes) * 60_000;
+}
+
+/** The only form in which we write dates: ISO 8601, UTC, three fraction digits. */
+export function formatTimestamp(millis: number): string {
+  return new Date(millis).toISOString();
+}

@@ -1,0 +1,72 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { Actor } from './command.ts';
+import type { Instant } from './instant.ts';
+
+/** What is written to a license's chain. Renewals are not: they only move a timer. */
+export type LicenseEvent =
+  | { readonly kind: 'slot_lent'; readonly user: string; readonly hostname: string | null }
+  /** `repeated`: how often the same denial was folded into a counter since the user's last such event. */
+  | {
+      readonly kind: 'slot_denied';
+      readonly user: string;
+      readonly code: ErrorCode;
+      readonly repeated: number;
+    }
+  | { readonly kind: 'slot_returned'; readonly user: string; readonly by: Actor | null }
+  | { readonly kind: 'slot_expired'; readonly user: string; readonly endedAt: Instant }
+  | { readonly kind: 'slot_borrowed'; readonly user: string; readonly borrowedUntil: Instant }
+  | {
+      readonly kind: 'slot_recalled';
+      readonly user: string;
+      readonly borrowedUntil: Instant;
+      readonly by: Actor;
+    }
+  | { readonly kind: 'all_slots_returned'; readonly count: number; readonly by: Actor }
+  /** Denials that were folded into a counter, and that no later denial of the user has carried. */
+  | {
+      readonly kind: 'denials_repeated';
+      readonly user: string;
+      readonly code: ErrorCode;
+      readonly repeated: number;
+    }
+  | { readonly kind: 'license_added'; readonly product: string; readonly slots: number; readonly by: Actor }
+  | {
+      readonly kind: 'license_changed';
+      readonly changed: readonly string[];
+      readonly slots: number;
+      readonly by: Actor;
+    };
+
+/** What is written to the system's chain. */
+export type SystemEvent =
+  | ServerStarted
+  | ServerStopped
+  | ClockJumped
+  | { readonly kind: 'clock_accepted'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
+  | { readonly kind: 'clock_reset'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
+  | { readonly kind: 'account_created'; readonly account: string; readonly role: string; readonly by: Actor }
+  | { readonly kind: 'signed_in'; readonly account: string; readonly address: string }
+  | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string };
+
+export interface ServerStarted {
+  readonly kind: 'server_started';
+  readonly version: string;
+}
+
+export interface ServerStopped {
+  readonly kind: 'server_stopped';
+  readonly version: string;
+}
+
+/** The wall clock and the server's time fell apart. */
+export interface ClockJumped {
+  readonly kind: 'clock_jumped';
+  readonly direction: 'ahead' | 'behind';
+  /** The server's time and the wall clock's when it was noticed. */
+  readonly serverAt: Instant;
+  readonly wallAt: Instant;
+  /** Whether the server's time is the wall clock's from now on. */
+  readonly followed: boolean;
+}
+
+export type AuditEvent = LicenseEvent | SystemEvent;

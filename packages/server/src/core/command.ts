@@ -1,0 +1,131 @@
+import type { ServerStarted, ServerStopped } from './audit-event.ts';
+import type { Instant } from './instant.ts';
+import type { License, LicenseId } from './license.ts';
+import type { HostInfo } from './registration.ts';
+
+/** Every change that anyone can ask for, as plain data: it can cross to another thread, be batched and replayed. */
+export type Command = LicenseCommand | SystemCommand;
+
+/** Commands that act on one license. The store serialises them per license. */
+export type LicenseCommand =
+  | Register
+  | Borrow
+  | Unregister
+  | Release
+  | Recall
+  | ReleaseAll
+  | Collect
+  | InstallLicense;
+
+/** Commands that act on the server itself. */
+export type SystemCommand = CreateAccount | SignIn | UseToken | RecordEvent | AcceptClock | ResetClock;
+
+/** Which license is meant. Nothing given means: the one product that the server holds. */
+export interface Target {
+  readonly product: string | null;
+  readonly licenseId: LicenseId | null;
+}
+
+/** Who asked: the name of an account, or one of Berth's own names for callers without one. */
+export type Actor = string;
+
+/** Lend a slot, or renew the one the user holds. */
+export interface Register extends Target {
+  readonly kind: 'register';
+  readonly user: string;
+  readonly host: HostInfo;
+}
+
+/** An instant, the longest that the license allows, or a text that is no date. */
+export type BorrowUntil = Instant | 'longest' | 'unreadable';
+
+/** Register, and hold the slot until an instant, heartbeats or not. */
+export interface Borrow extends Target {
+  readonly kind: 'borrow';
+  readonly user: string;
+  readonly host: HostInfo;
+  readonly until: BorrowUntil;
+}
+
+/** The user gives the slot back, borrowed or not. */
+export interface Unregister extends Target {
+  readonly kind: 'unregister';
+  readonly user: string;
+}
+
+/** An administrator takes a slot back that is not borrowed. */
+export interface Release extends Target {
+  readonly kind: 'release';
+  readonly user: string;
+  readonly by: Actor;
+}
+
+/** An administrator takes a borrowed slot back before its time. */
+export interface Recall extends Target {
+  readonly kind: 'recall';
+  readonly user: string;
+  readonly by: Actor;
+}
+
+/** An administrator takes back all slots of a license, borrowed ones included. */
+export interface ReleaseAll {
+  readonly kind: 'release_all';
+  readonly licenseId: LicenseId;
+  readonly by: Actor;
+}
+
+/** Housekeeping: removes what has ended. Changes nothing that any decision could notice. */
+export interface Collect {
+  readonly kind: 'collect';
+  readonly licenseId: LicenseId;
+}
+
+/** Adds a license, or changes one that is there. */
+export interface InstallLicense {
+  readonly kind: 'install_license';
+  readonly license: License;
+  readonly by: Actor;
+}
+
+export interface CreateAccount {
+  readonly kind: 'create_account';
+  readonly name: string;
+  readonly role: 'admin';
+  readonly passwordHash: string;
+  /** The password was made up by the server and has to be replaced. */
+  readonly oneTime: boolean;
+  readonly by: Actor;
+}
+
+/** The outcome of a password check, which is too slow to be part of a decision. */
+export interface SignIn {
+  readonly kind: 'sign_in';
+  readonly account: string;
+  readonly address: string;
+  /** `null`: the password was wrong, or the account does not exist. */
+  readonly tokenHash: string | null;
+}
+
+/** A token was used: it stays valid for its whole time again. */
+export interface UseToken {
+  readonly kind: 'use_token';
+  readonly tokenHash: string;
+}
+
+/** The server starts to serve, or stops. */
+export interface RecordEvent {
+  readonly kind: 'record_event';
+  readonly event: ServerStarted | ServerStopped;
+}
+
+/** Follow a wall clock that has jumped ahead. */
+export interface AcceptClock {
+  readonly kind: 'accept_clock';
+  readonly by: Actor;
+}
+
+/** Go back to the wall clock after a wrong one has driven the server's time ahead. */
+export interface ResetClock {
+  readonly kind: 'reset_clock';
+  readonly by: Actor;
+}

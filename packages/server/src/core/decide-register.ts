@@ -1,0 +1,68 @@
+import { type Collected, collect, inUseChange } from './collect.ts';
+import type { Register } from './command.ts';
+import type { Decision } from './decision.ts';
+import { denySlot } from './deny.ts';
+import { type Instant, later } from './instant.ts';
+import { heartbeatEnd } from './license.ts';
+import { refuseByState, refuseFull } from './refusals.ts';
+import type { Registration } from './registration.ts';
+import type { LicenseView } from './view.ts';
+
+/**
+ * Lends a slot to the user, or renews the one they hold: the same slot, its timer restarted, the host fields
+ * updated, whatever address they now come from. A holder renews even where the license has shrunk below its use.
+ */
+export function decideRegister(command: Register, view: LicenseView, now: Instant): Decision {
+  const base = collect(view, now);
+  const { license } = view;
+  const refusal = refuseByState(license, now);
+  if (refusal !== null) return denySlot(view, command.user, refusal, base, now);
+  if (base.held !== null) return renew(command, view, base, base.held, now);
+  if (base.inUse >= license.slots) {
+    return denySlot(view, command.user, refuseFull(license, base.inUse, view.nextEndsAt), base, now);
+  }
+  return lend(command, view, base, now);
+}
+
+function renew(
+  command: Register,
+  view: LicenseView,
+  base: Collected,
+  held: Registration,
+  now: Instant,
+): Decision {
+  const timeout = heartbeatEnd(view.license, now);
+  const registration: Registration = {
+    ...held,
+    host: command.host,
+    endsAt: held.borrowedUntil === null ? timeout : later(timeout, held.borrowedUntil),
+  };
+  return {
+    outcome: { kind: 'granted', license: view.license, registration, inUse: base.inUse, now },
+    changes: [
+      ...base.changes,
+      { kind: 'put_registration', registration },
+      ...inUseChange(view, base.storedInUse),
+    ],
+    events: base.events,
+  };
+}
+
+function lend(command: Register, view: LicenseView, base: Collected, now: Instant): Decision {
+  const registration: Registration = {
+    user: command.user,
+    host: command.host,
+    registeredAt: now,
+    endsAt: heartbeatEnd(view.license, now),
+    borrowedUntil: null,
+  };
+  return {
+    outcome: { kind: 'granted', license: view.license, registration, inUse: base.inUse + 1, now },
+    changes: [
+      ...base.changes,
+      { kind: 'put_registration', registration },
+      { kind: 'set_in_use', inUse: base.storedInUse + 1 },
+    ],
+    events: [...base.events, { kind: 'slot_lent', user: command.user, hostname: command.host.hostname }],
+  };
+}

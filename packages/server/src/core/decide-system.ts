@@ -1,0 +1,68 @@
+import type { CreateAccount, RecordEvent, SignIn, UseToken } from './command.ts';
+import type { SystemDecision } from './decision.ts';
+import { HOUR_MS, type Instant, plus } from './instant.ts';
+import type { SystemView } from './view.ts';
+
+/** How long a token from `/auth` lives after its last use: v4 clients keep theirs for ever. */
+export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
+
+/** A token's last use is written at most this often, so that using one does not cost a write each time. */
+const TOKEN_TOUCH_INTERVAL_MS = HOUR_MS;
+
+export type AccountCommand = CreateAccount | SignIn | UseToken | RecordEvent;
+
+export function isTokenAlive(usedAt: Instant, now: Instant): boolean {
+  return now < usedAt + TOKEN_LIFETIME_MS;
+}
+
+/** Accounts, tokens and the server's own life. */
+export function decideSystem(command: AccountCommand, view: SystemView, now: Instant): SystemDecision {
+  switch (command.kind) {
+    case 'create_account':
+      return decideCreateAccount(command, view);
+    case 'sign_in':
+      return decideSignIn(command, now);
+    case 'use_token':
+      return decideUseToken(command, view, now);
+    case 'record_event':
+      return { outcome: { kind: 'done', count: 1 }, changes: [], events: [command.event] };
+  }
+}
+
+/** Creating an account that is there changes nothing: the first start may be tried again. */
+function decideCreateAccount(command: CreateAccount, view: SystemView): SystemDecision {
+  if (view.accountExists) return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
+  const { name, role, passwordHash, oneTime, by } = command;
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'put_account', name, role, passwordHash, oneTime }],
+    events: [{ kind: 'account_created', account: name, role, by }],
+  };
+}
+
+function decideSignIn({ account, address, tokenHash }: SignIn, now: Instant): SystemDecision {
+  if (tokenHash === null) {
+    return {
+      outcome: { kind: 'done', count: 0 },
+      changes: [],
+      events: [{ kind: 'sign_in_failed', account, address }],
+    };
+  }
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [
+      { kind: 'remove_tokens', lastUsedBy: plus(now, -TOKEN_LIFETIME_MS) },
+      { kind: 'put_token', tokenHash, account },
+    ],
+    events: [{ kind: 'signed_in', account, address }],
+  };
+}
+
+function decideUseToken({ tokenHash }: UseToken, view: SystemView, now: Instant): SystemDecision {
+  const isDue = view.tokenUsedAt !== null && now >= view.tokenUsedAt + TOKEN_TOUCH_INTERVAL_MS;
+  return {
+    outcome: { kind: 'done', count: isDue ? 1 : 0 },
+    changes: isDue ? [{ kind: 'touch_token', tokenHash }] : [],
+    events: [],
+  };
+}

@@ -1,0 +1,74 @@
+import type { LicenseEvent } from './audit-event.ts';
+import { type Collected, collect, inUseChange } from './collect.ts';
+import type { Release, ReleaseAll, Unregister } from './command.ts';
+import { type Change, type Decision, type Refused, refuse } from './decision.ts';
+import { type Instant, say } from './instant.ts';
+import { refuseNotHeld } from './refusals.ts';
+import { isBorrowed } from './registration.ts';
+import type { LicenseView } from './view.ts';
+
+/** The user gives the slot back, borrowed or not. It works on expired and disabled licenses too. */
+export function decideUnregister(command: Unregister, view: LicenseView, now: Instant): Decision {
+  const base = collect(view, now);
+  if (base.held === null) return refuseAfterCollecting(view, base, refuseNotHeld(view.license, command.user));
+  return freeSlot(view, base, command.user, { kind: 'slot_returned', user: command.user, by: null });
+}
+
+/** An administrator gives the slot back for the user. A borrowed slot takes a recall, which is limited. */
+export function decideRelease(command: Release, view: LicenseView, now: Instant): Decision {
+  const base = collect(view, now);
+  const { user, by } = command;
+  if (base.held === null) return refuseAfterCollecting(view, base, refuseNotHeld(view.license, user));
+  if (isBorrowed(base.held, now)) {
+    const until = base.held.borrowedUntil as Instant;
+    const message = `"${user}" has borrowed the slot until ${say(until)}. Recall it instead.`;
+    return refuseAfterCollecting(view, base, refuse('slot_is_borrowed', message, { borrowedUntil: until }));
+  }
+  return freeSlot(view, base, user, { kind: 'slot_returned', user, by });
+}
+
+export function decideReleaseAll(command: ReleaseAll, view: LicenseView, now: Instant): Decision {
+  const base = collect(view, now);
+  if (base.inUse === 0) {
+    const changes = [...base.changes, ...inUseChange(view, base.storedInUse)];
+    return { outcome: { kind: 'done', count: 0 }, changes, events: base.events };
+  }
+  return {
+    outcome: { kind: 'done', count: base.inUse },
+    changes: [
+      ...base.changes,
+      { kind: 'remove_live_registrations' },
+      { kind: 'set_in_use', inUse: base.storedInUse - base.inUse },
+    ],
+    events: [...base.events, { kind: 'all_slots_returned', count: base.inUse, by: command.by }],
+  };
+}
+
+/** Takes the slot from the user and counts it as free. */
+export function freeSlot(
+  view: LicenseView,
+  base: Collected,
+  user: string,
+  event: LicenseEvent,
+  extra: readonly Change[] = [],
+): Decision {
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [
+      ...base.changes,
+      { kind: 'remove_registration', user },
+      ...inUseChange(view, base.storedInUse - 1),
+      ...extra,
+    ],
+    events: [...base.events, event],
+  };
+}
+
+/** A refusal changes nothing but what had ended anyway. */
+export function refuseAfterCollecting(view: LicenseView, base: Collected, refusal: Refused): Decision {
+  return {
+    outcome: refusal,
+    changes: [...base.changes, ...inUseChange(view, base.storedInUse)],
+    events: base.events,
+  };
+}

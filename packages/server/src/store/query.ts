@@ -1,0 +1,113 @@
+import type { AuditEvent } from '../core/audit-event.ts';
+import type { Instant } from '../core/instant.ts';
+import type { License, LicenseId } from '../core/license.ts';
+import type { Registration } from '../core/registration.ts';
+
+/** Everything that can be asked without changing anything, as data. Each kind names its answer in `Answers`. */
+export type Query =
+  | { readonly kind: 'list_licenses'; readonly product: string | null }
+  | ListRegistrations
+  | ListAudit
+  | { readonly kind: 'verify_audit' }
+  | { readonly kind: 'find_account'; readonly name: string }
+  | { readonly kind: 'find_token'; readonly tokenHash: string }
+  | { readonly kind: 'list_untidy' }
+  | { readonly kind: 'describe_store' };
+
+export interface ListRegistrations {
+  readonly kind: 'list_registrations';
+  readonly licenseId: LicenseId | null;
+  readonly product: string | null;
+  readonly user: string | null;
+  readonly limit: number;
+  /** Continue after this registration. */
+  readonly after: { readonly licenseId: LicenseId; readonly user: string } | null;
+}
+
+export interface ListAudit {
+  readonly kind: 'list_audit';
+  /** One license's chain, `'system'`, or all of them. */
+  readonly chain: LicenseId | 'system' | null;
+  readonly limit: number;
+  /** Continue with links older than this sequence number. */
+  readonly before: number | null;
+}
+
+export interface Answers {
+  list_licenses: readonly LicenseRecord[];
+  list_registrations: readonly RegistrationRecord[];
+  list_audit: readonly AuditLink[];
+  verify_audit: AuditVerdict;
+  find_account: AccountRecord | null;
+  find_token: TokenRecord | null;
+  list_untidy: readonly LicenseId[];
+  describe_store: StoreDescription;
+}
+
+export type Answer<Q extends Query> = Answers[Q['kind']];
+
+/** A license, the most recently added first in lists. */
+export interface LicenseRecord {
+  readonly license: License;
+  readonly inUse: number;
+  readonly borrowed: number;
+  readonly addedAt: Instant;
+  /** The server's time of this answer. */
+  readonly now: Instant;
+}
+
+export interface RegistrationRecord {
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  readonly registration: Registration;
+  readonly now: Instant;
+}
+
+/** All events of one chain in one commit. */
+export interface AuditLink {
+  readonly seq: number;
+  /** A license id, or 0 for the system. */
+  readonly chain: number;
+  readonly n: number;
+  readonly at: Instant;
+  readonly events: readonly AuditEvent[];
+}
+
+export interface AuditVerdict {
+  readonly ok: boolean;
+  readonly chains: number;
+  readonly links: number;
+  readonly events: number;
+  readonly problems: readonly AuditProblem[];
+}
+
+export interface AuditProblem {
+  readonly chain: number;
+  readonly n: number;
+  readonly problem: string;
+}
+
+export interface AccountRecord {
+  readonly name: string;
+  readonly role: 'admin';
+  readonly passwordHash: string;
+  readonly oneTime: boolean;
+}
+
+export interface TokenRecord {
+  readonly account: string;
+  readonly role: 'admin';
+  readonly usedAt: Instant;
+  readonly now: Instant;
+}
+
+export interface StoreDescription {
+  readonly kind: string;
+  readonly engine: string;
+  readonly schemaVersion: number;
+  readonly identity: string;
+  readonly licenses: number;
+  readonly registrations: number;
+  /** An administrator still has the password that the server made up. */
+  readonly isOneTimePasswordInUse: boolean;
+}

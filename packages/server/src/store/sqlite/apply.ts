@@ -1,0 +1,90 @@
+import type { Change, SystemChange } from '../../core/decision.ts';
+import type { Instant } from '../../core/instant.ts';
+import type { License } from '../../core/license.ts';
+import type { Registration } from '../../core/registration.ts';
+import { noteEnd, type Shelf, type ShelfEntry } from './shelf.ts';
+import type { Statements } from './statements.ts';
+
+interface Target {
+  readonly statements: Statements;
+  readonly shelf: Shelf;
+  readonly entry: ShelfEntry;
+  readonly now: Instant;
+}
+
+/** Writes what was decided. It decides nothing itself. */
+export function applyChange(target: Target, change: Change): void {
+  const { statements, shelf, entry, now } = target;
+  const id = entry.license.id;
+  switch (change.kind) {
+    case 'put_registration':
+      putRegistration(statements, entry, change.registration);
+      break;
+    case 'remove_registration':
+      statements.removeRegistration.run(id, change.user);
+      break;
+    case 'remove_live_registrations':
+      statements.removeLiveRegistrations.run(id, now);
+      break;
+    case 'set_in_use':
+      entry.storedInUse = change.inUse;
+      entry.isChanged = true;
+      break;
+    case 'put_license':
+      putLicense(statements, entry, change.license, now);
+      shelf.replaceLicense(entry, change.license);
+      break;
+    case 'end_registrations_by':
+      statements.endRegistrationsBy.run({ id, endsBy: change.endsBy });
+      noteEnd(entry, change.endsBy);
+      break;
+    case 'put_denial': {
+      const { user, code, deniedAt, repeated } = change.denial;
+      statements.putDenial.run(id, user, code, deniedAt, repeated);
+      break;
+    }
+    case 'remove_denial':
+      statements.removeDenial.run(id, change.denial.user, change.denial.code);
+      break;
+    case 'add_recall':
+      statements.addRecall.run(id, now, change.user, change.borrowedUntil);
+      break;
+  }
+}
+
+function putLicense(
+  statements: Statements,
+  { order, head }: ShelfEntry,
+  license: License,
+  now: Instant,
+): void {
+  const { id, product } = license;
+  statements.putLicense.run({ id, product, facts: JSON.stringify(license), order, now, mac: head.mac });
+}
+
+function putRegistration(statements: Statements, entry: ShelfEntry, registration: Registration): void {
+  const { user, host, registeredAt, endsAt, borrowedUntil } = registration;
+  const { hostname, address, info } = host;
+  const id = entry.license.id;
+  statements.putRegistration.run(id, user, hostname, address, info, registeredAt, endsAt, borrowedUntil);
+  noteEnd(entry, endsAt);
+}
+
+export function applySystemChange(statements: Statements, change: SystemChange, now: Instant): void {
+  switch (change.kind) {
+    case 'put_account': {
+      const { name, role, passwordHash, oneTime } = change;
+      statements.putAccount.run(name, role, passwordHash, oneTime ? 1 : 0, now);
+      break;
+    }
+    case 'put_token':
+      statements.putToken.run(change.tokenHash, change.account, now, now);
+      break;
+    case 'touch_token':
+      statements.touchToken.run(now, change.tokenHash);
+      break;
+    case 'remove_tokens':
+      statements.removeTokens.run(change.lastUsedBy);
+      break;
+  }
+}

@@ -1,0 +1,47 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Instant } from '../../core/instant.ts';
+import { type MasterKey, seal, unseal } from '../../secrets/seal.ts';
+
+/** The number under which the system's own chain stands beside those of the licenses. */
+export const SYSTEM_CHAIN = 0;
+
+/** The newest link of a chain. */
+export interface ChainHead {
+  readonly n: number;
+  readonly mac: Uint8Array;
+}
+
+export const EMPTY_HEAD: ChainHead = { n: 0, mac: new Uint8Array(0) };
+
+export interface LinkContent {
+  readonly chain: number;
+  readonly n: number;
+  readonly at: Instant;
+  /** The JSON text as stored: what is signed is what was written, byte for byte. */
+  readonly events: string;
+}
+
+/** Each link vouches for the one before it, so that nothing can be changed, cut out or put in between. */
+export function linkMac(key: Uint8Array, previousMac: Uint8Array, link: LinkContent): Uint8Array {
+  return createHmac('sha256', key)
+    .update(`${link.chain}\n${link.n}\n${link.at}\n`)
+    .update(previousMac)
+    .update('\n')
+    .update(link.events)
+    .digest();
+}
+
+const AUDIT_KEY = 'audit_key';
+
+/** The key of the chains, sealed in the store; made when the store is new. */
+export function loadAuditKey(db: DatabaseSync, masterKey: MasterKey): Uint8Array {
+  const row = db.prepare('SELECT sealed FROM sealed_secret WHERE name = ?').get(AUDIT_KEY);
+  if (row !== undefined) return unseal(masterKey, AUDIT_KEY, row.sealed as Uint8Array);
+  const key = randomBytes(32);
+  db.prepare('INSERT INTO sealed_secret (name, sealed) VALUES (?, ?)').run(
+    AUDIT_KEY,
+    seal(masterKey, AUDIT_KEY, key),
+  );
+  return key;
+}

@@ -1,0 +1,63 @@
+import { DatabaseSync } from 'node:sqlite';
+import { migrate } from './migrate.ts';
+
+/** Older releases can corrupt a database when a WAL is reset while it is being checkpointed. */
+const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
+
+/** How long a statement waits for a lock that another connection holds, in milliseconds. */
+const BUSY_TIMEOUT_MS = 5000;
+
+/** The one connection that writes. Settings on which durability rests are read back, not assumed. */
+export function openWritable(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    requireSafeSqlite(db);
+    setAndVerify(db, 'journal_mode', 'WAL', 'wal');
+    setAndVerify(db, 'synchronous', 'FULL', 2);
+    migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** For lists and reports: cannot write, and never holds up the one that does. */
+export function openReadOnly(file: string): DatabaseSync {
+  return new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+}
+
+function setAndVerify(db: DatabaseSync, name: string, wanted: string, expected: string | number): void {
+  db.exec(`PRAGMA ${name} = ${wanted}`);
+  const actual = readPragma(db, name);
+  if (actual !== expected) {
+    throw new Error(
+      `SQLite did not accept ${name} = ${wanted} (it says ${actual}). The data folder must be on a local ` +
+        'file system that supports locking.',
+    );
+  }
+}
+
+export function readPragma(db: DatabaseSync, name: string): unknown {
+  const row = db.prepare(`PRAGMA ${name}`).get();
+  return row === undefined ? undefined : Object.values(row)[0];
+}
+
+export function sqliteVersion(db: DatabaseSync): string {
+  return String(db.prepare('SELECT sqlite_version() AS version').get()?.version);
+}
+
+function requireSafeSqlite(db: DatabaseSync): void {
+  const version = sqliteVersion(db);
+  if (isOlder(version.split('.').map(Number), OLDEST_SAFE_SQLITE)) {
+    throw new Error(`SQLite ${version} is too old: Berth needs ${OLDEST_SAFE_SQLITE.join('.')} or newer.`);
+  }
+}
+
+function isOlder(version: readonly number[], oldest: readonly number[]): boolean {
+  for (const [index, part] of oldest.entries()) {
+    const difference = (version[index] ?? 0) - part;
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}

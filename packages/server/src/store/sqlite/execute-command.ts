@@ -1,0 +1,155 @@
+import type { SystemEvent } from '../../core/audit-event.ts';
+import { chooseLicense } from '../../core/choose-license.ts';
+import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
+import { decide, targetOf } from '../../core/decide.ts';
+import { decideAddLicense } from '../../core/decide-install-license.ts';
+import { type AccountCommand, decideSystem } from '../../core/decide-system.ts';
+import type { Decision, Outcome, Refused } from '../../core/decision.ts';
+import type { Instant } from '../../core/instant.ts';
+import type { LicenseId } from '../../core/license.ts';
+import { isLive } from '../../core/registration.ts';
+import type { Candidate, SystemView } from '../../core/view.ts';
+import { applyChange, applySystemChange } from './apply.ts';
+import { findRegistration, loadView } from './load-view.ts';
+import { acceptClock, resetClock } from './move-clock.ts';
+import { instantOrNull } from './rows.ts';
+import type { ServerClock } from './server-clock.ts';
+import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
+import type { Statements } from './statements.ts';
+
+/** What the commands of one transaction work on. */
+export interface Batch {
+  readonly statements: Statements;
+  readonly shelf: Shelf;
+  readonly clock: ServerClock;
+  now: Instant;
+  readonly systemEvents: SystemEvent[];
+  /** Something has to be committed. */
+  isChanged: boolean;
+}
+
+/** What became of one command: an outcome, or an error that concerns it alone. */
+export type CommandResult = { readonly outcome: Outcome } | { readonly error: unknown };
+
+type Undo = () => void;
+
+/** Decides one command and writes what was decided. A command that throws is undone, and fails alone. */
+export function executeCommand(batch: Batch, command: Command): CommandResult {
+  const undo: Undo[] = [];
+  batch.statements.savepoint.run();
+  try {
+    const outcome = dispatch(batch, command, undo);
+    batch.statements.release.run();
+    return { outcome };
+  } catch (error) {
+    if (concernsTheFile(error)) throw error;
+    batch.statements.rollbackTo.run();
+    batch.statements.release.run();
+    for (const step of undo.reverse()) step();
+    return { error };
+  }
+}
+
+const SQLITE_CONSTRAINT = 19;
+
+/** A disk that is full or broken concerns the whole batch; a violated constraint or a bug only its command. */
+function concernsTheFile(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error)) return false;
+  return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
+}
+
+function dispatch(batch: Batch, command: Command, undo: Undo[]): Outcome {
+  switch (command.kind) {
+    case 'create_account':
+    case 'sign_in':
+    case 'use_token':
+    case 'record_event':
+      return executeSystem(batch, command, undo);
+    case 'accept_clock':
+      return acceptClock(batch, command.by);
+    case 'reset_clock':
+      return resetClock(batch, command.by);
+    default:
+      return executeOnLicense(batch, command, undo);
+  }
+}
+
+function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): Outcome {
+  if (command.kind === 'install_license' && batch.shelf.find(command.license.id) === undefined) {
+    return addLicense(batch, command, undo);
+  }
+  const entry = locate(batch, command);
+  if ('kind' in entry) return entry;
+  undo.push(rememberEntry(batch.shelf, entry));
+  return write(batch, entry, decideOn(batch, entry, command));
+}
+
+/** Exported for the clock, which collects before it goes back. */
+export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseCommand): Decision {
+  return decide(command, loadView(batch.statements, entry, command, batch.now), batch.now);
+}
+
+function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Outcome {
+  const entry = batch.shelf.addNew(command.license);
+  undo.push(() => batch.shelf.remove(command.license.id));
+  return write(batch, entry, decideAddLicense(command));
+}
+
+export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Outcome {
+  const { changes, events, outcome } = decision;
+  const target = { ...batch, entry };
+  for (const change of changes) applyChange(target, change);
+  for (const event of events) entry.events.push(event);
+  if (changes.length > 0 || events.length > 0) batch.isChanged = true;
+  return outcome;
+}
+
+/** The license that the command means. */
+function locate(batch: Batch, command: LicenseCommand): ShelfEntry | Refused {
+  const { user, ...target } = targetOf(command);
+  const entries = listCandidates(batch.shelf, target);
+  const candidates = entries.map((entry) => candidateOf(batch, entry, entries.length > 1 ? user : null));
+  const choice = chooseLicense(target, { products: batch.shelf.productCount, candidates }, batch.now);
+  return choice.kind === 'refused' ? choice : (batch.shelf.find(choice.licenseId) as ShelfEntry);
+}
+
+function listCandidates(shelf: Shelf, { product, licenseId }: Target): readonly ShelfEntry[] {
+  if (product !== null) return shelf.listByProduct(product);
+  if (licenseId !== null) return listOne(shelf, licenseId);
+  return shelf.listOnlyProduct();
+}
+
+function listOne(shelf: Shelf, id: LicenseId): readonly ShelfEntry[] {
+  const entry = shelf.find(id);
+  return entry === undefined ? [] : [entry];
+}
+
+/** Whose slot it is matters only where there are several licenses to choose from. */
+function candidateOf(batch: Batch, { license }: ShelfEntry, user: string | null): Candidate {
+  if (user === null) return { license, holdsSlot: false };
+  const registration = findRegistration(batch.statements, license.id, user);
+  return { license, holdsSlot: registration !== null && isLive(registration, batch.now) };
+}
+
+function executeSystem(batch: Batch, command: AccountCommand, undo: Undo[]): Outcome {
+  const eventCount = batch.systemEvents.length;
+  undo.push(() => {
+    batch.systemEvents.length = eventCount;
+  });
+  const decision = decideSystem(command, loadSystemView(batch.statements, command), batch.now);
+  for (const change of decision.changes) applySystemChange(batch.statements, change, batch.now);
+  batch.systemEvents.push(...decision.events);
+  if (decision.changes.length > 0 || decision.events.length > 0) batch.isChanged = true;
+  return decision.outcome;
+}
+
+function loadSystemView(statements: Statements, command: AccountCommand): SystemView {
+  return {
+    accountExists:
+      command.kind === 'create_account' && statements.findAccount.get(command.name) !== undefined,
+    tokenUsedAt:
+      command.kind === 'use_token'
+        ? instantOrNull(statements.findToken.get(command.tokenHash)?.used_at)
+        : null,
+  };
+}

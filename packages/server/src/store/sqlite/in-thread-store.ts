@@ -1,0 +1,51 @@
+import type { Command } from '../../core/command.ts';
+import type { Clock } from '../clock.ts';
+import type { Answer, Query } from '../query.ts';
+import type { Store, StoreNotice } from '../store.ts';
+import { GroupCommit } from './group-commit.ts';
+import { SqliteReader } from './reader.ts';
+import { storeFault, type ThreadData } from './thread-messages.ts';
+import { SqliteWriter } from './writer.ts';
+
+export interface InThreadOptions extends ThreadData {
+  readonly clock: Clock;
+  readonly onNotice: (notice: StoreNotice) => void;
+}
+
+/** The same writer and reader without threads: for commands that open a stopped server's data, and for tests. */
+export function openInThreadStore({ file, masterKey, clock, onNotice }: InThreadOptions): Store {
+  const writer = new SqliteWriter({ file, masterKey, clock });
+  const reader = new SqliteReader({ file, masterKey });
+  const tell = (notices: readonly StoreNotice[]) => notices.forEach(onNotice);
+  let isHealthy = true;
+
+  function execute(commands: readonly Command[]): void {
+    try {
+      const { results, notices } = writer.executeBatch(commands);
+      isHealthy = true;
+      tell(notices);
+      queue.settle(results);
+    } catch (error) {
+      isHealthy = false;
+      onNotice({ kind: 'commit_failed', error: String(error) });
+      queue.fail(commands.length, storeFault(error));
+    }
+  }
+
+  const queue = new GroupCommit(execute);
+  return {
+    execute: (command) => queue.submit(command),
+    read: async <Q extends Query>(query: Q): Promise<Answer<Q>> => reader.answer(query, writer.peekNow()),
+    async keepClock() {
+      const { notices, ...status } = writer.keepClock();
+      tell(notices);
+      return status;
+    },
+    isHealthy: () => isHealthy,
+    async close() {
+      await queue.drain();
+      reader.close();
+      writer.close();
+    },
+  };
+}

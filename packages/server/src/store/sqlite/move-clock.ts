@@ -1,0 +1,76 @@
+import { isResettable } from '../../core/clock.ts';
+import type { Actor } from '../../core/command.ts';
+import { type Outcome, refuse } from '../../core/decision.ts';
+import { HOUR_MS, type Instant, plus, say } from '../../core/instant.ts';
+import { heartbeatEnd } from '../../core/license.ts';
+import { type Batch, decideOn, write } from './execute-command.ts';
+import type { ShelfEntry } from './shelf.ts';
+
+/**
+ * Time was lost since `mark`: the server was down, or follows a clock that is ahead. Every slot that was live then
+ * gets at least one full timeout from now; what had ended stays ended; borrows keep their date.
+ */
+export function prolongLive({ statements, shelf, now }: Batch, mark: Instant): void {
+  for (const { license } of shelf.entries()) {
+    statements.prolongLive.run({ id: license.id, mark, floor: heartbeatEnd(license, now) });
+  }
+}
+
+/** Follows a wall clock that is ahead. */
+export function acceptClock(batch: Batch, by: Actor): Outcome {
+  const { clock } = batch;
+  const from = batch.now;
+  if (clock.jump?.direction !== 'ahead') {
+    return refuse('clock_not_ahead', "The wall clock is not ahead of the server's time: nothing to accept.");
+  }
+  const to = clock.readWall();
+  moveTo(batch, to);
+  prolongLive(batch, from);
+  batch.systemEvents.push({ kind: 'clock_accepted', from, to, by });
+  return { kind: 'done', count: 1 };
+}
+
+/**
+ * Goes back to the wall clock after a wrong one has driven the server's time ahead. What had ended by the wrong time
+ * stays ended; what is live gets one full timeout from the new time, and no borrow reaches further than one made now.
+ */
+export function resetClock(batch: Batch, by: Actor): Outcome {
+  const from = batch.now;
+  const to = batch.clock.readWall();
+  if (!isResettable(from, to)) {
+    return refuse('clock_not_poisoned', `The server's time ${say(from)} is not ahead of the wall clock.`);
+  }
+  for (const entry of batch.shelf.entries()) collectAll(batch, entry);
+  moveTo(batch, to);
+  for (const entry of batch.shelf.entries()) pullBack(batch, entry);
+  batch.statements.pullBackRecalls.run({ now: to });
+  batch.statements.pullBackDenials.run({ now: to });
+  batch.statements.pullBackTokens.run({ now: to });
+  batch.systemEvents.push({ kind: 'clock_reset', from, to, by });
+  return { kind: 'done', count: 1 };
+}
+
+function moveTo(batch: Batch, to: Instant): void {
+  batch.clock.moveTo(to);
+  batch.now = to;
+  batch.isChanged = true;
+}
+
+function collectAll(batch: Batch, entry: ShelfEntry): void {
+  const command = { kind: 'collect', licenseId: entry.license.id } as const;
+  for (;;) {
+    const decision = decideOn(batch, entry, command);
+    write(batch, entry, decision);
+    if (decision.changes.length === 0) return;
+  }
+}
+
+function pullBack(batch: Batch, entry: ShelfEntry): void {
+  const { license } = entry;
+  batch.statements.pullBackLive.run({
+    id: license.id,
+    heartbeatEnd: heartbeatEnd(license, batch.now),
+    borrowCap: plus(batch.now, license.maxBorrowHours * HOUR_MS),
+  });
+  entry.noEndBefore = 0;
+}

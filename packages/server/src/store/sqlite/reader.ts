@@ -1,0 +1,192 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
+import { type Instant, instant } from '../../core/instant.ts';
+import { type LicenseId, licenseId } from '../../core/license.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
+import type {
+  AccountRecord,
+  Answer,
+  Answers,
+  AuditLink,
+  LicenseRecord,
+  ListAudit,
+  ListRegistrations,
+  Query,
+  RegistrationRecord,
+  StoreDescription,
+  TokenRecord,
+} from '../query.ts';
+import { loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
+import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
+import { licenseFromRow, type Row, registrationFromRow } from './rows.ts';
+import { verifyAudit } from './verify-audit.ts';
+
+export interface ReaderOptions {
+  readonly file: string;
+  readonly masterKey: MasterKey;
+}
+
+/** Answers questions over a connection that cannot write. A long report here holds up no command. */
+export class SqliteReader {
+  readonly #db: DatabaseSync;
+  readonly #masterKey: MasterKey;
+
+  constructor({ file, masterKey }: ReaderOptions) {
+    this.#db = openReadOnly(file);
+    this.#masterKey = masterKey;
+  }
+
+  answer<Q extends Query>(query: Q, now: Instant): Answer<Q> {
+    return this.#answerAny(query, now) as Answer<Q>;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #answerAny(query: Query, now: Instant): Answers[Query['kind']] {
+    switch (query.kind) {
+      case 'list_licenses':
+        return this.#listLicenses(query.product, now);
+      case 'list_registrations':
+        return this.#listRegistrations(query, now);
+      case 'list_audit':
+        return this.#listAudit(query);
+      case 'verify_audit':
+        return verifyAudit(this.#db, loadAuditKey(this.#db, this.#masterKey));
+      case 'find_account':
+        return this.#findAccount(query.name);
+      case 'find_token':
+        return this.#findToken(query.tokenHash, now);
+      case 'list_untidy':
+        return this.#listUntidy(now);
+      case 'describe_store':
+        return this.#describe(now);
+    }
+  }
+
+  #all(sql: string, params: Record<string, SQLInputValue> = {}): Row[] {
+    return this.#db.prepare(sql).all(params);
+  }
+
+  #get(sql: string, params: Record<string, SQLInputValue> = {}): Row | undefined {
+    return this.#db.prepare(sql).get(params);
+  }
+
+  #listLicenses(product: string | null, now: Instant): readonly LicenseRecord[] {
+    const rows = this.#all(
+      `SELECT *,
+         in_use - (SELECT count(*) FROM registration WHERE license_id = license.id AND ends_at <= :now) AS live,
+         (SELECT count(*) FROM registration WHERE license_id = license.id AND borrowed_until > :now) AS borrowed
+       FROM license WHERE :product IS NULL OR product = :product ORDER BY added_order DESC`,
+      { product, now },
+    );
+    return rows.map((row) => ({
+      license: licenseFromRow(row),
+      inUse: row.live as number,
+      borrowed: row.borrowed as number,
+      addedAt: instant(row.added_at as number),
+      now,
+    }));
+  }
+
+  #listRegistrations(query: ListRegistrations, now: Instant): readonly RegistrationRecord[] {
+    const rows = this.#all(
+      `SELECT registration.*, license.product FROM registration JOIN license ON license.id = license_id
+       WHERE ends_at > :now
+         AND (:licenseId IS NULL OR license_id = :licenseId)
+         AND (:product IS NULL OR license.product = :product)
+         AND (:user IS NULL OR user = :user)
+         AND (license_id, user) > (:afterLicense, :afterUser)
+       ORDER BY license_id, user LIMIT :limit`,
+      {
+        now,
+        licenseId: query.licenseId,
+        product: query.product,
+        user: query.user,
+        limit: query.limit,
+        afterLicense: query.after?.licenseId ?? -1,
+        afterUser: query.after?.user ?? '',
+      },
+    );
+    return rows.map((row) => ({
+      licenseId: licenseId(row.license_id as number),
+      product: row.product as string,
+      registration: registrationFromRow(row),
+      now,
+    }));
+  }
+
+  #listAudit({ chain, before, limit }: ListAudit): readonly AuditLink[] {
+    const rows = this.#all(
+      `SELECT seq, chain, n, at, events FROM audit_link
+       WHERE (:chain IS NULL OR chain = :chain) AND (:before IS NULL OR seq < :before)
+       ORDER BY seq DESC LIMIT :limit`,
+      { chain: chain === 'system' ? SYSTEM_CHAIN : chain, before, limit },
+    );
+    return rows.map((row) => ({
+      seq: row.seq as number,
+      chain: row.chain as number,
+      n: row.n as number,
+      at: instant(row.at as number),
+      events: JSON.parse(row.events as string),
+    }));
+  }
+
+  #findAccount(name: string): AccountRecord | null {
+    const row = this.#get('SELECT * FROM account WHERE name = :name', { name });
+    if (row === undefined) return null;
+    return {
+      name,
+      role: row.role as 'admin',
+      passwordHash: row.password_hash as string,
+      oneTime: row.one_time === 1,
+    };
+  }
+
+  #findToken(tokenHash: string, now: Instant): TokenRecord | null {
+    const row = this.#get(
+      `SELECT token.used_at, account.name, account.role FROM token JOIN account ON account.name = token.account
+       WHERE token_hash = :tokenHash`,
+      { tokenHash },
+    );
+    if (row === undefined) return null;
+    return {
+      account: row.name as string,
+      role: row.role as 'admin',
+      usedAt: instant(row.used_at as number),
+      now,
+    };
+  }
+
+  /** Licenses on which the sweeper has something to collect. */
+  #listUntidy(now: Instant): readonly LicenseId[] {
+    const rows = this.#all(
+      `SELECT id FROM license
+       WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
+          OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)`,
+      { now, windowStart: now - DENIAL_WINDOW_MS },
+    );
+    return rows.map((row) => licenseId(row.id as number));
+  }
+
+  #describe(now: Instant): StoreDescription {
+    const row = this.#get(
+      `SELECT identity,
+         (SELECT count(*) FROM license) AS licenses,
+         (SELECT count(*) FROM registration WHERE ends_at > :now) AS registrations,
+         EXISTS (SELECT 1 FROM account WHERE one_time = 1) AS one_time
+       FROM server`,
+      { now },
+    );
+    return {
+      kind: 'sqlite',
+      engine: `SQLite ${sqliteVersion(this.#db)}`,
+      schemaVersion: readPragma(this.#db, 'user_version') as number,
+      identity: row?.identity as string,
+      licenses: row?.licenses as number,
+      registrations: row?.registrations as number,
+      isOneTimePasswordInUse: row?.one_time === 1,
+    };
+  }
+}

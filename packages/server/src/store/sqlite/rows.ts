@@ -1,0 +1,40 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import type { ErrorCode } from '@berth/protocol/errors';
+import { type Instant, instant } from '../../core/instant.ts';
+import type { License } from '../../core/license.ts';
+import type { Registration } from '../../core/registration.ts';
+import type { Denial } from '../../core/view.ts';
+
+/** As the driver hands it out. Rows never leave this folder. */
+export type Row = Record<string, SQLOutputValue>;
+
+export function instantOrNull(value: SQLOutputValue | undefined): Instant | null {
+  return typeof value === 'number' ? instant(value) : null;
+}
+
+export function licenseFromRow(row: Row): License {
+  return JSON.parse(row.facts as string) as License;
+}
+
+export function registrationFromRow(row: Row): Registration {
+  return {
+    user: row.user as string,
+    host: {
+      hostname: row.hostname as string | null,
+      address: row.address as string | null,
+      info: row.info as string | null,
+    },
+    registeredAt: instant(row.registered_at as number),
+    endsAt: instant(row.ends_at as number),
+    borrowedUntil: instantOrNull(row.borrowed_until),
+  };
+}
+
+export function denialFromRow(row: Row): Denial {
+  return {
+    user: row.user as string,
+    code: row.code as ErrorCode,
+    deniedAt: instant(row.denied_at as number),
+    repeated: row.repeated as number,
+  };
+}

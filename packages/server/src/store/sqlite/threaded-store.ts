@@ -1,0 +1,168 @@
+import { Worker } from 'node:worker_threads';
+import { Fault } from '../../core/fault.ts';
+import { type Instant, instant, plus } from '../../core/instant.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Answer, Query } from '../query.ts';
+import type { ClockStatus, Store, StoreNotice } from '../store.ts';
+import { GroupCommit } from './group-commit.ts';
+import { ReaderThread } from './reader-client.ts';
+import {
+  type FromWriter,
+  ResultUnpacker,
+  storeFault,
+  type ThreadData,
+  type ToWriter,
+} from './thread-messages.ts';
+
+export interface ThreadedOptions extends ThreadData {
+  readonly onNotice: (notice: StoreNotice) => void;
+}
+
+/**
+ * The SQLite file is owned by a thread of its own, so that a slow sync never holds up HTTP; a second thread answers
+ * questions, so that no report holds up a heartbeat.
+ */
+export async function openThreadedStore(options: ThreadedOptions): Promise<Store> {
+  const store = new ThreadedStore(options);
+  await store.open();
+  return store;
+}
+
+interface Waiting<T> {
+  resolve(value: T): void;
+  reject(error: unknown): void;
+}
+
+class ThreadedStore implements Store {
+  readonly #options: ThreadedOptions;
+  readonly #clock: Clock = systemClock;
+  readonly #writer: Worker;
+  readonly #queue: GroupCommit;
+  readonly #unpacker = new ResultUnpacker();
+  #reader: ReaderThread | null = null;
+  #clockWaiters: Waiting<ClockStatus>[] = [];
+  #opening = Promise.withResolvers<void>();
+  #closing = Promise.withResolvers<void>();
+  #isHealthy = true;
+  #isClosing = false;
+  /** The writer's time at its last word, and when we heard it. */
+  #heard: { now: Instant; atMs: number } = { now: instant(0), atMs: 0 };
+
+  constructor(options: ThreadedOptions) {
+    this.#options = options;
+    this.#writer = startThread('./writer-thread.ts', options);
+    this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }));
+    this.#writer.on('message', (message: FromWriter) => this.#hear(message));
+    this.#writer.on('error', (error) => this.#lose(error));
+    this.#writer.on('exit', () => this.#lose(new Error('The thread that writes has ended.')));
+  }
+
+  async open(): Promise<void> {
+    await this.#opening.promise;
+    this.#reader = new ReaderThread(startThread('./reader-thread.ts', this.#options), (error) =>
+      this.#lose(error),
+    );
+    await this.keepClock();
+  }
+
+  execute(...[command]: Parameters<Store['execute']>) {
+    if (this.#isClosing) return Promise.reject(storeFault(new Error('The store is closing.')));
+    return this.#queue.submit(command);
+  }
+
+  read<Q extends Query>(query: Q): Promise<Answer<Q>> {
+    return (this.#reader as ReaderThread).ask(query, this.#estimateNow());
+  }
+
+  keepClock(): Promise<ClockStatus> {
+    return new Promise((resolve, reject) => {
+      this.#clockWaiters.push({ resolve, reject });
+      this.#post({ kind: 'keep_clock' });
+    });
+  }
+
+  isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#queue.drain();
+    await this.#reader?.close();
+    this.#post({ kind: 'close' });
+    await this.#closing.promise;
+  }
+
+  #post(message: ToWriter): void {
+    this.#writer.postMessage(message);
+  }
+
+  #hear(message: FromWriter): void {
+    switch (message.kind) {
+      case 'ready':
+        return this.#opening.resolve();
+      case 'failed_to_open':
+        this.#isClosing = true;
+        return this.#opening.reject(new Fault('store_unavailable', message.message));
+      case 'executed':
+        return this.#hearExecuted(message);
+      case 'batch_failed':
+        this.#noteFailure(message.message);
+        return this.#queue.fail(message.count, storeFault(new Error(message.message)));
+      case 'clock':
+        this.#isHealthy = true;
+        this.#noteTime(message.status.now);
+        this.#tell(message.notices);
+        return this.#clockWaiters.shift()?.resolve(message.status);
+      case 'clock_failed':
+        this.#noteFailure(message.message);
+        return this.#clockWaiters.shift()?.reject(storeFault(new Error(message.message)));
+      case 'closed':
+        return this.#closing.resolve();
+    }
+  }
+
+  #hearExecuted({ results, licenses, now, notices }: FromWriter & { kind: 'executed' }): void {
+    this.#isHealthy = true;
+    this.#noteTime(now);
+    this.#tell(notices);
+    this.#unpacker.learn(licenses);
+    this.#queue.settle(results.map((result) => this.#unpacker.unpack(result)));
+  }
+
+  #noteFailure(error: string): void {
+    if (this.#isHealthy) this.#options.onNotice({ kind: 'commit_failed', error });
+    this.#isHealthy = false;
+  }
+
+  #noteTime(now: Instant): void {
+    this.#heard = { now, atMs: this.#clock.readMonotonicMs() };
+  }
+
+  /** The writer's time, near enough for a list: it is refreshed every second. */
+  #estimateNow(): Instant {
+    const elapsedMs = this.#clock.readMonotonicMs() - this.#heard.atMs;
+    return plus(this.#heard.now, Math.floor(elapsedMs));
+  }
+
+  #tell(notices: readonly StoreNotice[]): void {
+    for (const notice of notices) this.#options.onNotice(notice);
+  }
+
+  /** The thread is gone: nothing can be stored any more, and nothing must be acknowledged. */
+  #lose(error: unknown): void {
+    this.#opening.reject(error);
+    this.#closing.resolve();
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#isHealthy = false;
+    this.#queue.failAll(storeFault(error));
+    for (const waiter of this.#clockWaiters.splice(0)) waiter.reject(storeFault(error));
+    this.#options.onNotice({ kind: 'store_lost', error: String(error) });
+  }
+}
+
+function startThread(file: string, { file: database, masterKey }: ThreadData): Worker {
+  const workerData: ThreadData = { file: database, masterKey };
+  return new Worker(new URL(file, import.meta.url), { workerData });
+}

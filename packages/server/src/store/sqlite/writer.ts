@@ -1,0 +1,237 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { AuditEvent, ClockJumped } from '../../core/audit-event.ts';
+import { type ClockReading, jumpAtStart, jumpEvent } from '../../core/clock.ts';
+import type { Command } from '../../core/command.ts';
+import { type Instant, MINUTE_MS } from '../../core/instant.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
+import type { Clock } from '../clock.ts';
+import type { ClockStatus, StoreNotice } from '../store.ts';
+import { type ChainHead, linkMac, loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
+import { openWritable, readPragma } from './database.ts';
+import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
+import { prolongLive } from './move-clock.ts';
+import { instantOrNull } from './rows.ts';
+import { ServerClock } from './server-clock.ts';
+import { Shelf, type ShelfEntry } from './shelf.ts';
+import { prepareStatements, type Statements } from './statements.ts';
+
+export interface WriterOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly masterKey: MasterKey;
+}
+
+export interface BatchReply {
+  readonly results: readonly CommandResult[];
+  readonly now: Instant;
+  readonly notices: readonly StoreNotice[];
+}
+
+/** The mark is written at least this often while the server is idle. */
+const MARK_INTERVAL_MS = MINUTE_MS;
+
+/** After a failed commit the file is opened anew, at most this often. */
+const REOPEN_INTERVAL_MS = 1000;
+
+/**
+ * The only one who writes to the SQLite file. Takes commands in batches: one transaction, one sync to disk, every
+ * command decided on what the one before it left. Synchronous throughout; it lives in a thread of its own.
+ */
+export class SqliteWriter {
+  readonly #options: WriterOptions;
+  #db!: DatabaseSync;
+  #statements!: Statements;
+  #shelf!: Shelf;
+  #clock!: ServerClock;
+  #auditKey!: Uint8Array;
+  #systemHead!: ChainHead;
+  #storedMark!: Instant;
+  #notices: StoreNotice[] = [];
+  #isBroken = false;
+  #lastOpenMs: number;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#lastOpenMs = options.clock.readMonotonicMs();
+    this.#open();
+  }
+
+  /** Decides and commits. Throws when the commit failed: then nothing of it was acknowledged or is remembered. */
+  executeBatch(commands: readonly Command[]): BatchReply {
+    this.#heal();
+    const reading = this.#readClock();
+    const results = this.#transact(reading, (batch) =>
+      commands.map((command) => executeCommand(batch, command)),
+    );
+    return { results, now: this.#clock.mark, notices: this.#takeNotices() };
+  }
+
+  /** See `Store.keepClock`: writes only when there is something to remember. */
+  keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
+    this.#heal();
+    const reading = this.#readClock();
+    if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
+    const wall = this.#clock.readWall();
+    return { now: this.#clock.mark, wall, jump: this.#clock.jump, notices: this.#takeNotices() };
+  }
+
+  /** The time for a question: asking moves nothing. */
+  peekNow(): Instant {
+    return this.#clock.peek().now;
+  }
+
+  close(): void {
+    try {
+      if (!this.#isBroken) this.#transact(this.#readClock(), () => [], { force: true });
+    } finally {
+      this.#db.close();
+    }
+  }
+
+  #open({ check = false } = {}): void {
+    this.#db = openWritable(this.#options.file);
+    if (check) requireSound(this.#db);
+    this.#statements = prepareStatements(this.#db);
+    this.#auditKey = loadAuditKey(this.#db, this.#options.masterKey);
+    this.#load();
+    const mark = instantOrNull(this.#statements.getServer.get()?.mark);
+    const jump = jumpAtStart(mark, this.#options.clock.readWall());
+    this.#clock ??= new ServerClock(this.#options.clock, mark);
+    if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
+    this.#resume(mark, jump);
+  }
+
+  #load(): void {
+    const server = this.#statements.getServer.get();
+    this.#systemHead = { n: server?.audit_n as number, mac: server?.audit_mac as Uint8Array };
+    this.#shelf = new Shelf(this.#statements.listLicenses.all());
+  }
+
+  /** The store was away since `mark`: nobody who was live then loses a slot for it. */
+  #resume(mark: Instant | null, jump: ClockJumped | null): void {
+    this.#transact(
+      this.#readClock(),
+      (batch) => {
+        if (jump !== null) this.#recordJump(batch, jump);
+        if (mark !== null) prolongLive(batch, mark);
+        return [];
+      },
+      { force: true },
+    );
+  }
+
+  /** Opens the file anew after a failed commit, and checks it before anything is acknowledged again. */
+  #heal(): void {
+    if (!this.#isBroken) return;
+    const nowMs = this.#options.clock.readMonotonicMs();
+    if (nowMs - this.#lastOpenMs < REOPEN_INTERVAL_MS) throw new Error('The disk failed a moment ago.');
+    this.#lastOpenMs = nowMs;
+    if (this.#db.isOpen) this.#db.close();
+    this.#open({ check: true });
+    this.#isBroken = false;
+    this.#notices.push({ kind: 'store_recovered' });
+  }
+
+  #readClock(): ClockReading {
+    const before = this.#clock.jump;
+    const reading = this.#clock.read();
+    if (before !== null && reading.jump === null && !reading.isTakenOver) {
+      this.#notices.push({ kind: 'clock_agrees', serverAt: reading.now });
+    }
+    return reading;
+  }
+
+  /** Whether the stored mark would say something wrong after a crash. */
+  #mustRemember({ isNewJump, isTakenOver, now }: ClockReading): boolean {
+    if (isNewJump || isTakenOver || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
+    for (const { license } of this.#shelf.entries()) {
+      if (this.#statements.hasEndedSince.get(license.id, this.#storedMark, now) !== undefined) return true;
+    }
+    return false;
+  }
+
+  /** One transaction, all or nothing. Without a change and without `force` nothing is written. */
+  #transact(reading: ClockReading, work: (batch: Batch) => CommandResult[], { force = false } = {}) {
+    const batch: Batch = {
+      statements: this.#statements,
+      shelf: this.#shelf,
+      clock: this.#clock,
+      now: reading.now,
+      systemEvents: [],
+      isChanged: force,
+    };
+    try {
+      this.#statements.begin.run();
+      this.#noteClock(batch, reading);
+      const results = work(batch);
+      if (batch.isChanged) this.#commit(batch);
+      else this.#statements.rollback.run();
+      return results;
+    } catch (error) {
+      this.#abandon(reading);
+      throw error;
+    }
+  }
+
+  #noteClock(batch: Batch, reading: ClockReading): void {
+    const jump = reading.isNewJump ? jumpEvent(reading, this.#clock.readWall()) : null;
+    if (jump !== null) this.#recordJump(batch, jump);
+    if (!reading.isTakenOver) return;
+    const { ranTo: from, now: to } = reading;
+    prolongLive(batch, from);
+    batch.systemEvents.push({ kind: 'clock_accepted', from, to, by: 'server' });
+    batch.isChanged = true;
+    this.#notices.push({ kind: 'clock_taken_over', from, to });
+  }
+
+  #recordJump(batch: Batch, jump: ClockJumped): void {
+    batch.systemEvents.push(jump);
+    batch.isChanged = true;
+    this.#notices.push(jump);
+  }
+
+  #commit(batch: Batch): void {
+    const changed = [...this.#shelf.entries()].filter((entry) => entry.isChanged || entry.events.length > 0);
+    for (const entry of changed) this.#writeEntry(entry, batch.now);
+    const systemHead = this.#addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
+    this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac);
+    this.#statements.commit.run();
+    this.#systemHead = systemHead;
+    this.#storedMark = batch.now;
+    for (const entry of changed) Object.assign(entry, { isChanged: false, events: [] });
+  }
+
+  #writeEntry(entry: ShelfEntry, now: Instant): void {
+    const { license, storedInUse } = entry;
+    entry.head = this.#addLink(license.id, entry.head, entry.events, now);
+    const { n, mac } = entry.head;
+    this.#statements.updateLicenseHead.run({ id: license.id, inUse: storedInUse, n, mac });
+  }
+
+  /** All events of one chain in this commit form one link; no events, no link. */
+  #addLink(chain: number, head: ChainHead, events: readonly AuditEvent[], at: Instant): ChainHead {
+    if (events.length === 0) return head;
+    const link = { chain, n: head.n + 1, at, events: JSON.stringify(events) };
+    const mac = linkMac(this.#auditKey, head.mac, link);
+    this.#statements.addAuditLink.run(chain, link.n, at, link.events, mac);
+    return { n: link.n, mac };
+  }
+
+  /** What is held in memory may be ahead of the file now: it is loaded anew before the next batch. */
+  #abandon({ isNewJump }: ClockReading): void {
+    this.#isBroken = true;
+    if (isNewJump) this.#clock.forgetJump();
+    if (this.#db.isOpen && this.#db.isTransaction) this.#statements.rollback.run();
+  }
+
+  #takeNotices(): readonly StoreNotice[] {
+    const notices = this.#notices;
+    this.#notices = [];
+    return notices;
+  }
+}
+
+function requireSound(db: DatabaseSync): void {
+  const check = readPragma(db, 'quick_check');
+  if (check !== 'ok') throw new Error(`The database is damaged: ${check}`);
+}

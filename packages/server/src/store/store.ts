@@ -1,0 +1,46 @@
+import type { ClockJumped } from '../core/audit-event.ts';
+import type { ClockJump } from '../core/clock.ts';
+import type { Command } from '../core/command.ts';
+import type { Outcome } from '../core/decision.ts';
+import type { Instant } from '../core/instant.ts';
+import type { Answer, Query } from './query.ts';
+
+/**
+ * Where everything is kept. What every store promises; `exercise-store.ts` examines it.
+ *
+ * 1. `execute` loads what the command needs, decides, and applies changes and audit events in one commit. Its promise
+ *    resolves after that commit is on disk. A refusal is a resolved outcome.
+ * 2. Commands on one license take effect one after the other, in some order, each on what the one before it left.
+ * 3. A decision may be run again, so it must be pure. One that throws fails alone, and leaves nothing behind.
+ * 4. A commit that fails, fails every command in it with a `Fault`; nothing of it was acknowledged. The store heals
+ *    itself when the disk does.
+ * 5. `now` comes from the store. It never runs back, not over a restart either, except by `reset_clock`.
+ * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive get at
+ *    least one full timeout when it is opened again, and slots that had ended stay ended.
+ * 7. `read` sees every command that was acknowledged before it was called, and never delays a command.
+ */
+export interface Store {
+  execute(command: Command): Promise<Outcome>;
+  read<Q extends Query>(query: Q): Promise<Answer<Q>>;
+  /** Reads the clock, notices jumps, and remembers the time when a slot has ended. Called every second. */
+  keepClock(): Promise<ClockStatus>;
+  /** Whether the last commit reached the disk. */
+  isHealthy(): boolean;
+  /** Ends after everything that was asked for is done. */
+  close(): Promise<void>;
+}
+
+export interface ClockStatus {
+  readonly now: Instant;
+  readonly wall: Instant;
+  readonly jump: ClockJump | null;
+}
+
+/** Told by the store to whoever opened it, to be logged. */
+export type StoreNotice =
+  | ClockJumped
+  | { readonly kind: 'clock_agrees'; readonly serverAt: Instant }
+  | { readonly kind: 'clock_taken_over'; readonly from: Instant; readonly to: Instant }
+  | { readonly kind: 'commit_failed'; readonly error: string }
+  | { readonly kind: 'store_recovered' }
+  | { readonly kind: 'store_lost'; readonly error: string };

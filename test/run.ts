@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { run } from 'node:test';
+import { spec, type TestEvent } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+import { formatCounts, Ledger } from './support/ledger.ts';
+import { formatFailure, reportCompactly } from './support/reporter.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const TOOLS = join(ROOT, 'node_modules', '.bin');
+const TEST_TIMEOUT_MS = 10 * 60 * 1000;
+const STATIC_CHECKS = ['tsc --noEmit', 'biome check .'];
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
+
+/** Runs a tool of the project with the project's own node, and hands back what it printed if it failed. */
+async function runTool(commandLine: string): Promise<string | undefined> {
+  const [command = '', ...args] = commandLine.split(' ');
+  const env = { ...process.env, PATH: `${TOOLS}${delimiter}${process.env.PATH ?? ''}` };
+  const tool = spawn(join(TOOLS, command), args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [tool.stdout, tool.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const [code] = await once(tool, 'close');
+  return code === 0 ? undefined : output || `${commandLine} ended with ${code}`;
+}
+
+async function runStaticCheck(commandLine: string, ledger: Ledger): Promise<void> {
+  print(`# ${commandLine}\n`);
+  const output = await runTool(commandLine).catch((error: Error) => error.message);
+  if (output !== undefined) print(`${output.trimEnd()}\n`);
+  ledger.add({ kind: output === undefined ? 'passed' : 'failed', name: commandLine, place: ROOT });
+}
+
+function findTestFiles(filters: string[]): string[] {
+  const patterns = ['packages/**/src/**/*.test.ts', 'test/**/*.test.ts'];
+  return globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules'] })
+    .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
+    .sort()
+    .map((path) => join(ROOT, path));
+}
+
+async function* recordEvents(events: AsyncIterable<TestEvent>, ledger: Ledger): AsyncGenerator<TestEvent> {
+  for await (const event of events) {
+    ledger.record(event);
+    yield event;
+  }
+}
+
+function report(events: AsyncIterable<TestEvent>, ledger: Ledger, isCompact: boolean): AsyncIterable<string> {
+  if (isCompact) return reportCompactly(events, ledger);
+  return Readable.from(recordEvents(events, ledger)).compose(spec());
+}
+
+async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean): Promise<void> {
+  print(`# ${files.length} test ${files.length === 1 ? 'file' : 'files'}\n`);
+  if (files.length === 0) return;
+  const events = run({
+    files,
+    cwd: ROOT,
+    isolation: 'process',
+    concurrency: availableParallelism(),
+    timeout: TEST_TIMEOUT_MS,
+  });
+  for await (const text of report(events, ledger, isCompact)) print(text);
+  for (const file of ledger.listSilent(files)) {
+    const reason = 'It reported no test: it has none, or its process ended before they were done.';
+    print(formatFailure(ledger.add({ kind: 'failed', name: 'test file', place: file, reason })));
+  }
+}
+
+process.chdir(ROOT);
+const filters = process.argv.slice(2);
+const isCi = process.env.CI === 'true';
+const ledger = new Ledger({ skipsFail: isCi });
+if (filters.length === 0) {
+  for (const commandLine of STATIC_CHECKS) await runStaticCheck(commandLine, ledger);
+}
+const staticChecks = ledger.counts.passed + ledger.counts.failed;
+await runTestFiles(findTestFiles(filters), ledger, isCi || !process.stdout.isTTY);
+
+const { passed, failed } = ledger.counts;
+if (passed + failed === staticChecks) print('No test ran.\n');
+process.exitCode = failed > 0 || passed + failed === staticChecks ? 1 : 0;
+print(`${formatCounts(ledger.counts)}\n`);

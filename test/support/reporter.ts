@@ -1,0 +1,98 @@
+import type { AssertionError } from 'node:assert';
+import { relative } from 'node:path';
+import type { TestEvent } from 'node:test/reporters';
+import { inspect } from 'node:util';
+import { formatCounts, type Kind, type Ledger, type Outcome } from './ledger.ts';
+
+interface FileReport {
+  counts: Record<Kind, number>;
+  output: string;
+}
+
+/** Most stacks hold the diff; an assertion with a message of its own hides the values it compared. */
+function hidesValues(error: AssertionError): boolean {
+  return !error.generatedMessage && (error.actual !== undefined || error.expected !== undefined);
+}
+
+function isAssertion(error: unknown): error is AssertionError {
+  return error instanceof Error && 'generatedMessage' in error;
+}
+
+function formatError(error: unknown): string {
+  if (isAssertion(error) && error.stack && !hidesValues(error)) return error.stack;
+  return typeof error === 'string' ? error : inspect(error, { depth: 8, maxStringLength: null });
+}
+
+function indent(text: string): string {
+  return text.trimEnd().replace(/^(?=.)/gm, '    ');
+}
+
+function relativePlace(place: string): string {
+  return relative(process.cwd(), place);
+}
+
+export function formatFailure(outcome: Outcome): string {
+  const text = outcome.reason ?? formatError(outcome.error);
+  return `FAIL ${outcome.name}\n    at ${relativePlace(outcome.place)}\n${indent(text)}\n`;
+}
+
+function formatOutcome(outcome: Outcome): string {
+  if (outcome.kind === 'failed') return formatFailure(outcome);
+  return outcome.kind === 'skipped' ? `skip ${outcome.name}: ${outcome.reason}\n` : '';
+}
+
+function formatFile(file: string, { counts, output }: FileReport, milliseconds: number): string {
+  const mark = counts.failed > 0 ? 'FAIL' : 'ok  ';
+  const seconds = (milliseconds / 1000).toFixed(1);
+  const line = `${mark} ${relativePlace(file)}: ${formatCounts(counts)} (${seconds} s)\n`;
+  return counts.failed > 0 && output !== '' ? `${line}     printed:\n${indent(output)}\n` : line;
+}
+
+class FileReports {
+  readonly #reports = new Map<string, FileReport>();
+
+  of(file: string): FileReport {
+    const known = this.#reports.get(file) ?? { counts: { passed: 0, failed: 0, skipped: 0 }, output: '' };
+    this.#reports.set(file, known);
+    return known;
+  }
+}
+
+function formatEnd(event: TestEvent, reports: FileReports): string {
+  if (event.type === 'test:summary' && event.data.file) {
+    return formatFile(event.data.file, reports.of(event.data.file), event.data.duration_ms);
+  }
+  const isFile = event.type === 'test:fail' && event.data.entryFile === undefined && event.data.file;
+  return isFile ? formatFile(isFile, reports.of(isFile), event.data.details.duration_ms) : '';
+}
+
+function formatDiagnostic(event: TestEvent): string {
+  if (event.type !== 'test:diagnostic' || event.data.entryFile === undefined) return '';
+  if (!/^(?:seed|skip)/.test(event.data.message)) return '';
+  return `note ${relativePlace(event.data.entryFile)}: ${event.data.message}\n`;
+}
+
+function keepOutput(event: TestEvent, reports: FileReports): void {
+  if (event.type !== 'test:stdout' && event.type !== 'test:stderr') return;
+  reports.of(event.data.file).output += event.data.message;
+}
+
+function countOutcome(event: TestEvent, outcome: Outcome | undefined, reports: FileReports): void {
+  if (outcome === undefined || (event.type !== 'test:pass' && event.type !== 'test:fail')) return;
+  const file = event.data.entryFile ?? event.data.file;
+  if (file) reports.of(file).counts[outcome.kind]++;
+}
+
+/** One line for each file, and in full only what needs reading: failures, skips, seeds. */
+export async function* reportCompactly(
+  events: AsyncIterable<TestEvent>,
+  ledger: Ledger,
+): AsyncGenerator<string> {
+  const reports = new FileReports();
+  for await (const event of events) {
+    const outcome = ledger.record(event);
+    countOutcome(event, outcome, reports);
+    keepOutput(event, reports);
+    yield (outcome ? formatOutcome(outcome) : '') + formatDiagnostic(event) + formatEnd(event, reports);
+  }
+}

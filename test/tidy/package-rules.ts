@@ -1,0 +1,86 @@
+import { type Finding, findPattern, lineAt, type SourceFile } from './source.ts';
+
+const SHARED_FOLDER = /\.\.\/shared\b/;
+const REGISTRY_HOST = /\/\/registry\.|\bregistry\.[a-z0-9.-]+\.(?:org|com|net|io|dev|local|internal)\b/;
+const MANIFEST = /^(?:packages\/[^/]+\/)?package\.json$/;
+const EXACT_VERSION = /^(?:npm:.+@)?\d+\.\d+\.\d+(?:-[\w.-]+)?$/;
+const DEPENDENCY_FIELDS = [
+  'dependencies',
+  'devDependencies',
+  'optionalDependencies',
+  'peerDependencies',
+] as const;
+const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
+
+export function findOutsideReferences(files: SourceFile[]): Finding[] {
+  return files.flatMap((file) =>
+    findPattern(
+      file,
+      file.text,
+      new RegExp(`${SHARED_FOLDER.source}|${REGISTRY_HOST.source}`),
+      'outside-reference',
+      (found) => `'${found}' exists on some machines only; name nothing that lies outside the repository.`,
+    ),
+  );
+}
+
+export function findResolvedAddresses(files: SourceFile[]): Finding[] {
+  return files
+    .filter(({ path }) => path === 'package-lock.json')
+    .flatMap((file) =>
+      findPattern(
+        file,
+        file.text,
+        /"resolved":\s*"http/,
+        'lockfile',
+        () =>
+          'The lockfile binds the package to one registry, and npm ci fails where that is out of reach; ' +
+          'run npm install again with omit-lockfile-registry-resolved=true.',
+      ),
+    );
+}
+
+type Manifest = Partial<Record<(typeof DEPENDENCY_FIELDS)[number] | 'scripts', Record<string, string>>>;
+
+function readManifest(file: SourceFile): Manifest {
+  return JSON.parse(file.text) as Manifest;
+}
+
+function findKey(file: SourceFile, section: string, key: string): number {
+  const start = Math.max(0, file.text.indexOf(`"${section}"`));
+  return lineAt(file.text, file.text.indexOf(`"${key}"`, start));
+}
+
+function findInexactIn(file: SourceFile): Finding[] {
+  const manifest = readManifest(file);
+  return DEPENDENCY_FIELDS.flatMap((field) =>
+    Object.entries(manifest[field] ?? {})
+      .filter(([, version]) => !EXACT_VERSION.test(version))
+      .map(([name, version]) => ({
+        path: file.path,
+        line: findKey(file, field, name),
+        rule: 'exact-version',
+        message: `'${name}' is asked for as '${version}', which changes by itself; write one exact version.`,
+      })),
+  );
+}
+
+export function findInexactVersions(files: SourceFile[]): Finding[] {
+  return files.filter(({ path }) => MANIFEST.test(path)).flatMap(findInexactIn);
+}
+
+function findInstallScriptsIn(file: SourceFile): Finding[] {
+  const scripts = Object.keys(readManifest(file).scripts ?? {});
+  return scripts
+    .filter((name) => INSTALL_SCRIPTS.includes(name))
+    .map((name) => ({
+      path: file.path,
+      line: findKey(file, 'scripts', name),
+      rule: 'install-script',
+      message: `The script '${name}' runs unasked on every install; make it a step one calls by its name.`,
+    }));
+}
+
+export function findInstallScripts(files: SourceFile[]): Finding[] {
+  return files.filter(({ path }) => MANIFEST.test(path)).flatMap(findInstallScriptsIn);
+}

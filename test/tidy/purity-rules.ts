@@ -1,0 +1,89 @@
+import { codeOf, type Finding, findPattern, isTypeScript, productFiles, type SourceFile } from './source.ts';
+
+const CORE = 'packages/server/src/core/';
+const CLOCK = 'packages/server/src/store/clock.ts';
+const MAY_PRINT = /^packages\/server\/src\/(?:cli\/|main\.ts$)/;
+
+const NEW_DATE = /\bnew\s+Date\b(?!\s*\(\s*[^\s)])/;
+const DATE_CALL = /(?<![\w$.]|new\s+)Date\s*\(/;
+const CLOCKS = [
+  /\bDate\.now\b/,
+  NEW_DATE,
+  DATE_CALL,
+  /\bperformance\.now\b/,
+  /\bprocess\.hrtime\b/,
+  /\bTemporal\.Now\b/,
+];
+
+const IMPURE = [
+  ...CLOCKS,
+  /(?<![\w$.])(?:performance|crypto|process|globalThis)\b(?!\s*\??:)/,
+  /\bMath\.random\b/,
+  /\b(?:setTimeout|setInterval|setImmediate|queueMicrotask)\b/,
+  /\b(?:async|await)\b/,
+  /(?<![\w$.])fetch\s*\(/,
+];
+
+function anyOf(patterns: RegExp[]): RegExp {
+  return new RegExp(patterns.map((pattern) => pattern.source).join('|'));
+}
+
+export function findCoreImpurity(files: SourceFile[]): Finding[] {
+  return productFiles(files, CORE).flatMap((file) =>
+    findPattern(
+      file,
+      codeOf(file),
+      anyOf(IMPURE),
+      'core-purity',
+      (found) =>
+        `The core may not use '${found}', because the same values must always give the same decision; ` +
+        'take what it yields as an argument.',
+    ),
+  );
+}
+
+export function findClockReads(files: SourceFile[]): Finding[] {
+  return productFiles(files, 'packages/')
+    .filter((file) => file.path !== CLOCK)
+    .flatMap((file) =>
+      findPattern(
+        file,
+        codeOf(file),
+        anyOf(CLOCKS),
+        'one-clock',
+        (found) =>
+          `'${found}' reads a clock of its own, and two clocks disagree one day; ` +
+          `take the time from the clock in ${CLOCK}.`,
+      ),
+    );
+}
+
+export function findConsoleLog(files: SourceFile[]): Finding[] {
+  return files
+    .filter((file) => file.path.startsWith('packages/server/src/') && isTypeScript(file))
+    .filter((file) => !MAY_PRINT.test(file.path))
+    .flatMap((file) =>
+      findPattern(
+        file,
+        codeOf(file),
+        /\bconsole\.log\b/,
+        'console-log',
+        () => 'console.log bypasses the log and its redaction; write to the log of telemetry/ instead.',
+      ),
+    );
+}
+
+export function findUnfinishedWords(files: SourceFile[]): Finding[] {
+  return files
+    .filter(isTypeScript)
+    .flatMap((file) =>
+      findPattern(
+        file,
+        file.text,
+        /\b(?:TO[D]O|FIX[M]E|X{3})\b/,
+        'unfinished',
+        (found) =>
+          `'${found}' marks unfinished work that nobody tracks here; finish it, or open an issue for it.`,
+      ),
+    );
+}

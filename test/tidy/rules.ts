@@ -1,0 +1,32 @@
+import { findBadNames, findDeadFiles, findDefaultExports } from './file-rules.ts';
+import {
+  findInexactVersions,
+  findInstallScripts,
+  findOutsideReferences,
+  findResolvedAddresses,
+} from './package-rules.ts';
+import { findClockReads, findConsoleLog, findCoreImpurity, findUnfinishedWords } from './purity-rules.ts';
+import { findForbiddenImports } from './room-rules.ts';
+import { findLongFiles, findLongFunctions, findLongLines } from './size-rules.ts';
+import type { Finding, SourceFile } from './source.ts';
+
+export type Rule = (files: SourceFile[]) => Finding[];
+
+/** Every rule by the name its findings carry. */
+export const rules: Record<string, Rule> = {
+  imports: findForbiddenImports,
+  'core-purity': findCoreImpurity,
+  'one-clock': findClockReads,
+  'file-length': findLongFiles,
+  'function-length': findLongFunctions,
+  'line-length': findLongLines,
+  'default-export': findDefaultExports,
+  'file-name': findBadNames,
+  'dead-file': findDeadFiles,
+  'console-log': findConsoleLog,
+  unfinished: findUnfinishedWords,
+  'outside-reference': findOutsideReferences,
+  lockfile: findResolvedAddresses,
+  'exact-version': findInexactVersions,
+  'install-script': findInstallScripts,
+};
