@@ -103,7 +103,7 @@ export function parseJsonObject(text: string): Record<string, unknown> {
     const name = key.toLowerCase();
     if (FORBIDDEN_KEYS.has(name))
       throw new JsonTextError('validation_error', `The key "${key}" is not allowed.`);
-    if (name in folded) {
+    if (Object.hasOwn(folded, name)) {
       throw new JsonTextError('validation_error', `The key "${name}" is written in two spellings.`);
     }
     folded[name] = item;

@@ -2,8 +2,10 @@
  * The dates of the v4 API. Read as UTC whatever the host's zone: RFC 3339, and the shorter forms that clients
  * send: a space for the `T`, no seconds, no time at all.
  */
-const FORM =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):(\d{2}))?)?$/;
+const DATE = /(\d{4})-(\d{2})-(\d{2})/;
+const TIME = /(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?/;
+const ZONE = /[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d)/;
+const FORM = new RegExp(`^${DATE.source}(?:[Tt ]${TIME.source}(?:${ZONE.source})?)?$`);
 
 /** What clients send for "not set". */
 const NOT_SET_YEAR = 1;

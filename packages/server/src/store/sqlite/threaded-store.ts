@@ -100,25 +100,32 @@ class ThreadedStore implements Store {
   #hear(message: FromWriter): void {
     switch (message.kind) {
       case 'ready':
-        return this.#opening.resolve();
+        this.#opening.resolve();
+        break;
       case 'failed_to_open':
         this.#isClosing = true;
-        return this.#opening.reject(new Fault('store_unavailable', message.message));
+        this.#opening.reject(new Fault('store_unavailable', message.message));
+        break;
       case 'executed':
-        return this.#hearExecuted(message);
+        this.#hearExecuted(message);
+        break;
       case 'batch_failed':
         this.#noteFailure(message.message);
-        return this.#queue.fail(message.count, storeFault(new Error(message.message)));
+        this.#queue.fail(message.count, storeFault(new Error(message.message)));
+        break;
       case 'clock':
         this.#isHealthy = true;
         this.#noteTime(message.status.now);
         this.#tell(message.notices);
-        return this.#clockWaiters.shift()?.resolve(message.status);
+        this.#clockWaiters.shift()?.resolve(message.status);
+        break;
       case 'clock_failed':
         this.#noteFailure(message.message);
-        return this.#clockWaiters.shift()?.reject(storeFault(new Error(message.message)));
+        this.#clockWaiters.shift()?.reject(storeFault(new Error(message.message)));
+        break;
       case 'closed':
-        return this.#closing.resolve();
+        this.#closing.resolve();
+        break;
     }
   }
 

@@ -86,7 +86,7 @@ function work(writer: SqliteWriter): void {
     }
     const message = inbox.shift();
     if (message?.kind === 'keep_clock') keepClock(writer);
-    if (message?.kind === 'close') return close(writer);
+    if (message?.kind === 'close') close(writer);
   }
 }
 

@@ -1,0 +1,145 @@
+import { parseArgs } from 'node:util';
+import { type Config, ConfigError, flagOf, loadConfig, SETTINGS, suggest } from '../config.ts';
+import { type AdminClient, connectAdmin, type StoppedServer } from './admin-client.ts';
+import { COMMANDS, type Command } from './commands.ts';
+import { type StartServer, serve } from './serve.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+import { usage } from './usage.ts';
+
+/** What the command line needs from the house; handed in, so that it can be wired in one place. */
+export interface CliDependencies {
+  readonly startServer: StartServer;
+  openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
+  /** A reason not to go on that is told as a sentence, without a stack. */
+  isStartError(error: unknown): boolean;
+}
+
+/** Wrong words; the message says which. */
+class UsageError extends Error {}
+
+const EXIT_OK = 0;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+/** Runs one command and answers its exit code: 0 done, 1 refused or failed, 2 wrong words. */
+export async function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
+  const terminal = processTerminal;
+  try {
+    return await dispatch(argv, deps, terminal);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      terminal.complain(`${error.message}\n`);
+      terminal.complain(usage(COMMANDS));
+      return EXIT_USAGE;
+    }
+    const isPlain = error instanceof ConfigError || deps.isStartError(error) || !(error instanceof Error);
+    terminal.complain(isPlain ? String((error as Error).message ?? error) : describe(error));
+    return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+/** Errors of the system and of the store have sentences of their own; a stack helps nobody there. */
+function describe(error: Error): string {
+  const isExpected = 'code' in error || error.constructor !== TypeError;
+  return isExpected ? error.message : (error.stack ?? error.message);
+}
+
+async function dispatch(argv: readonly string[], deps: CliDependencies, terminal: Terminal): Promise<number> {
+  const { words, flags } = parse(argv);
+  if (flags.help === true || words.length === 0) {
+    terminal.print(usage(COMMANDS));
+    return words.length === 0 && flags.help !== true ? EXIT_USAGE : EXIT_OK;
+  }
+  const loaded = loadConfig({ flags, env: process.env, file: (flags.config as string | undefined) ?? null });
+  if (words[0] === 'serve') {
+    rejectExtra(words.slice(1));
+    const isDemo = flags.demo === true;
+    return serve({ ...loaded, demo: isDemo, start: deps.startServer, terminal, json: flags.json === true });
+  }
+  const { command, rest } = findCommand(words);
+  const open = () => connectAdmin(loaded.config, () => deps.openStoppedServer(loaded.config, process.env));
+  return runCommand(command, { words: rest, flags, config: loaded.config }, open, terminal);
+}
+
+interface Invocation {
+  readonly words: readonly string[];
+  readonly flags: Flags;
+  readonly config: Config;
+}
+
+async function runCommand(
+  command: Command,
+  { words, flags, config }: Invocation,
+  open: () => Promise<AdminClient>,
+  terminal: Terminal,
+): Promise<number> {
+  const given = words.slice(0, command.arguments.length);
+  rejectExtra(words.slice(command.arguments.length));
+  for (const [index, name] of command.arguments.entries()) {
+    if (given[index] === undefined) throw new UsageError(`"berth ${command.words}" needs ${name}.`);
+  }
+  const answer = await ('local' in command
+    ? command.local({ config })
+    : withClient(open, (client) => command.ask(client, given, flags as Readonly<Record<string, string>>)));
+  if (!answer.ok) {
+    const problem = answer.body as { message: string };
+    if (flags.json === true) terminal.print(JSON.stringify(answer.body, null, 2));
+    terminal.complain(problem.message);
+    return EXIT_FAILED;
+  }
+  terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
+  return command.isFailure?.(answer.body) === true ? EXIT_FAILED : EXIT_OK;
+}
+
+async function withClient<T>(open: () => Promise<AdminClient>, work: (client: AdminClient) => Promise<T>) {
+  const client = await open();
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+function rejectExtra(words: readonly string[]): void {
+  if (words.length > 0) throw new UsageError(`"${words[0]}" is one word too many.`);
+}
+
+function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
+  for (const length of [2, 1]) {
+    const command = COMMANDS.find((candidate) => candidate.words === words.slice(0, length).join(' '));
+    if (command !== undefined) return { command, rest: words.slice(length) };
+  }
+  const known = ['serve', ...COMMANDS.map((command) => command.words)];
+  throw new UsageError(`Unknown command "${words.join(' ')}".${suggest(words.slice(0, 2).join(' '), known)}`);
+}
+
+type Flags = Readonly<Record<string, string | boolean | undefined>>;
+
+/** Flags of commands; those of settings come from their table. */
+const COMMAND_FLAGS = {
+  help: { type: 'boolean', short: 'h' },
+  json: { type: 'boolean' },
+  demo: { type: 'boolean' },
+  config: { type: 'string' },
+  product: { type: 'string' },
+  user: { type: 'string' },
+  'license-id': { type: 'string' },
+  system: { type: 'boolean' },
+  limit: { type: 'string' },
+} as const;
+
+function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
+  const settings = SETTINGS.map(({ path, default: value }) => [
+    flagOf(path),
+    { type: typeof value === 'boolean' ? ('boolean' as const) : ('string' as const) },
+  ]);
+  const options = { ...Object.fromEntries(settings), ...COMMAND_FLAGS };
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    return { words: positionals, flags: values as Flags };
+  } catch (error) {
+    const flag = /'(--?[^' ]+)/.exec((error as Error).message)?.[1] ?? '';
+    const known = Object.keys(options).map((name) => `--${name}`);
+    throw new UsageError(`${(error as Error).message.split('. ')[0]}.${suggest(flag, known)}`);
+  }
+}

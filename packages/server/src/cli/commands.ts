@@ -1,0 +1,263 @@
+import type { Config } from '../config.ts';
+import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import { formatFacts, formatTable } from './terminal.ts';
+
+type Flags = Readonly<Record<string, string | undefined>>;
+type Facts = Readonly<Record<string, unknown>>;
+
+interface CommandBase {
+  /** How it is called: one word or two. */
+  readonly words: string;
+  /** Words that must follow. */
+  readonly arguments: readonly string[];
+  /** Flags of its own, for the usage page. */
+  readonly flags: string;
+  readonly about: string;
+  /** The answer for people; `--json` prints it as it is. */
+  show(body: never): string;
+  /** An answer that is bad news makes the command fail, so that a script notices. */
+  isFailure?(body: never): boolean;
+}
+
+/** Asks the server, running or stopped. */
+interface AskingCommand extends CommandBase {
+  ask(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer>;
+}
+
+/** Needs nothing but the configuration. */
+interface LocalCommand extends CommandBase {
+  local(context: { readonly config: Config }): Promise<AdminAnswer>;
+}
+
+export type Command = AskingCommand | LocalCommand;
+
+export const COMMANDS: readonly Command[] = [
+  {
+    words: 'status',
+    arguments: [],
+    flags: '',
+    about: 'how the server is',
+    ask: (client) => client.get('/api/admin/status'),
+    show: showStatus,
+  },
+  {
+    words: 'config',
+    arguments: [],
+    flags: '',
+    about: 'the settings in force',
+    local: async ({ config }) => ({ ok: true, body: config as never }),
+    show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
+  },
+  {
+    words: 'clock',
+    arguments: [],
+    flags: '',
+    about: "the server's time beside the wall clock",
+    ask: (client) => client.get('/api/admin/clock'),
+    show: showClock,
+  },
+  {
+    words: 'clock accept',
+    arguments: [],
+    flags: '',
+    about: 'follow a wall clock that jumped ahead',
+    ask: (client) => client.post('/api/admin/clock/accept'),
+    show: showClock,
+  },
+  {
+    words: 'clock reset',
+    arguments: [],
+    flags: '',
+    about: 'go back to the wall clock after a wrong one',
+    ask: (client) => client.post('/api/admin/clock/reset'),
+    show: showClock,
+  },
+  {
+    words: 'license list',
+    arguments: [],
+    flags: '[--product P]',
+    about: 'the licenses',
+    ask: (client, _, { product }) => client.get('/api/admin/licenses', { product }),
+    show: showLicenses,
+  },
+  {
+    words: 'license show',
+    arguments: ['ID'],
+    flags: '',
+    about: 'one license in full',
+    ask: askLicense,
+    show: (license: Facts) => formatFacts(license),
+  },
+  {
+    words: 'registration list',
+    arguments: [],
+    flags: '[--product P] [--license-id N] [--user U]',
+    about: 'who holds a slot',
+    ask: askRegistrations,
+    show: showRegistrations,
+  },
+  {
+    words: 'registration release',
+    arguments: ['USER'],
+    flags: '[--product P] [--license-id N]',
+    about: 'take back a slot that is not borrowed',
+    ask: (client, [user], flags) =>
+      client.post('/api/admin/registrations/release', { user, ...targetOf(flags) }),
+    show: () => 'The slot is free.',
+  },
+  {
+    words: 'registration recall',
+    arguments: ['USER'],
+    flags: '[--product P] [--license-id N]',
+    about: 'take back a borrowed slot before its time',
+    ask: (client, [user], flags) =>
+      client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) }),
+    show: () => 'The slot is free. The borrower keeps a proof that ends at its own time.',
+  },
+  {
+    words: 'audit list',
+    arguments: [],
+    flags: '[--license-id N | --system] [--limit N]',
+    about: 'what happened, the newest first',
+    ask: askAudit,
+    show: showAudit,
+  },
+  {
+    words: 'audit verify',
+    arguments: [],
+    flags: '',
+    about: 'check every chain of the audit log',
+    ask: (client) => client.get('/api/admin/audit/verify'),
+    show: showVerdict,
+    isFailure: (verdict: { ok: boolean }) => !verdict.ok,
+  },
+];
+
+function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {
+  return { product: flags.product, license_id: flags['license-id'] };
+}
+
+async function askLicense(client: AdminClient, [id]: readonly string[]): Promise<AdminAnswer> {
+  const answer = await client.get('/api/admin/licenses', { license_id: id });
+  const { licenses } = answer.body as { licenses?: Facts[] };
+  if (!answer.ok || licenses === undefined) return answer;
+  if (licenses[0] !== undefined) return { ok: true, body: licenses[0] as never };
+  const message = `This server holds no license with the id ${id}.`;
+  return { ok: false, body: { status: 400, code: 'license_not_found', message } as never };
+}
+
+/** All pages. */
+async function askRegistrations(
+  client: AdminClient,
+  _: readonly string[],
+  flags: Flags,
+): Promise<AdminAnswer> {
+  const all: Facts[] = [];
+  let after: Readonly<Record<string, string | undefined>> = {};
+  for (;;) {
+    const query = { ...targetOf(flags), user: flags.user, ...after };
+    const answer = await client.get('/api/admin/registrations', query);
+    if (!answer.ok) return answer;
+    const page = (answer.body as { registrations: Facts[] }).registrations;
+    all.push(...page);
+    const last = page.at(-1);
+    if (last === undefined) return { ok: true, body: { registrations: all } as never };
+    after = { after_license_id: String(last.license_id), after_user: String(last.user) };
+  }
+}
+
+const DEFAULT_AUDIT_EVENTS = 100;
+
+/** As many pages as it takes: a page holds links, and a link holds all events of one commit. */
+async function askAudit(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
+  const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
+  const events: Facts[] = [];
+  let before: string | undefined;
+  for (;;) {
+    const chain = flags.system === undefined ? undefined : 'system';
+    const query = { license_id: flags['license-id'], chain, limit: flags.limit, before };
+    const answer = await client.get('/api/admin/audit', query);
+    if (!answer.ok) return answer;
+    const page = (answer.body as { events: Facts[] }).events;
+    events.push(...page);
+    if (page.length === 0 || events.length >= most) {
+      return { ok: true, body: { events: events.slice(0, most) } as never };
+    }
+    before = String(page.at(-1)?.seq);
+  }
+}
+
+function showStatus(status: Facts & { clock: ClockFacts }): string {
+  const { clock, ...rest } = status;
+  return `${formatFacts(flattenFacts(rest))}\n${showClock(clock)}`;
+}
+
+interface ClockFacts {
+  readonly server_at: string;
+  readonly wall_at: string;
+  readonly ahead_ms: number;
+  readonly jump: { readonly direction: string; readonly seen_at: string } | null;
+}
+
+function showClock({ server_at, wall_at, jump }: ClockFacts): string {
+  const state = jump === null ? 'agrees' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+  return formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
+}
+
+function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
+  if (licenses.length === 0) return 'No licenses.';
+  const columns = ['id', 'product', 'state', 'source', 'floating_users', 'floating_in_use', 'borrowed'];
+  const heading = ['id', 'product', 'state', 'source', 'slots', 'in use', 'borrowed'];
+  return formatTable(
+    heading,
+    licenses.map((license) => columns.map((column) => license[column])),
+  );
+}
+
+function showRegistrations({ registrations }: { registrations: readonly Facts[] }): string {
+  if (registrations.length === 0) return 'Nobody holds a slot.';
+  const columns = ['license_id', 'product', 'user', 'os_hostname', 'ends_at', 'borrowed_until'];
+  const heading = ['license', 'product', 'user', 'host', 'ends at', 'borrowed until'];
+  return formatTable(
+    heading,
+    registrations.map((record) => columns.map((column) => record[column])),
+  );
+}
+
+function showAudit({ events }: { events: readonly Facts[] }): string {
+  if (events.length === 0) return 'Nothing happened yet.';
+  const rows = events.map(({ seq, at, license_id, kind, ...facts }) => {
+    const told = Object.entries(facts).filter(([, value]) => value !== null);
+    const text = told.map(
+      ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
+    return [at, license_id ?? 'system', kind, text.join(' ')];
+  });
+  return formatTable(['at', 'license', 'event', ''], rows);
+}
+
+interface Verdict {
+  readonly ok: boolean;
+  readonly chains: number;
+  readonly links: number;
+  readonly events: number;
+  readonly problems: readonly { chain: number; n: number; problem: string }[];
+}
+
+function showVerdict({ ok, chains, links, events, problems }: Verdict): string {
+  if (ok) return `The audit log is whole: ${events} events in ${links} links of ${chains} chains.`;
+  const lines = problems.map(
+    ({ chain, n, problem }) => `  ${chain === 0 ? 'system' : chain} link ${n}: ${problem}`,
+  );
+  return `The audit log is BROKEN:\n${lines.join('\n')}`;
+}
+
+function flattenFacts(facts: Facts, prefix = ''): Facts {
+  return Object.fromEntries(
+    Object.entries(facts).flatMap(([name, value]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.entries(flattenFacts(value as Facts, `${prefix}${name}.`))
+        : [[`${prefix}${name}`, value]],
+    ),
+  );
+}

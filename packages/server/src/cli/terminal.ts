@@ -1,0 +1,37 @@
+/** What a command writes to. Answers go to standard output, everything else to standard error. */
+export interface Terminal {
+  print(line: string): void;
+  complain(line: string): void;
+}
+
+export const processTerminal: Terminal = {
+  print: (line) => process.stdout.write(`${line}\n`),
+  complain: (line) => process.stderr.write(`${line}\n`),
+};
+
+/** Rows under a heading, in columns as wide as their widest cell. */
+export function formatTable(heading: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const cells = [heading, ...rows].map((row) => row.map(formatCell));
+  const widths = heading.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function formatCell(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** One name and value a line. */
+export function formatFacts(facts: Readonly<Record<string, unknown>>): string {
+  const width = Math.max(...Object.keys(facts).map((name) => name.length));
+  return Object.entries(facts)
+    .map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`)
+    .join('\n');
+}

@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs';
+import type { Hono } from 'hono';
+import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
+import type { Config } from './config.ts';
+import { type AppEnv, createApp } from './http/app.ts';
+import { isLoopbackHost } from './http/caller.ts';
+import { listenControl } from './http/control.ts';
+import { type Listening, listen } from './http/listen.ts';
+import { createRoutes } from './http/route-table.ts';
+import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
+import { type Catalogue, createCatalogue } from './services/catalogue.ts';
+import { createHousekeeping } from './services/housekeeping.ts';
+import { createLending } from './services/lending.ts';
+import { createOversight } from './services/oversight.ts';
+import { systemClock } from './store/clock.ts';
+import { createDataFolder, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
+import type { Store, StoreNotice } from './store/store.ts';
+import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
+import { describeNotice } from './telemetry/notices.ts';
+
+export const VERSION = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+/** A reason not to start that a person can do something about. */
+export class StartError extends Error {}
+
+/** A server that is up. */
+export interface RunningServer {
+  readonly url: string;
+  /** Answers what it has, stores what it knows, and ends. */
+  stop(): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly config: Config;
+  readonly warnings: readonly string[];
+  readonly demo: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Shown once to the person who starts the server, never logged. */
+  readonly announce: (text: string) => void;
+  /** The store is lost for good: nothing can be acknowledged any more. */
+  readonly onLost: () => void;
+}
+
+/** Wires a server together and starts it. */
+export async function startServer(options: ServeOptions): Promise<RunningServer> {
+  const { config } = options;
+  const log = createLog(config.log);
+  for (const warning of options.warnings) log.warn(warning);
+  createDataFolder(config.data);
+  const store = await openOwnData(config, options.env, true, (notice) => {
+    describeNotice(log, notice);
+    if (notice.kind === 'store_lost') options.onLost();
+  });
+  const state: { listening: Listening | null } = { listening: null };
+  const parts = composeApp(store, config, log, () => state.listening?.url ?? null);
+  await prepareStore(parts, options, log);
+  warnAboutExposure(config, log);
+  state.listening = await listen(parts.app, { ...config.http, host: config.host, port: config.port });
+  const stopControl = await listenControl(parts.app, config.data);
+  const loops = startLoops(store, config, log);
+  await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
+  const { url, stop } = state.listening;
+  log.info({ url, data: config.data, version: VERSION }, 'serving');
+  return { url, stop: () => stopServer({ stops: [stop, stopControl, ...loops], store, log }) };
+}
+
+interface Parts {
+  readonly app: Hono<AppEnv>;
+  readonly accounts: Accounts;
+  readonly catalogue: Catalogue;
+}
+
+function composeApp(store: Store, config: Config, log: Log, readUrl: () => string | null): Parts {
+  const startedMs = systemClock.readMonotonicMs();
+  const accounts = createAccounts(store);
+  const catalogue = createCatalogue(store);
+  const facts = {
+    version: VERSION,
+    data: config.data,
+    readUrl,
+    readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
+  };
+  const routes = createRoutes({
+    accounts,
+    catalogue,
+    lending: createLending(store),
+    oversight: createOversight(store),
+    facts,
+  });
+  const app = createApp({
+    routes,
+    accounts,
+    rules: { localAdmin: config.auth.localAdmin, isLoopbackOnly: isLoopbackHost(config.host) },
+    log,
+    logRequests: config.log.requests,
+    slowRequestMs: config.log.slowRequestMs,
+    readMonotonicMs: systemClock.readMonotonicMs,
+  });
+  return { app, accounts, catalogue };
+}
+
+/** What the first start creates, and what `--demo` adds. */
+async function prepareStore({ accounts, catalogue }: Parts, { demo, announce }: ServeOptions, log: Log) {
+  const password = await accounts.ensureAdministrator();
+  if (password !== null) {
+    announce(
+      `Created the administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
+        'It is shown only now. Keep it: it signs you in at /auth.\n',
+    );
+  }
+  if (!demo) return;
+  if (await catalogue.addDemo()) log.info('the demo license was added: product "demo", not for production');
+  else log.info('the store holds licenses already: the demo license was not added');
+}
+
+function warnAboutExposure({ host }: Config, log: Log): void {
+  if (isLoopbackHost(host)) return;
+  log.warn(
+    { host },
+    'listening beyond this machine without TLS: everyone on the network can read requests and take slots',
+  );
+}
+
+type Stop = () => Promise<void>;
+
+function startLoops(store: Store, { sweeper }: Config, log: Log): readonly Stop[] {
+  const housekeeping = createHousekeeping(store);
+  const loops = [createClockKeeper(housekeeping, log)];
+  if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
+  for (const loop of loops) loop.start();
+  return loops.map((loop) => loop.stop);
+}
+
+async function stopServer({ stops, store, log }: { stops: readonly Stop[]; store: Store; log: Log }) {
+  log.info('stopping');
+  await Promise.all(stops.map((stop) => stop()));
+  await store.execute({ kind: 'record_event', event: { kind: 'server_stopped', version: VERSION } });
+  await store.close();
+  log.info('stopped');
+}
+
+async function openOwnData(
+  config: Config,
+  env: ServeOptions['env'],
+  useThreads: boolean,
+  onNotice: (notice: StoreNotice) => void,
+): Promise<Store> {
+  const store = await openOrNull(config, env, useThreads, onNotice);
+  if (store !== null) return store;
+  throw new StartError(
+    `The data folder ${config.data} is in use by another Berth process. Stop it first, or choose another folder.`,
+  );
+}
+
+function openOrNull(
+  config: Config,
+  env: ServeOptions['env'],
+  useThreads: boolean,
+  onNotice: (notice: StoreNotice) => void,
+): Promise<Store | null> {
+  return openDataFolder({
+    folder: config.data,
+    masterKey: { value: env.BERTH_MASTER_KEY ?? null, file: env.BERTH_MASTER_KEY_FILE ?? null },
+    onNotice,
+    useThreads,
+  });
+}
+
+/** The admin API of a stopped server, in this process. `null`: a server is running, or another command is. */
+export async function openStoppedServer(config: Config, env: ServeOptions['env']) {
+  if (!hasData(config.data)) {
+    throw new StartError(
+      `There is no data in ${config.data}. Start the server once, or name its folder with --data.`,
+    );
+  }
+  const log = createQuietLog();
+  const store = await openOrNull(config, env, false, (notice) => describeNotice(log, notice));
+  if (store === null) return null;
+  const { app } = composeApp(store, config, log, () => null);
+  const peer = { address: 'control', isControl: true };
+  return {
+    fetch: async (request: Request) => app.fetch(request, { peer }),
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
+import type { LicenseCommand } from './command.ts';
+import { decide, needsOf, targetOf } from './decide.ts';
+import { DENIAL_WINDOW_MS } from './deny.ts';
+import {
+  borrow,
+  exampleLicense,
+  exampleSlot,
+  exampleView,
+  LICENSE_ID,
+  NOW,
+  recall,
+  register,
+  release,
+  unregister,
+} from './examples.ts';
+import { HOUR_MS, plus } from './instant.ts';
+import type { License } from './license.ts';
+import { NO_NEEDS } from './view.ts';
+
+const FULL = [exampleSlot('bob'), exampleSlot('eve')];
+
+/** Everything is wrong at once; each step puts right what the refusal before it named. */
+const STEPS: [ErrorCode, Partial<License>][] = [
+  ['license_not_enabled', { enabled: true }],
+  ['license_not_active', { active: true }],
+  ['license_start_date_error', { startsAt: null }],
+  ['license_expired', { validUntil: null }],
+];
+
+const ALL_WRONG: Partial<License> = {
+  enabled: false,
+  active: false,
+  startsAt: plus(NOW, 1),
+  validUntil: plus(NOW, -1),
+  canBorrow: false,
+};
+
+function refusals(command: LicenseCommand, steps: readonly [ErrorCode, Partial<License>][]) {
+  let license = exampleLicense(ALL_WRONG);
+  return steps.map(([, cure]) => {
+    const { outcome } = decide(command, exampleView({ license, slots: FULL }, 'ada'), NOW);
+    license = { ...license, ...cure };
+    return outcome.kind === 'refused' ? outcome.code : outcome.kind;
+  });
+}
+
+describe('when several refusals apply', () => {
+  test('register answers the first of them', () => {
+    const steps: [ErrorCode, Partial<License>][] = [...STEPS, ['floating_not_available', { slots: 3 }]];
+    const codes = steps.map(([code]) => code);
+    assert.deepEqual(refusals(register('ada'), steps), codes);
+  });
+
+  test('borrow answers the first of them', () => {
+    const steps: [ErrorCode, Partial<License>][] = [
+      ...STEPS,
+      ['license_borrow_not_allowed', { canBorrow: true, maxBorrowHours: 1 }],
+      ['borrow_until_not_valid', { maxBorrowHours: 24 }],
+      ['floating_not_available', { slots: 3 }],
+    ];
+    const codes = steps.map(([code]) => code);
+    assert.deepEqual(refusals(borrow('ada', plus(NOW, 2 * HOUR_MS)), steps), codes);
+    const inRegistry = ERROR_CODES.filter((code) => codes.includes(code));
+    assert.deepEqual(codes, inRegistry, 'the order is that of the table of errors');
+  });
+
+  test('a refusal by date says the date', () => {
+    const startsAt = plus(NOW, HOUR_MS);
+    const validUntil = plus(NOW, -HOUR_MS);
+    for (const facts of [{ startsAt }, { validUntil }]) {
+      const view = exampleView({ license: exampleLicense(facts) }, 'ada');
+      const { outcome } = decide(register('ada'), view, NOW);
+      assert.deepEqual(outcome.kind === 'refused' && outcome.details, facts);
+    }
+  });
+});
+
+describe('which license is meant', () => {
+  test('lending commands say so themselves', () => {
+    const aim = { product: 'cad', licenseId: LICENSE_ID };
+    for (const command of [register, unregister, release, recall].map((make) => make('ada', aim))) {
+      const { product, licenseId, user } = targetOf(command);
+      assert.deepEqual({ product, licenseId, user }, { ...aim, user: 'ada' });
+    }
+  });
+
+  test('the others mean one license, and no user', () => {
+    const target = { product: null, licenseId: LICENSE_ID, user: null };
+    assert.deepEqual(targetOf({ kind: 'collect', licenseId: LICENSE_ID }), target);
+    assert.deepEqual(targetOf({ kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }), target);
+    const license = exampleLicense();
+    assert.deepEqual(targetOf({ kind: 'install_license', license, by: 'admin' }), target);
+  });
+});
+
+describe('a view is no wider than the decision needs', () => {
+  const free = exampleView({}, null);
+  const full = exampleView({ slots: FULL }, null);
+  const closed = exampleView({ license: exampleLicense({ enabled: false }) }, null);
+  const denial = { registrationOf: 'ada', denialsOf: 'ada', nextEnd: true };
+
+  const cases: [string, LicenseCommand, typeof free, Partial<typeof NO_NEEDS>][] = [
+    ['register on a free license', register('ada'), free, { registrationOf: 'ada' }],
+    ['register on a full license', register('ada'), full, denial],
+    ['register on a closed license', register('ada'), closed, denial],
+    ['borrow, whose date may be refused', borrow('ada', 'longest'), free, denial],
+    ['unregister', unregister('ada'), full, { registrationOf: 'ada' }],
+    ['release', release('ada'), full, { registrationOf: 'ada' }],
+    ['recall', recall('ada'), full, { registrationOf: 'ada', recallsAfter: plus(NOW, -24 * HOUR_MS) }],
+    [
+      'collect',
+      { kind: 'collect', licenseId: LICENSE_ID },
+      full,
+      { denialsOpenedBy: plus(NOW, -DENIAL_WINDOW_MS) },
+    ],
+    ['release all', { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }, full, {}],
+    ['install', { kind: 'install_license', license: exampleLicense(), by: 'admin' }, full, {}],
+  ];
+  for (const [title, command, head, needs] of cases) {
+    test(title, () => assert.deepEqual(needsOf(command, head, NOW), { ...NO_NEEDS, ...needs }));
+  }
+
+  test('slots that ended do not make a license full', () => {
+    const head = exampleView({ slots: [exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')] }, null);
+    assert.equal(needsOf(register('ada'), head, NOW).nextEnd, false);
+  });
+});

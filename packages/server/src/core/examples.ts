@@ -1,0 +1,84 @@
+import type { Borrow, BorrowUntil, Recall, Register, Release, Unregister } from './command.ts';
+import { DEMO_LICENSE } from './demo-license.ts';
+import { type Instant, instant, MINUTE_MS, plus } from './instant.ts';
+import { type License, type LicenseId, licenseId } from './license.ts';
+import { type HostInfo, isLive, type Registration } from './registration.ts';
+import { COLLECT_LIMIT, type Denial, type LicenseView } from './view.ts';
+
+/** Facts that tests begin with, so that each of them says only what matters to it. */
+export const NOW = instant(Date.UTC(2030, 0, 15, 12));
+
+export const LICENSE_ID = licenseId(7);
+
+export const HOST: HostInfo = { hostname: 'host-1', address: '10.0.0.1', info: null };
+
+/** Two slots, ten minutes, borrowing for up to a day, valid for ever. */
+export function exampleLicense(facts: Partial<License> = {}): License {
+  return { ...DEMO_LICENSE, id: LICENSE_ID, product: 'cad', slots: 2, maxBorrowHours: 24, ...facts };
+}
+
+/** A slot that was lent a minute ago and lives for nine more. */
+export function exampleSlot(user: string, facts: Partial<Registration> = {}): Registration {
+  return {
+    user,
+    host: HOST,
+    registeredAt: plus(NOW, -MINUTE_MS),
+    endsAt: plus(NOW, 9 * MINUTE_MS),
+    borrowedUntil: null,
+    ...facts,
+  };
+}
+
+export interface ViewFacts {
+  readonly license?: License;
+  /** Every stored slot of the license, ended ones included. */
+  readonly slots?: readonly Registration[];
+  readonly denials?: readonly Denial[];
+  readonly recalls?: number;
+  readonly staleDenials?: readonly Denial[];
+}
+
+/** What a store would show of these facts to a command of this user. */
+export function exampleView(facts: ViewFacts, user: string | null, now: Instant = NOW): LicenseView {
+  const { license = exampleLicense(), slots = [], denials = [], recalls = 0, staleDenials = [] } = facts;
+  const byEnd = slots.toSorted((a, b) => a.endsAt - b.endsAt);
+  const ended = byEnd.filter((slot) => !isLive(slot, now));
+  return {
+    license,
+    storedInUse: slots.length,
+    ended: ended.slice(0, COLLECT_LIMIT),
+    endedBeyond: Math.max(0, ended.length - COLLECT_LIMIT),
+    nextEndsAt: byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
+    registration: slots.find((slot) => slot.user === user) ?? null,
+    denials: denials.filter((denial) => denial.user === user),
+    recalls,
+    staleDenials,
+  };
+}
+
+interface Aim {
+  readonly product: string | null;
+  readonly licenseId: LicenseId | null;
+}
+
+const ANY: Aim = { product: null, licenseId: null };
+
+export function register(user: string, aim: Partial<Aim> = {}, host: HostInfo = HOST): Register {
+  return { kind: 'register', user, host, ...ANY, ...aim };
+}
+
+export function borrow(user: string, until: BorrowUntil, aim: Partial<Aim> = {}): Borrow {
+  return { kind: 'borrow', user, host: HOST, until, ...ANY, ...aim };
+}
+
+export function unregister(user: string, aim: Partial<Aim> = {}): Unregister {
+  return { kind: 'unregister', user, ...ANY, ...aim };
+}
+
+export function release(user: string, aim: Partial<Aim> = {}): Release {
+  return { kind: 'release', user, by: 'admin', ...ANY, ...aim };
+}
+
+export function recall(user: string, aim: Partial<Aim> = {}): Recall {
+  return { kind: 'recall', user, by: 'admin', ...ANY, ...aim };
+}

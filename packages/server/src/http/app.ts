@@ -1,0 +1,88 @@
+import { Hono } from 'hono';
+import type { Accounts } from '../services/accounts.ts';
+import type { Log } from '../telemetry/log.ts';
+import { type AdminRules, type Caller, type Peer, requireAdmin } from './caller.ts';
+import { errorReply, problem } from './problem.ts';
+import { readBody, readQuery } from './read-input.ts';
+import { type Reply, toResponse } from './reply.ts';
+import { createRequestLog, type RequestLog } from './request-log.ts';
+import type { Route } from './route.ts';
+
+export interface AppOptions {
+  readonly routes: readonly Route[];
+  readonly accounts: Accounts;
+  readonly rules: AdminRules;
+  readonly log: Log;
+  readonly logRequests: boolean;
+  readonly slowRequestMs: number;
+  /** Milliseconds that never run back. */
+  readonly readMonotonicMs: () => number;
+}
+
+/** What the server around the app tells about a request; a test passes it by hand. */
+export type AppEnv = { Bindings: { readonly peer?: Peer; readonly incoming?: IncomingPeer } };
+
+interface IncomingPeer {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
+/** The whole HTTP side as one function from request to response: it needs no socket. */
+export function createApp(options: AppOptions): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  const requestLog = createRequestLog(options);
+  for (const route of options.routes) {
+    app.on([...route.methods], [...route.paths], async (c) => {
+      const peer = c.env.peer ?? networkPeer(c.env.incoming);
+      return toResponse(await answer(route, c.req.raw, peer, options, requestLog));
+    });
+  }
+  app.notFound((c) => toResponse(nothingHere(c.req.method, c.req.path, options.routes)));
+  app.onError((error) => toResponse(requestLog.noteBug('unknown', error)));
+  return app;
+}
+
+function networkPeer(incoming: IncomingPeer | undefined): Peer {
+  return { address: incoming?.socket.remoteAddress ?? '', isControl: false };
+}
+
+/** Who may, what comes in, do it; whatever is thrown on the way becomes an answer. */
+async function answer(
+  route: Route,
+  request: Request,
+  peer: Peer,
+  options: AppOptions,
+  requestLog: RequestLog,
+): Promise<Reply> {
+  const startedMs = options.readMonotonicMs();
+  const reply = await handle(route, request, peer, options).catch(
+    (error: unknown) => errorReply(error) ?? requestLog.noteBug(route.name, error),
+  );
+  requestLog.note(route.name, reply, options.readMonotonicMs() - startedMs);
+  return reply;
+}
+
+const ANYONE: Caller = { kind: 'anyone' };
+const NOTHING = Object.freeze({});
+
+async function handle(route: Route, request: Request, peer: Peer, options: AppOptions): Promise<Reply> {
+  const caller =
+    route.access === 'admin' ? await requireAdmin(request, peer, options.rules, options.accounts) : ANYONE;
+  const query = route.query === undefined ? NOTHING : readQuery(request.url, route.query);
+  const body = route.body === undefined ? NOTHING : await readBody(request, route.body);
+  return route.handle({ request, caller, address: peer.address, query, body });
+}
+
+/** Unknown paths, other versions of the API and wrong methods: always JSON, because clients expect nothing else. */
+function nothingHere(method: string, path: string, routes: readonly Route[]): Reply {
+  const route = routes.find(({ paths }) => paths.includes(path));
+  if (route !== undefined) {
+    const allowed = route.methods.join(', ');
+    const reply = problem('method_not_allowed', `${method} is not possible here. Use ${allowed}.`);
+    return { ...reply, headers: { Allow: allowed } };
+  }
+  const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1];
+  if (version !== undefined && version !== 'v4') {
+    return problem('not_found', `This server speaks version 4 of the API, under /api/v4; not ${version}.`);
+  }
+  return problem('not_found', 'There is nothing at this path. See /api/v4/docs for what there is.');
+}

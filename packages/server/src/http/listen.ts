@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { ErrorCode } from '@berth/protocol/errors';
+import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { LIMITS } from '../config.ts';
+import type { AppEnv } from './app.ts';
+import { bugReply, problem } from './problem.ts';
+import { toResponse } from './reply.ts';
+
+export interface Listening {
+  /** Where it can be reached. */
+  readonly url: string;
+  /** Takes no new connections, answers what it has, then ends. */
+  stop(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+}
+
+/** Serves the app over TCP, with every bound of the connection itself. */
+export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
+  const server = createHttpServer(getRequestListener(app.fetch as never, LISTENER_OPTIONS));
+  server.maxConnections = options.maxConnections;
+  limitPerAddress(server, options.maxConnectionsPerAddress);
+  await listening(server, () => server.listen(options.port, options.host));
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return { url: `http://${host}:${port}`, stop: () => stopServer(server) };
+}
+
+/** Requests that are HTTP but cannot be turned into a request of ours, such as one with a broken Host. */
+export const LISTENER_OPTIONS = {
+  hostname: 'localhost',
+  errorHandler: (error: unknown) =>
+    toResponse(
+      error instanceof UnreadableRequest
+        ? problem('bad_request', 'The address or the Host header of the request cannot be read.')
+        : bugReply('none'),
+    ),
+};
+
+export function createHttpServer(
+  handle: (incoming: IncomingMessage, outgoing: ServerResponse) => unknown,
+): Server {
+  const server = createServer(
+    {
+      headersTimeout: LIMITS.headersTimeoutMs,
+      requestTimeout: LIMITS.requestTimeoutMs,
+      connectionsCheckingInterval: LIMITS.connectionCheckMs,
+      keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+    },
+    handle,
+  );
+  server.on('clientError', answerBrokenRequest);
+  return server;
+}
+
+export async function listening(server: Server, start: () => void): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.once('listening', resolve);
+    start();
+  });
+}
+
+const BROKEN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'Request Timeout', 'The request did not arrive in time.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'Request Header Fields Too Large', 'The headers are too large.'],
+};
+
+/** What is not HTTP never reaches the app; it is answered here, in JSON like everything else. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [code, reason, message] = BROKEN[error.code ?? ''] ?? [
+    'bad_request',
+    'Bad Request',
+    'This is not valid HTTP.',
+  ];
+  const { status, body } = problem(code, message);
+  const length = Buffer.byteLength(body ?? '');
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** One address cannot take all connections from the others. */
+function limitPerAddress(server: Server, most: number): void {
+  const open = new Map<string, number>();
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > most) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+  });
+}
+
+const IDLE_CHECK_MS = 50;
+
+export async function stopServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), LIMITS.drainTimeoutMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(cut);
+}

@@ -1,0 +1,128 @@
+import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import { z } from 'zod';
+import type { Access, Route } from './route.ts';
+
+/** Errors that any route may answer with. */
+const COMMON_ERRORS: readonly ErrorCode[] = ['internal_error'];
+const BODY_ERRORS: readonly ErrorCode[] = [
+  'payload_too_large',
+  'invalid_json',
+  'validation_error',
+  'store_unavailable',
+];
+
+const ACCESS: Readonly<Record<Access, string>> = {
+  public: 'Anyone may call this.',
+  client: 'Anyone who reaches the port may call this.',
+  admin:
+    "Needs an administrator's token, or a caller on the machine itself while the server is being set up.",
+};
+
+/** The OpenAPI document, made from the same table and the same schemas that serve the requests. */
+export function describeApi(routes: readonly Route[], version: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) {
+    for (const [index, path] of route.paths.entries()) {
+      paths[path] = Object.fromEntries(
+        route.methods.map((method) => [method.toLowerCase(), describeOperation(route, method, index)]),
+      );
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Berth floating license server', version, license: { name: 'MIT' } },
+    paths,
+    components: {
+      schemas: { Problem: problemSchema() },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        basic: { type: 'http', scheme: 'basic' },
+      },
+    },
+  };
+}
+
+function describeOperation(route: Route, method: string, index: number): object {
+  const suffix = `${index === 0 ? '' : `_alias${index}`}${route.methods[0] === method ? '' : `_${method.toLowerCase()}`}`;
+  return {
+    operationId: `${route.name}${suffix}`,
+    summary: route.summary,
+    description: index === 0 ? ACCESS[route.access] : `Alias of ${route.paths[0]}. ${ACCESS[route.access]}`,
+    ...(route.access === 'admin' ? { security: [{ token: [] }, {}] } : {}),
+    ...(route.name === 'auth' ? { security: [{ basic: [] }] } : {}),
+    ...(route.query === undefined ? {} : { parameters: describeQuery(route.query) }),
+    ...(route.body === undefined ? {} : { requestBody: describeBody(route.body) }),
+    responses: { 200: describeAnswer(route), ...describeErrors(errorsOf(route)) },
+  };
+}
+
+function errorsOf(route: Route): readonly ErrorCode[] {
+  const body = route.body === undefined ? [] : BODY_ERRORS;
+  const query = route.query === undefined ? [] : (['validation_error', 'store_unavailable'] as const);
+  const access = route.access === 'admin' ? (['unauthorized'] as const) : [];
+  return [...new Set<ErrorCode>([...access, ...body, ...query, ...route.errors, ...COMMON_ERRORS])];
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return rest;
+}
+
+function describeQuery(schema: z.ZodObject): object[] {
+  const { properties = {} } = jsonSchema(schema, 'output') as { properties?: Record<string, object> };
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema: property,
+  }));
+}
+
+function describeBody(schema: z.ZodObject): object {
+  const { required: _, additionalProperties: __, ...object } = jsonSchema(schema, 'output');
+  return { required: false, content: { 'application/json': { schema: object } } };
+}
+
+function describeAnswer({ answer }: Route): object {
+  switch (answer.kind) {
+    case 'json':
+      return {
+        description: 'Done.',
+        content: { 'application/json': { schema: jsonSchema(answer.schema, 'output') } },
+      };
+    case 'text':
+      return {
+        description: 'Done.',
+        content: { 'text/plain': { schema: { type: 'string', const: answer.example } } },
+      };
+    case 'page':
+      return { description: 'A page to read.' };
+    case 'empty':
+      return { description: 'Done. The body is empty.' };
+  }
+}
+
+/** One response a status; its description lists the codes. */
+function describeErrors(codes: readonly ErrorCode[]): Record<string, object> {
+  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } };
+  return Object.fromEntries(
+    [...byStatus].map(([status, list]) => [
+      status,
+      { description: list.map((code) => `${code}: ${ERRORS[code].title}.`).join(' '), content },
+    ]),
+  );
+}
+
+function problemSchema(): object {
+  return {
+    type: 'object',
+    required: ['status', 'code', 'message'],
+    properties: {
+      status: { type: 'integer', description: 'the HTTP status' },
+      code: { type: 'string', enum: Object.keys(ERRORS) },
+      message: { type: 'string', description: 'what happened and what to do' },
+    },
+    additionalProperties: true,
+  };
+}

@@ -1,0 +1,33 @@
+import type { Accounts } from '../services/accounts.ts';
+import type { Catalogue } from '../services/catalogue.ts';
+import type { Lending } from '../services/lending.ts';
+import type { Oversight } from '../services/oversight.ts';
+import type { Route } from './route.ts';
+import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
+import { registrationRoutes } from './routes/admin/registrations.ts';
+import { docsRoutes } from './routes/docs.ts';
+import { publicRoutes } from './routes/public.ts';
+import { lendingRoutes } from './routes/v4/lending.ts';
+import { licenseRoutes } from './routes/v4/licenses.ts';
+
+export interface Services {
+  readonly accounts: Accounts;
+  readonly catalogue: Catalogue;
+  readonly lending: Lending;
+  readonly oversight: Oversight;
+  readonly facts: ServerFacts;
+}
+
+/** Every route of the server, in the order in which the documentation shows them. */
+export function createRoutes(services: Services): readonly Route[] {
+  const { accounts, catalogue, lending, oversight, facts } = services;
+  const routes: readonly Route[] = [
+    ...lendingRoutes(lending),
+    ...licenseRoutes(catalogue),
+    ...registrationRoutes(lending),
+    ...oversightRoutes({ oversight, catalogue, facts }),
+    ...publicRoutes({ accounts, oversight, version: facts.version }),
+    ...docsRoutes(() => routes, facts.version),
+  ];
+  return routes;
+}

@@ -1,0 +1,56 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { z } from 'zod';
+import type { Caller } from './caller.ts';
+import type { Reply } from './reply.ts';
+
+/**
+ * Who may call a route. `public`: anyone. `client`: anyone who reaches the port. `admin`: an administrator, or the
+ * local caller during setup.
+ */
+export type Access = 'public' | 'client' | 'admin';
+
+/** One operation of the API, told whole: who may, what comes in, what may come out, and how it is done. */
+export interface Route {
+  /** How the operation is called in the log and in the API document. */
+  readonly name: string;
+  readonly methods: readonly ('GET' | 'POST')[];
+  /** The path, then its aliases. */
+  readonly paths: readonly [string, ...string[]];
+  readonly access: Access;
+  readonly summary: string;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  readonly answer: AnswerShape;
+  /** Refusals of its own, beside those that every route can answer with. */
+  readonly errors: readonly ErrorCode[];
+  handle(input: RouteInput): Promise<Reply> | Reply;
+}
+
+export type AnswerShape =
+  | { readonly kind: 'json'; readonly schema: z.ZodType }
+  | { readonly kind: 'text'; readonly example: string }
+  | { readonly kind: 'page' }
+  | { readonly kind: 'empty' };
+
+export interface RouteInput {
+  readonly request: Request;
+  readonly caller: Caller;
+  readonly address: string;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What a route is written as: its handler knows the types of its own schemas. */
+type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<Route, 'query' | 'body' | 'handle'> & {
+  readonly query?: Q;
+  readonly body?: B;
+  handle(
+    input: Omit<RouteInput, 'query' | 'body'> & { readonly query: z.output<Q>; readonly body: z.output<B> },
+  ): Promise<Reply> | Reply;
+};
+
+export function defineRoute<Q extends z.ZodObject = z.ZodObject, B extends z.ZodObject = z.ZodObject>(
+  route: TypedRoute<Q, B>,
+): Route {
+  return route as unknown as Route;
+}

@@ -1,0 +1,204 @@
+import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { licenseObject } from '@berth/protocol/license-object';
+import { z } from 'zod';
+import type { Outcome } from '../../../core/decision.ts';
+import { licenseId, licenseState } from '../../../core/license.ts';
+import type { Catalogue } from '../../../services/catalogue.ts';
+import type { Oversight } from '../../../services/oversight.ts';
+import { actorOf } from '../../caller.ts';
+import { presentLicense } from '../../present-license.ts';
+import { refusalReply } from '../../problem.ts';
+import { json, jsonText, type Reply } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+
+/** What the process itself knows about how it runs. */
+export interface ServerFacts {
+  readonly version: string;
+  readonly data: string;
+  /** The address it serves, or `null` when a command has opened a stopped server's data. */
+  readUrl(): string | null;
+  readUptimeSeconds(): number;
+}
+
+interface OversightServices {
+  readonly oversight: Oversight;
+  readonly catalogue: Catalogue;
+  readonly facts: ServerFacts;
+}
+
+const clockStatus = z.object({
+  server_at: z.string(),
+  wall_at: z.string(),
+  ahead_ms: z.number().meta({ description: "how far the server's time is ahead of the wall clock" }),
+  jump: z
+    .object({ direction: z.enum(['ahead', 'behind']), seen_at: z.string(), gap_ms: z.number() })
+    .nullable(),
+});
+
+export function oversightRoutes(services: OversightServices): readonly Route[] {
+  const { oversight, catalogue } = services;
+  return [
+    statusRoute(services),
+    licensesRoute(catalogue),
+    clockRoute(oversight),
+    clockAcceptRoute(oversight),
+    clockResetRoute(oversight),
+    auditRoute(oversight),
+    auditVerifyRoute(oversight),
+  ];
+}
+
+function statusRoute({ oversight, facts }: OversightServices): Route {
+  return defineRoute({
+    name: 'admin_status',
+    methods: ['GET'],
+    paths: ['/api/admin/status'],
+    access: 'admin',
+    summary: 'How the server is',
+    answer: { kind: 'json', schema: z.looseObject({ version: z.string(), clock: clockStatus }) },
+    errors: [],
+    handle: async () =>
+      json({
+        version: facts.version,
+        url: facts.readUrl(),
+        uptime_seconds: facts.readUptimeSeconds(),
+        data: facts.data,
+        healthy: oversight.isHealthy(),
+        store: toWire(await oversight.describeStore()),
+        clock: presentClock(await oversight.readClock()),
+      }),
+  });
+}
+
+function licensesRoute(catalogue: Catalogue): Route {
+  return defineRoute({
+    name: 'admin_licenses',
+    methods: ['GET'],
+    paths: ['/api/admin/licenses'],
+    access: 'admin',
+    summary: 'All licenses with their state, source and use',
+    query: z.object({ product: name, license_id: licenseIdField }),
+    answer: { kind: 'json', schema: z.object({ licenses: z.array(licenseObject.loose()) }) },
+    errors: [],
+    handle: async ({ query }) => {
+      const records = await catalogue.list(query.product ?? null);
+      const meant = records.filter(
+        ({ license }) => query.license_id === undefined || license.id === query.license_id,
+      );
+      return jsonText(`{"licenses":[${meant.map(presentRecord).join(',')}]}`);
+    },
+  });
+}
+
+/** The license object with what only an administrator needs. */
+function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): string {
+  const { license, now, borrowed, addedAt } = record;
+  const extra = JSON.stringify({
+    ...toWire({ source: license.source, state: licenseState(license, now), borrowed, addedAt }),
+  });
+  return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
+}
+
+function clockRoute(oversight: Oversight): Route {
+  return defineRoute({
+    name: 'admin_clock',
+    methods: ['GET'],
+    paths: ['/api/admin/clock'],
+    access: 'admin',
+    summary: "The server's time beside the wall clock",
+    answer: { kind: 'json', schema: clockStatus },
+    errors: [],
+    handle: async () => json(presentClock(await oversight.readClock())),
+  });
+}
+
+function clockAcceptRoute(oversight: Oversight): Route {
+  return defineRoute({
+    name: 'admin_clock_accept',
+    methods: ['POST'],
+    paths: ['/api/admin/clock/accept'],
+    access: 'admin',
+    summary: 'Follow a wall clock that is ahead; live slots get their timeout again',
+    answer: { kind: 'json', schema: clockStatus },
+    errors: ['clock_not_ahead'],
+    handle: async ({ caller }) => clockReply(oversight, await oversight.acceptClock(actorOf(caller))),
+  });
+}
+
+function clockResetRoute(oversight: Oversight): Route {
+  return defineRoute({
+    name: 'admin_clock_reset',
+    methods: ['POST'],
+    paths: ['/api/admin/clock/reset'],
+    access: 'admin',
+    summary: 'Go back to the wall clock after a wrong one has driven the time ahead',
+    answer: { kind: 'json', schema: clockStatus },
+    errors: ['clock_not_poisoned'],
+    handle: async ({ caller }) => clockReply(oversight, await oversight.resetClock(actorOf(caller))),
+  });
+}
+
+async function clockReply(oversight: Oversight, outcome: Outcome): Promise<Reply> {
+  if (outcome.kind === 'refused') return refusalReply(outcome);
+  return json(presentClock(await oversight.readClock()));
+}
+
+function presentClock({ now, wall, jump }: Awaited<ReturnType<Oversight['readClock']>>) {
+  return toWire({ serverAt: now, wallAt: wall, aheadMs: now - wall, jump });
+}
+
+const auditQuery = z.object({
+  license_id: licenseIdField,
+  chain: z.enum(['system'], { error: 'must be "system"' }).optional(),
+  before: licenseIdField,
+  limit: licenseIdField,
+});
+
+const MAX_AUDIT_LINKS = 1000;
+
+function auditRoute(oversight: Oversight): Route {
+  return defineRoute({
+    name: 'admin_audit',
+    methods: ['GET'],
+    paths: ['/api/admin/audit'],
+    access: 'admin',
+    summary: 'What happened, the newest first, in pages: continue before the last seq',
+    query: auditQuery,
+    answer: {
+      kind: 'json',
+      schema: z.object({
+        events: z.array(z.looseObject({ seq: z.int(), at: z.string(), kind: z.string() })),
+      }),
+    },
+    errors: [],
+    handle: async ({ query }) => {
+      const links = await oversight.listAudit({
+        chain: query.chain ?? (query.license_id === undefined ? null : licenseId(query.license_id)),
+        before: query.before ?? null,
+        limit: Math.min(query.limit ?? MAX_AUDIT_LINKS, MAX_AUDIT_LINKS),
+      });
+      return json({ events: links.flatMap(presentLink) });
+    },
+  });
+}
+
+/** The events of a link, the newest first as the links are. */
+function presentLink({ seq, chain, at, events }: Awaited<ReturnType<Oversight['listAudit']>>[number]) {
+  return events
+    .toReversed()
+    .map((event) => toWire({ seq, licenseId: chain === 0 ? null : chain, at, ...event }));
+}
+
+function auditVerifyRoute(oversight: Oversight): Route {
+  return defineRoute({
+    name: 'admin_audit_verify',
+    methods: ['GET'],
+    paths: ['/api/admin/audit/verify'],
+    access: 'admin',
+    summary: 'Checks every chain of the audit log from its first link to its head',
+    answer: { kind: 'json', schema: z.looseObject({ ok: z.boolean(), links: z.int(), events: z.int() }) },
+    errors: [],
+    handle: async () => json(toWire(await oversight.verifyAudit())),
+  });
+}

@@ -1,0 +1,138 @@
+import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { z } from 'zod';
+import { LIMITS } from '../../../config.ts';
+import type { Outcome } from '../../../core/decision.ts';
+import { licenseId } from '../../../core/license.ts';
+import { isBorrowed } from '../../../core/registration.ts';
+import type { Lending } from '../../../services/lending.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { actorOf } from '../../caller.ts';
+import { refusalReply } from '../../problem.ts';
+import { json, type Reply } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+
+const target = { product: name, license_id: licenseIdField, user: name };
+
+const registrationRecord = z.object({
+  license_id: z.int(),
+  product: z.string(),
+  user: z.string(),
+  os_hostname: z.string().nullable(),
+  ip_local: z.string().nullable(),
+  user_info: z.string().nullable(),
+  registered_at: z.string(),
+  ends_at: z.string(),
+  is_borrowed: z.boolean(),
+  borrowed_until: z.string().nullable(),
+});
+
+export function registrationRoutes(lending: Lending): readonly Route[] {
+  return [listRoute(lending), releaseRoute(lending), recallRoute(lending)];
+}
+
+function listRoute(lending: Lending): Route {
+  return defineRoute({
+    name: 'admin_registrations',
+    methods: ['GET'],
+    paths: ['/api/admin/registrations'],
+    access: 'admin',
+    summary: 'Who holds a slot, in pages: continue after the last license_id and user',
+    query: z.object({ ...target, after_license_id: licenseIdField, after_user: name }),
+    answer: { kind: 'json', schema: z.object({ registrations: z.array(registrationRecord) }) },
+    errors: [],
+    handle: async ({ query }) => {
+      const records = await lending.list({
+        ...targetOf(query),
+        user: query.user ?? null,
+        limit: LIMITS.pageRows,
+        after:
+          query.after_license_id === undefined
+            ? null
+            : { licenseId: licenseId(query.after_license_id), user: query.after_user ?? '' },
+      });
+      return json({ registrations: records.map(presentRegistration) });
+    },
+  });
+}
+
+function releaseRoute(lending: Lending): Route {
+  return defineRoute({
+    name: 'admin_release',
+    methods: ['POST'],
+    paths: ['/api/admin/registrations/release'],
+    access: 'admin',
+    summary: 'Take back a slot that is not borrowed',
+    body: z.object(target),
+    answer: { kind: 'json', schema: z.object({ released: z.int() }) },
+    errors: [
+      'missing_parameters',
+      'unknown_product',
+      'license_not_found',
+      'device_not_found',
+      'slot_is_borrowed',
+    ],
+    handle: async ({ body, caller }) =>
+      countReply('released', await lending.release(targetOf(body), requireUser(body), actorOf(caller))),
+  });
+}
+
+function recallRoute(lending: Lending): Route {
+  return defineRoute({
+    name: 'admin_recall',
+    methods: ['POST'],
+    paths: ['/api/admin/registrations/recall'],
+    access: 'admin',
+    summary: 'Take back a borrowed slot before its time',
+    body: z.object(target),
+    answer: { kind: 'json', schema: z.object({ recalled: z.int() }) },
+    errors: [
+      'missing_parameters',
+      'unknown_product',
+      'license_not_found',
+      'device_not_found',
+      'slot_not_borrowed',
+      'recall_limit_reached',
+    ],
+    handle: async ({ body, caller }) =>
+      countReply('recalled', await lending.recall(targetOf(body), requireUser(body), actorOf(caller))),
+  });
+}
+
+interface TargetFields {
+  readonly product?: string | undefined;
+  readonly license_id?: number | undefined;
+}
+
+function targetOf({ product, license_id }: TargetFields) {
+  return { product: product ?? null, licenseId: license_id === undefined ? null : licenseId(license_id) };
+}
+
+function requireUser({ user }: { readonly user?: string | undefined }): string {
+  if (user === undefined) throw new RequestError('missing_parameters', 'Say whose slot: "user" is missing.');
+  return user;
+}
+
+function countReply(verb: string, outcome: Outcome): Reply {
+  if (outcome.kind === 'refused') return refusalReply(outcome);
+  return json({ [verb]: outcome.kind === 'done' ? outcome.count : 0 });
+}
+
+function presentRegistration({
+  licenseId: id,
+  product,
+  registration,
+  now,
+}: Awaited<ReturnType<Lending['list']>>[number]) {
+  const { user, host, registeredAt, endsAt, borrowedUntil } = registration;
+  const borrowed = isBorrowed(registration, now);
+  return {
+    license_id: id,
+    product,
+    user,
+    os_hostname: host.hostname,
+    ip_local: host.address,
+    user_info: host.info,
+    ...toWire({ registeredAt, endsAt, isBorrowed: borrowed, borrowedUntil: borrowed ? borrowedUntil : null }),
+  };
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { DOCS_STYLE, renderDocs } from '../docs-page.ts';
+import { describeApi } from '../openapi.ts';
+import { jsonText } from '../reply.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+/** The API described by itself. `routes` is the whole table, these three included. */
+export function docsRoutes(routes: () => readonly Route[], version: string): readonly Route[] {
+  return [
+    defineRoute({
+      name: 'openapi',
+      methods: ['GET'],
+      paths: ['/api/v4/openapi.json'],
+      access: 'public',
+      summary: 'This API as an OpenAPI document',
+      answer: { kind: 'json', schema: z.looseObject({ openapi: z.string() }) },
+      errors: [],
+      handle: () => jsonText(JSON.stringify(describeApi(routes(), version), null, 2)),
+    }),
+    defineRoute({
+      name: 'docs',
+      methods: ['GET'],
+      paths: ['/api/v4/docs'],
+      access: 'public',
+      summary: 'This API as a page to read',
+      answer: { kind: 'page' },
+      errors: [],
+      handle: () => ({ status: 200, body: renderDocs(routes(), version), type: 'html' }),
+    }),
+    defineRoute({
+      name: 'docs_style',
+      methods: ['GET'],
+      paths: ['/api/v4/docs.css'],
+      access: 'public',
+      summary: 'The style of that page',
+      answer: { kind: 'page' },
+      errors: [],
+      handle: () => ({ status: 200, body: DOCS_STYLE, type: 'css' }),
+    }),
+  ];
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { Accounts } from '../../services/accounts.ts';
+import type { Oversight } from '../../services/oversight.ts';
+import { RequestError } from '../../services/request-error.ts';
+import { problem } from '../problem.ts';
+import { json } from '../reply.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+interface PublicServices {
+  readonly accounts: Accounts;
+  readonly oversight: Oversight;
+  readonly version: string;
+}
+
+export function publicRoutes({ accounts, oversight, version }: PublicServices): readonly Route[] {
+  return [rootRoute(version), healthRoute(oversight), authRoute(accounts)];
+}
+
+function rootRoute(version: string): Route {
+  return defineRoute({
+    name: 'root',
+    methods: ['GET'],
+    paths: ['/'],
+    access: 'public',
+    summary: 'Says that a license server is here',
+    answer: { kind: 'json', schema: z.object({ name: z.string(), version: z.string(), docs: z.string() }) },
+    errors: [],
+    handle: () => json({ name: 'berth', version, docs: '/api/v4/docs' }),
+  });
+}
+
+function healthRoute(oversight: Oversight): Route {
+  return defineRoute({
+    name: 'health',
+    methods: ['GET'],
+    paths: ['/api/v4/health'],
+    access: 'public',
+    summary: 'Whether the server can lend slots now',
+    answer: { kind: 'json', schema: z.object({ status: z.literal('ok') }) },
+    errors: ['store_unavailable'],
+    handle: () =>
+      oversight.isHealthy()
+        ? json({ status: 'ok' })
+        : problem('store_unavailable', 'The last write did not reach the disk. The log says why.'),
+  });
+}
+
+function authRoute(accounts: Accounts): Route {
+  return defineRoute({
+    name: 'auth',
+    methods: ['GET'],
+    paths: ['/auth'],
+    access: 'public',
+    summary: 'Exchange a name and a password (HTTP Basic) for a token',
+    answer: { kind: 'json', schema: z.object({ message: z.string(), token: z.string() }) },
+    errors: ['unauthorized', 'too_many_requests'],
+    handle: async ({ request, address }) => {
+      const { name, password } = readBasic(request.headers.get('authorization'));
+      const token = await accounts.signIn(name, password, address);
+      if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
+      return json({ message: 'Login successful', token });
+    },
+  });
+}
+
+/** Names and passwords longer than this belong to nobody. */
+const MAX_CREDENTIAL_LENGTH = 256;
+
+function readBasic(authorization: string | null): { name: string; password: string } {
+  const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '')?.[1];
+  const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  const [name, password] = [pair.slice(0, colon), pair.slice(colon + 1)];
+  if (colon < 1 || name.length > MAX_CREDENTIAL_LENGTH || password.length > MAX_CREDENTIAL_LENGTH) {
+    throw new RequestError(
+      'unauthorized',
+      'Send the name and the password with HTTP Basic: curl -u NAME:PASSWORD.',
+    );
+  }
+  return { name, password };
+}

@@ -1,0 +1,138 @@
+import {
+  borrowAnswer,
+  borrowRequest,
+  registerAnswer,
+  registerRequest,
+  unregisterRequest,
+} from '@berth/protocol/lending';
+import { parseTimestamp } from '@berth/protocol/timestamp';
+import type { BorrowUntil } from '../../../core/command.ts';
+import type { Outcome } from '../../../core/decision.ts';
+import { instant } from '../../../core/instant.ts';
+import { licenseId } from '../../../core/license.ts';
+import type { Lending, LendingRequest } from '../../../services/lending.ts';
+import { actorOf } from '../../caller.ts';
+import { presentGranted } from '../../present-license.ts';
+import { refusalReply } from '../../problem.ts';
+import { empty, jsonText, type Reply, text } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+
+const LICENSE_REFUSALS = [
+  'missing_parameters',
+  'unknown_product',
+  'license_not_found',
+  'license_not_enabled',
+  'license_not_active',
+  'license_start_date_error',
+  'license_expired',
+] as const;
+
+export function lendingRoutes(lending: Lending): readonly Route[] {
+  return [
+    registerRoute(lending),
+    borrowRoute(lending),
+    unregisterRoute(lending),
+    unregisterAllRoute(lending),
+  ];
+}
+
+function registerRoute(lending: Lending): Route {
+  return defineRoute({
+    name: 'register',
+    methods: ['POST'],
+    paths: ['/api/v4/register', '/api/v4/floating/register'],
+    access: 'client',
+    summary: 'Lend a slot to a user, or renew the one they hold (the heartbeat)',
+    body: registerRequest,
+    answer: { kind: 'json', schema: registerAnswer },
+    errors: [...LICENSE_REFUSALS, 'floating_not_available'],
+    handle: async ({ body }) => grantedReply(await lending.register(requestOf(body))),
+  });
+}
+
+function borrowRoute(lending: Lending): Route {
+  return defineRoute({
+    name: 'borrow',
+    methods: ['POST'],
+    paths: ['/api/v4/borrow'],
+    access: 'client',
+    summary: 'Lend a slot and hold it until an instant, heartbeats or not',
+    body: borrowRequest,
+    answer: { kind: 'json', schema: borrowAnswer },
+    errors: [
+      ...LICENSE_REFUSALS,
+      'license_borrow_not_allowed',
+      'borrow_until_not_valid',
+      'floating_not_available',
+    ],
+    handle: async ({ body }) =>
+      grantedReply(await lending.borrow(requestOf(body), untilOf(body.borrowed_until))),
+  });
+}
+
+function unregisterRoute(lending: Lending): Route {
+  return defineRoute({
+    name: 'unregister',
+    methods: ['POST'],
+    paths: ['/api/v4/unregister', '/api/v4/floating/unregister'],
+    access: 'client',
+    summary: 'Give a slot back, borrowed or not',
+    body: unregisterRequest,
+    answer: { kind: 'text', example: 'user_unregistered' },
+    errors: ['missing_parameters', 'unknown_product', 'license_not_found', 'device_not_found'],
+    handle: async ({ body }) => {
+      const outcome = await lending.unregister(requestOf(body));
+      return outcome.kind === 'refused' ? refusalReply(outcome) : text('user_unregistered');
+    },
+  });
+}
+
+function unregisterAllRoute(lending: Lending): Route {
+  return defineRoute({
+    name: 'unregister_all',
+    methods: ['GET', 'POST'],
+    paths: ['/api/v4/unregister/all', '/api/v4/floating/unregister/all'],
+    access: 'admin',
+    summary: 'Take back every slot of every license, borrowed ones too',
+    answer: { kind: 'empty' },
+    errors: [],
+    handle: async ({ caller }) => {
+      await lending.releaseAll(actorOf(caller));
+      return empty();
+    },
+  });
+}
+
+interface LendingBody {
+  readonly product?: string | undefined;
+  readonly user?: string | undefined;
+  readonly license_id?: number | undefined;
+  readonly os_hostname?: string | undefined;
+  readonly ip_local?: string | undefined;
+  readonly user_info?: string | undefined;
+}
+
+function requestOf(body: LendingBody): LendingRequest {
+  return {
+    product: body.product ?? null,
+    licenseId: body.license_id === undefined ? null : licenseId(body.license_id),
+    user: body.user ?? null,
+    host: {
+      hostname: body.os_hostname ?? null,
+      address: body.ip_local ?? null,
+      info: body.user_info ?? null,
+    },
+  };
+}
+
+function untilOf(text: string | null | undefined): BorrowUntil {
+  const millis = parseTimestamp(text ?? '');
+  if (millis === undefined) return 'unreadable';
+  return millis === null ? 'longest' : instant(millis);
+}
+
+function grantedReply(outcome: Outcome): Reply {
+  if (outcome.kind === 'refused') return refusalReply(outcome);
+  if (outcome.kind === 'granted') return jsonText(presentGranted(outcome));
+  throw new Error(`A slot was asked for, and the answer is "${outcome.kind}".`);
+}

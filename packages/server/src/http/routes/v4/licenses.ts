@@ -1,0 +1,52 @@
+import { licenseQuery, licensesQuery } from '@berth/protocol/lending';
+import { licenseObject } from '@berth/protocol/license-object';
+import { z } from 'zod';
+import { licenseId } from '../../../core/license.ts';
+import type { Catalogue } from '../../../services/catalogue.ts';
+import { presentLicense } from '../../present-license.ts';
+import { refusalReply } from '../../problem.ts';
+import { jsonText } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+
+export function licenseRoutes(catalogue: Catalogue): readonly Route[] {
+  return [licenseRoute(catalogue), licensesRoute(catalogue)];
+}
+
+function licenseRoute(catalogue: Catalogue): Route {
+  return defineRoute({
+    name: 'license',
+    methods: ['GET'],
+    paths: ['/api/v4/license'],
+    access: 'client',
+    summary: 'The license that answers for a product',
+    query: licenseQuery,
+    answer: { kind: 'json', schema: licenseObject },
+    errors: ['missing_parameters', 'unknown_product', 'license_not_found'],
+    handle: async ({ query }) => {
+      const record = await catalogue.find({
+        product: query.product ?? null,
+        licenseId: query.license_id === undefined ? null : licenseId(query.license_id),
+      });
+      if ('kind' in record) return refusalReply(record);
+      return jsonText(presentLicense({ ...record, registration: null }));
+    },
+  });
+}
+
+function licensesRoute(catalogue: Catalogue): Route {
+  return defineRoute({
+    name: 'licenses',
+    methods: ['GET'],
+    paths: ['/api/v4/licenses'],
+    access: 'client',
+    summary: 'All licenses, or those of one product, the most recently added first',
+    query: licensesQuery,
+    answer: { kind: 'json', schema: z.array(licenseObject) },
+    errors: [],
+    handle: async ({ query }) => {
+      const records = await catalogue.list(query.product ?? null);
+      const texts = records.map((record) => presentLicense({ ...record, registration: null }));
+      return jsonText(`[${texts.join(',')}]`);
+    },
+  });
+}

@@ -1,0 +1,21 @@
+import { formatTimestamp } from '@berth/protocol/timestamp';
+
+/**
+ * Facts as the API writes them: `nextFreeAt: 1700000000000` becomes `next_free_at: "2023-…Z"`. Names that end in At or
+ * Until hold instants, here as everywhere.
+ */
+export function toWire(facts: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [snakeCase(name), wireValue(name, value)]),
+  );
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function wireValue(name: string, value: unknown): unknown {
+  if (typeof value === 'number' && /(^at|At|Until|^from|^to)$/.test(name)) return formatTimestamp(value);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? toWire(value) : value;
+}

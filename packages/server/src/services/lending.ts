@@ -1,0 +1,62 @@
+import type { Actor, BorrowUntil, Target } from '../core/command.ts';
+import type { Outcome } from '../core/decision.ts';
+import type { HostInfo } from '../core/registration.ts';
+import type { RegistrationRecord } from '../store/query.ts';
+import type { Store } from '../store/store.ts';
+import { RequestError } from './request-error.ts';
+
+/** Which license is meant, and for whom; the user may be left out. */
+export interface LendingRequest extends Target {
+  readonly user: string | null;
+  readonly host: HostInfo;
+}
+
+/** Lends slots and takes them back. Every answer is an outcome of the core. */
+export interface Lending {
+  register(request: LendingRequest): Promise<Outcome>;
+  borrow(request: LendingRequest, until: BorrowUntil): Promise<Outcome>;
+  unregister(request: LendingRequest): Promise<Outcome>;
+  release(target: Target, user: string, by: Actor): Promise<Outcome>;
+  recall(target: Target, user: string, by: Actor): Promise<Outcome>;
+  /** Takes back everything on every license, one command a license. Answers how many slots that freed. */
+  releaseAll(by: Actor): Promise<number>;
+  list(filter: RegistrationFilter): Promise<readonly RegistrationRecord[]>;
+}
+
+export interface RegistrationFilter extends Target {
+  readonly user: string | null;
+  readonly limit: number;
+  readonly after: { readonly licenseId: NonNullable<Target['licenseId']>; readonly user: string } | null;
+}
+
+export function createLending(store: Store): Lending {
+  return {
+    register: (request) => store.execute({ kind: 'register', ...identify(request), host: request.host }),
+    borrow: (request, until) =>
+      store.execute({ kind: 'borrow', ...identify(request), host: request.host, until }),
+    unregister: (request) => store.execute({ kind: 'unregister', ...identify(request) }),
+    release: ({ product, licenseId }, user, by) =>
+      store.execute({ kind: 'release', product, licenseId, user, by }),
+    recall: ({ product, licenseId }, user, by) =>
+      store.execute({ kind: 'recall', product, licenseId, user, by }),
+    releaseAll: (by) => releaseAll(store, by),
+    list: (filter) => store.read({ kind: 'list_registrations', ...filter }),
+  };
+}
+
+/** A client that names no user is known by its host name. */
+function identify({ product, licenseId, user, host }: LendingRequest) {
+  const holder = user ?? host.hostname;
+  if (holder === null) {
+    throw new RequestError('missing_parameters', 'Say who asks: "user" is missing, and so is "os_hostname".');
+  }
+  return { product, licenseId, user: holder };
+}
+
+async function releaseAll(store: Store, by: Actor): Promise<number> {
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  const outcomes = await Promise.all(
+    records.map(({ license }) => store.execute({ kind: 'release_all', licenseId: license.id, by })),
+  );
+  return outcomes.reduce((sum, outcome) => sum + (outcome.kind === 'done' ? outcome.count : 0), 0);
+}

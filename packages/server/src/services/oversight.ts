@@ -1,0 +1,27 @@
+import type { Actor } from '../core/command.ts';
+import type { Outcome } from '../core/decision.ts';
+import type { AuditLink, AuditVerdict, ListAudit, StoreDescription } from '../store/query.ts';
+import type { ClockStatus, Store } from '../store/store.ts';
+
+/** What an administrator looks at: the audit log, the clock, the state of the server. */
+export interface Oversight {
+  listAudit(filter: Omit<ListAudit, 'kind'>): Promise<readonly AuditLink[]>;
+  verifyAudit(): Promise<AuditVerdict>;
+  readClock(): Promise<ClockStatus>;
+  acceptClock(by: Actor): Promise<Outcome>;
+  resetClock(by: Actor): Promise<Outcome>;
+  describeStore(): Promise<StoreDescription>;
+  isHealthy(): boolean;
+}
+
+export function createOversight(store: Store): Oversight {
+  return {
+    listAudit: (filter) => store.read({ kind: 'list_audit', ...filter }),
+    verifyAudit: () => store.read({ kind: 'verify_audit' }),
+    readClock: () => store.keepClock(),
+    acceptClock: (by) => store.execute({ kind: 'accept_clock', by }),
+    resetClock: (by) => store.execute({ kind: 'reset_clock', by }),
+    describeStore: () => store.read({ kind: 'describe_store' }),
+    isHealthy: () => store.isHealthy(),
+  };
+}

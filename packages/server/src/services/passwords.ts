@@ -1,0 +1,94 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { LIMITS } from '../config.ts';
+import { RequestError } from './request-error.ts';
+
+const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
+/** 32 MiB and a few hundredths of a second for each guess. */
+const COST = { N: 32768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const;
+const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** At most two at once: passwords must not be able to take the machine. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  await takeTurn();
+  try {
+    return await work();
+  } finally {
+    passTurn();
+  }
+}
+
+async function takeTurn(): Promise<void> {
+  if (running < LIMITS.passwordChecksAtOnce) {
+    running += 1;
+    return;
+  }
+  if (waiting.length >= LIMITS.passwordChecksWaiting) {
+    throw new RequestError('too_many_requests', 'Too many sign-ins at once. Try again in a few seconds.');
+  }
+  await new Promise<void>((resolve) => waiting.push(resolve));
+}
+
+/** The turn goes to the next in line, or back. */
+function passTurn(): void {
+  const next = waiting.shift();
+  if (next === undefined) running -= 1;
+  else next();
+}
+
+/** `scrypt$N$r$p$salt$key`, the last two in base64. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const key = await inTurn(() => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, COST));
+  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$');
+}
+
+/** For an account that does not exist the work is done all the same, so that the time tells nothing. */
+export async function checkPassword(password: string, hash: string | null): Promise<boolean> {
+  const [, n, r, p, salt, key] = (hash ?? NOBODY).split('$') as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const cost = { ...COST, N: Number(n), r: Number(r), p: Number(p) };
+  const expected = Buffer.from(key, 'base64');
+  const actual = await inTurn(() =>
+    deriveKey(password.normalize('NFC'), Buffer.from(salt, 'base64'), expected.length, cost),
+  );
+  return timingSafeEqual(actual, expected) && hash !== null;
+}
+
+const NOBODY = [
+  'scrypt',
+  COST.N,
+  COST.r,
+  COST.p,
+  'AAAAAAAAAAAAAAAAAAAAAA==',
+  Buffer.alloc(32).toString('base64'),
+].join('$');
+
+/** Letters and digits that cannot be mistaken for one another, in groups: to be read from a screen and typed. */
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
+const GROUPS = 5;
+const GROUP_LENGTH = 5;
+
+export function makeUpPassword(): string {
+  const group = () => Array.from({ length: GROUP_LENGTH }, pickLetter).join('');
+  return Array.from({ length: GROUPS }, group).join('-');
+}
+
+function pickLetter(): string {
+  for (;;) {
+    const byte = randomBytes(1)[0] as number;
+    // Bytes beyond the last whole multiple would make some letters likelier than others.
+    if (byte < 256 - (256 % ALPHABET.length)) return ALPHABET[byte % ALPHABET.length] as string;
+  }
+}

@@ -1,0 +1,69 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadMasterKey, syncFolder } from '../../secrets/master-key.ts';
+import { systemClock } from '../clock.ts';
+import type { Store, StoreNotice } from '../store.ts';
+import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { openInThreadStore } from './in-thread-store.ts';
+import { openThreadedStore } from './threaded-store.ts';
+
+const DATABASE_FILE = 'berth.db';
+const MASTER_KEY_FILE = 'master.key';
+
+export interface DataFolderOptions {
+  readonly folder: string;
+  readonly masterKey: { readonly value: string | null; readonly file: string | null };
+  readonly onNotice: (notice: StoreNotice) => void;
+  /** A server has threads; a command that opens a stopped server's data does without. */
+  readonly useThreads: boolean;
+}
+
+/** Creates the folder for nobody but its owner. */
+export function createDataFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+export function hasData(folder: string): boolean {
+  return existsSync(join(folder, DATABASE_FILE));
+}
+
+/** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */
+export async function openDataFolder(options: DataFolderOptions): Promise<Store | null> {
+  const lock = lockFolder(options.folder);
+  if (lock === null) return null;
+  try {
+    return withLock(await openStore(options), lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function openStore({ folder, masterKey, onNotice, useThreads }: DataFolderOptions): Promise<Store> {
+  const file = join(folder, DATABASE_FILE);
+  const isNew = !existsSync(file);
+  const key = loadMasterKey({
+    value: masterKey.value,
+    file: masterKey.file ?? join(folder, MASTER_KEY_FILE),
+    mayCreate: isNew,
+  });
+  const options = { file, masterKey: key, onNotice };
+  const store = useThreads
+    ? await openThreadedStore(options)
+    : openInThreadStore({ ...options, clock: systemClock });
+  if (isNew) syncFolder(folder);
+  return store;
+}
+
+function withLock(store: Store, lock: FolderLock): Store {
+  return {
+    execute: (command) => store.execute(command),
+    read: (query) => store.read(query),
+    keepClock: () => store.keepClock(),
+    isHealthy: () => store.isHealthy(),
+    async close() {
+      await store.close();
+      lock.release();
+    },
+  };
+}

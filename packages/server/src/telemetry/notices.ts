@@ -1,0 +1,63 @@
+import { formatTimestamp } from '@berth/protocol/timestamp';
+import type { ClockJumped } from '../core/audit-event.ts';
+import type { Instant } from '../core/instant.ts';
+import type { Log } from './log.ts';
+
+/** What a store may tell; see `StoreNotice`. Spelled out here because telemetry does not know the store. */
+export type Notice =
+  | ClockJumped
+  | { readonly kind: 'clock_agrees'; readonly serverAt: Instant }
+  | { readonly kind: 'clock_taken_over'; readonly from: Instant; readonly to: Instant }
+  | { readonly kind: 'commit_failed'; readonly error: string }
+  | { readonly kind: 'store_recovered' }
+  | { readonly kind: 'store_lost'; readonly error: string };
+
+/** Says in the log what the store noticed, and what the administrator can do about it. */
+export function describeNotice(log: Log, notice: Notice): void {
+  switch (notice.kind) {
+    case 'clock_jumped':
+      describeJump(log, notice);
+      break;
+    case 'clock_agrees':
+      log.info(
+        { serverAt: formatTimestamp(notice.serverAt) },
+        "the wall clock agrees with the server's time again",
+      );
+      break;
+    case 'clock_taken_over':
+      log.warn(
+        { from: formatTimestamp(notice.from), to: formatTimestamp(notice.to) },
+        'the wall clock stayed ahead for 24 hours and is followed now; slots got their timeout again',
+      );
+      break;
+    case 'commit_failed':
+      log.error(
+        { error: notice.error },
+        'the disk failed: requests are answered with 503 until it works again',
+      );
+      break;
+    case 'store_recovered':
+      log.info('the disk works again');
+      break;
+    case 'store_lost':
+      log.error({ error: notice.error }, 'the store is lost');
+      break;
+  }
+}
+
+function describeJump(log: Log, jump: ClockJumped): void {
+  const facts = { server: formatTimestamp(jump.serverAt), wall: formatTimestamp(jump.wallAt) };
+  if (jump.followed) {
+    log.warn(
+      facts,
+      'the clock is far ahead of the last run; if it is wrong, set it right and run "berth clock reset"',
+    );
+  } else if (jump.direction === 'ahead') {
+    log.warn(
+      facts,
+      'the wall clock jumped ahead and is not followed; if it is right, run "berth clock accept"',
+    );
+  } else {
+    log.warn(facts, "the wall clock was set back; the server's time goes on without it");
+  }
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { License } from '../../packages/server/src/core/license.ts';
+import { createDataFolder, openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
+
+const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
+
+/** A real server process. */
+export interface ServerProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Everything it has written to standard error so far. */
+  readLog(): string;
+  /** Ends it in good order, or with another signal, and answers its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface StartOptions {
+  readonly data: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A program to start it under, such as strace. */
+  readonly under?: readonly string[];
+}
+
+/** Starts `berth serve` on a free port and waits for its ready line. */
+export async function startServerProcess({ data, args = [], env = {}, under = [] }: StartOptions) {
+  const words = [...under, process.execPath, MAIN, 'serve', '--port', '0', '--data', data, ...args];
+  const child = spawn(words[0] as string, words.slice(1), {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    log += chunk;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const url = await readUrl(child, exited, () => log);
+  const server: ServerProcess = {
+    url,
+    child,
+    readLog: () => log,
+    stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return exited;
+    },
+  };
+  return server;
+}
+
+async function readUrl(
+  child: ChildProcess,
+  exited: Promise<unknown>,
+  readLog: () => string,
+): Promise<string> {
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const ready = new Promise<string>((resolve) => {
+    lines.on('line', (line) => {
+      const url = /^berth listening on (\S+)$/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const url = await Promise.race([ready, exited.then(() => null)]);
+  if (url === null) throw new Error(`The server ended before it was ready:\n${readLog()}`);
+  return url;
+}
+
+/** A folder that is gone after the test. */
+export function temporaryFolder(t: { after(work: () => void): void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Puts licenses into a data folder before a server is started on it. */
+export async function seedLicenses(data: string, licenses: readonly License[]): Promise<void> {
+  createDataFolder(data);
+  const masterKey = { value: null, file: null };
+  const store = await openDataFolder({ folder: data, masterKey, onNotice: () => {}, useThreads: false });
+  if (store === null) throw new Error(`${data} is in use.`);
+  for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });
+  await store.close();
+}

@@ -1,0 +1,15 @@
+import { DEMO_LICENSE } from '../../packages/server/src/core/demo-license.ts';
+import { type License, licenseId } from '../../packages/server/src/core/license.ts';
+
+/** A plain license for a test; say only what matters to it. */
+export function testLicense(id: number, facts: Partial<Omit<License, 'id'>> = {}): License {
+  return {
+    ...DEMO_LICENSE,
+    source: 'offline',
+    product: 'cad',
+    slots: 5,
+    features: [],
+    ...facts,
+    id: licenseId(id),
+  };
+}
