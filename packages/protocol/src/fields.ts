@@ -8,8 +8,8 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
 /**
- * A name that identifies something: kept as sent, compared exactly. Control characters and lone surrogates are
- * refused, since they would make two names that look alike or that a database stores as one.
+ * A name that identifies something: kept as sent, compared exactly. Control characters and lone surrogates
+ * are refused, since they would make two names that look alike or that a database stores as one.
  */
 function isPlainText(text: string): boolean {
   return !CONTROL_CHARACTER.test(text) && text.isWellFormed();

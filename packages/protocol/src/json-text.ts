@@ -90,7 +90,8 @@ export function parseJsonText(text: string): unknown {
 
 /**
  * Reads a request body into an object with lower-case keys: v4 clients write `product` and `Product` alike.
- * An empty body is an empty object. Two spellings of one key are refused, because either reading would be a guess.
+ * An empty body is an empty object. Two spellings of one key are refused, because either reading would be a
+ * guess.
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
   if (text.trim() === '') return {};

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { hostText, licenseId, name, userInfo } from './fields.ts';
 import { licenseObject } from './license-object.ts';
 
-/** Which license is meant, and for whom. Every field may be missing; see `docs/leases.md` for what then counts. */
+/**
+ * Which license is meant, and for whom. Every field may be missing; see `docs/leases.md` for what then
+ * counts.
+ */
 const target = { product: name, user: name, license_id: licenseId };
 
 const host = { os_hostname: hostText, ip_local: hostText, user_info: userInfo };
@@ -10,8 +13,8 @@ const host = { os_hostname: hostText, ip_local: hostText, user_info: userInfo };
 export const registerRequest = z.object({ ...target, ...host });
 
 /**
- * The date is any text here: whether it can be read, and whether the license allows it, is one question with one
- * answer (`borrow_until_not_valid`), and it is decided after the license's own refusals.
+ * The date is any text here: whether it can be read, and whether the license allows it, is one question with
+ * one answer (`borrow_until_not_valid`), and it is decided after the license's own refusals.
  */
 export const borrowRequest = z.object({
   ...target,

@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { Hono } from 'hono';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Config } from './config.ts';
+import { Fault } from './core/fault.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { isLoopbackHost } from './http/caller.ts';
 import { listenControl } from './http/control.ts';
 import { type Listening, listen } from './http/listen.ts';
 import { createRoutes } from './http/route-table.ts';
+import { SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
 import { createHousekeeping } from './services/housekeeping.ts';
@@ -24,6 +26,11 @@ export const VERSION = (
 
 /** A reason not to start that a person can do something about. */
 export class StartError extends Error {}
+
+/** Errors whose message says what happened and what to do, without a stack. */
+export function isExpected(error: unknown): boolean {
+  return error instanceof StartError || error instanceof SealError || error instanceof Fault;
+}
 
 /** A server that is up. */
 export interface RunningServer {
@@ -48,22 +55,38 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const { config } = options;
   const log = createLog(config.log);
   for (const warning of options.warnings) log.warn(warning);
-  createDataFolder(config.data);
+  createFolderOrExplain(config.data);
   const store = await openOwnData(config, options.env, true, (notice) => {
     describeNotice(log, notice);
     if (notice.kind === 'store_lost') options.onLost();
   });
+  const stops: Stop[] = [];
+  try {
+    const url = await serveStore(store, options, log, stops);
+    return { url, stop: () => stopServer({ stops, store, log }) };
+  } catch (error) {
+    // What was started would keep the process alive, and the folder locked.
+    await Promise.all(stops.map((stop) => stop()));
+    await store.close();
+    throw error;
+  }
+}
+
+/** Answers where it can be reached. `stops` ends everything that it has started. */
+async function serveStore(store: Store, options: ServeOptions, log: Log, stops: Stop[]): Promise<string> {
+  const { config } = options;
   const state: { listening: Listening | null } = { listening: null };
   const parts = composeApp(store, config, log, () => state.listening?.url ?? null);
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
-  state.listening = await listen(parts.app, { ...config.http, host: config.host, port: config.port });
-  const stopControl = await listenControl(parts.app, config.data);
-  const loops = startLoops(store, config, log);
+  state.listening = await listenOrExplain(parts.app, config);
+  stops.push(state.listening.stop);
+  stops.push(await listenControl(parts.app, config.data));
+  stops.push(...startLoops(store, config, log));
   await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
-  const { url, stop } = state.listening;
+  const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
-  return { url, stop: () => stopServer({ stops: [stop, stopControl, ...loops], store, log }) };
+  return url;
 }
 
 interface Parts {
@@ -115,6 +138,31 @@ async function prepareStore({ accounts, catalogue }: Parts, { demo, announce }: 
   else log.info('the store holds licenses already: the demo license was not added');
 }
 
+function createFolderOrExplain(folder: string): void {
+  try {
+    createDataFolder(folder);
+  } catch (error) {
+    throw new StartError(`The data folder ${folder} cannot be created: ${(error as Error).message}`);
+  }
+}
+
+async function listenOrExplain(app: Hono<AppEnv>, { host, port, http }: Config): Promise<Listening> {
+  try {
+    return await listen(app, { ...http, host, port });
+  } catch (error) {
+    const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
+    if (reason === undefined) throw error;
+    throw new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
+  }
+}
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program does already. Stop it, or choose another port with --port.',
+  EACCES: 'this user may not. Choose a port above 1023 with --port.',
+  EADDRNOTAVAIL: 'this machine has no such address. Choose another with --host.',
+  ENOTFOUND: 'this name is not known. Choose an address with --host.',
+};
+
 function warnAboutExposure({ host }: Config, log: Log): void {
   if (isLoopbackHost(host)) return;
   log.warn(
@@ -136,8 +184,11 @@ function startLoops(store: Store, { sweeper }: Config, log: Log): readonly Stop[
 async function stopServer({ stops, store, log }: { stops: readonly Stop[]; store: Store; log: Log }) {
   log.info('stopping');
   await Promise.all(stops.map((stop) => stop()));
-  await store.execute({ kind: 'record_event', event: { kind: 'server_stopped', version: VERSION } });
-  await store.close();
+  try {
+    await store.execute({ kind: 'record_event', event: { kind: 'server_stopped', version: VERSION } });
+  } finally {
+    await store.close();
+  }
   log.info('stopped');
 }
 

@@ -172,7 +172,9 @@ function readConfigFile(file: string | null): Map<string, unknown> {
     text = readFileSync(file ?? DEFAULT_FILE, 'utf8');
   } catch (error) {
     if (file === null && (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
-    throw new ConfigError(`The configuration file ${file ?? DEFAULT_FILE} cannot be read: ${error}`);
+    throw new ConfigError(
+      `The configuration file ${file ?? DEFAULT_FILE} cannot be read: ${(error as Error).message}`,
+    );
   }
   return flatten(parseConfigText(text, file ?? DEFAULT_FILE), file ?? DEFAULT_FILE);
 }
@@ -181,7 +183,7 @@ function parseConfigText(text: string, file: string): unknown {
   try {
     return parseYaml(text) ?? {};
   } catch (error) {
-    throw new ConfigError(`The configuration file ${file} is not valid YAML: ${error}`);
+    throw new ConfigError(`The configuration file ${file} is not valid YAML: ${(error as Error).message}`);
   }
 }
 

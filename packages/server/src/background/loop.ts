@@ -13,30 +13,39 @@ export interface LoopOptions {
 
 /** The interval counts from the end of one round to the start of the next, so rounds never overlap. */
 export function createLoop({ intervalMs, work, onError }: LoopOptions): Loop {
-  let timer: NodeJS.Timeout | null = null;
-  let running: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<void> = Promise.resolve();
+  let isAtWork = false;
   let isOn = false;
 
   function schedule(): void {
     timer = setTimeout(() => {
-      running = work()
-        .catch(onError)
-        .then(() => {
-          if (isOn) schedule();
-        });
+      round = runRound();
     }, intervalMs);
+  }
+
+  async function runRound(): Promise<void> {
+    isAtWork = true;
+    try {
+      await work();
+    } catch (error) {
+      onError(error);
+    }
+    isAtWork = false;
+    if (isOn) schedule();
   }
 
   return {
     start() {
       if (isOn) return;
       isOn = true;
-      schedule();
+      // A round that is still at work schedules the next one itself; two schedules would never end.
+      if (!isAtWork) schedule();
     },
     async stop() {
       isOn = false;
-      if (timer !== null) clearTimeout(timer);
-      await running;
+      clearTimeout(timer);
+      await round;
     },
   };
 }

@@ -25,6 +25,9 @@ export interface StoppedServer {
 /** Opens the data of a stopped server; `null` when another process has it. */
 export type OpenStopped = () => Promise<StoppedServer | null>;
 
+/** Somebody has the data, but does not answer. */
+export class ServerUnreachable extends Error {}
+
 const ATTEMPTS = 50;
 const ATTEMPT_INTERVAL_MS = 100;
 
@@ -45,7 +48,7 @@ export async function connectAdmin(config: Config, openStopped: OpenStopped): Pr
     }
     await delay(ATTEMPT_INTERVAL_MS);
   }
-  throw new Error(
+  throw new ServerUnreachable(
     `Another Berth process holds ${config.data}, but does not answer. Is it starting or hanging?`,
   );
 }
@@ -99,15 +102,18 @@ async function isAnswering(address: ControlAddress): Promise<boolean> {
 
 function sendOver(address: ControlAddress, method: string, path: string, body: string | null) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const fail = ({ message }: Error) =>
+      reject(new ServerUnreachable(`The server went away before it answered: ${message}.`));
     const outgoing = httpRequest({ ...address, method, path }, (incoming) => {
       let text = '';
+      incoming.on('error', fail);
       incoming.setEncoding('utf8');
       incoming.on('data', (chunk: string) => {
         text += chunk;
       });
       incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
     });
-    outgoing.on('error', reject);
+    outgoing.on('error', fail);
     outgoing.end(body ?? undefined);
   });
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, flagOf, loadConfig, SETTINGS, suggest } from '../config.ts';
-import { type AdminClient, connectAdmin, type StoppedServer } from './admin-client.ts';
+import { type AdminClient, connectAdmin, ServerUnreachable, type StoppedServer } from './admin-client.ts';
 import { COMMANDS, type Command } from './commands.ts';
 import { type StartServer, serve } from './serve.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
@@ -10,12 +10,15 @@ import { usage } from './usage.ts';
 export interface CliDependencies {
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
-  /** A reason not to go on that is told as a sentence, without a stack. */
-  isStartError(error: unknown): boolean;
+  /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
+  isExpected(error: unknown): boolean;
 }
 
 /** Wrong words; the message says which. */
 class UsageError extends Error {}
+
+/** The commands by their names. */
+const NAMES = ['serve', ...COMMANDS.map((command) => command.words)];
 
 const EXIT_OK = 0;
 const EXIT_FAILED = 1;
@@ -32,16 +35,15 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
       terminal.complain(usage(COMMANDS));
       return EXIT_USAGE;
     }
-    const isPlain = error instanceof ConfigError || deps.isStartError(error) || !(error instanceof Error);
-    terminal.complain(isPlain ? String((error as Error).message ?? error) : describe(error));
+    const isExpected =
+      error instanceof ConfigError || error instanceof ServerUnreachable || deps.isExpected(error);
+    terminal.complain(isExpected ? (error as Error).message : describeBug(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
 }
 
-/** Errors of the system and of the store have sentences of their own; a stack helps nobody there. */
-function describe(error: Error): string {
-  const isExpected = 'code' in error || error.constructor !== TypeError;
-  return isExpected ? error.message : (error.stack ?? error.message);
+function describeBug(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 async function dispatch(argv: readonly string[], deps: CliDependencies, terminal: Terminal): Promise<number> {
@@ -52,7 +54,7 @@ async function dispatch(argv: readonly string[], deps: CliDependencies, terminal
   }
   const loaded = loadConfig({ flags, env: process.env, file: (flags.config as string | undefined) ?? null });
   if (words[0] === 'serve') {
-    rejectExtra(words.slice(1));
+    rejectExtra(words.slice(1), 'serve');
     const isDemo = flags.demo === true;
     return serve({ ...loaded, demo: isDemo, start: deps.startServer, terminal, json: flags.json === true });
   }
@@ -74,7 +76,7 @@ async function runCommand(
   terminal: Terminal,
 ): Promise<number> {
   const given = words.slice(0, command.arguments.length);
-  rejectExtra(words.slice(command.arguments.length));
+  rejectExtra(words.slice(command.arguments.length), command.words);
   for (const [index, name] of command.arguments.entries()) {
     if (given[index] === undefined) throw new UsageError(`"berth ${command.words}" needs ${name}.`);
   }
@@ -100,8 +102,9 @@ async function withClient<T>(open: () => Promise<AdminClient>, work: (client: Ad
   }
 }
 
-function rejectExtra(words: readonly string[]): void {
-  if (words.length > 0) throw new UsageError(`"${words[0]}" is one word too many.`);
+function rejectExtra(words: readonly string[], command: string): void {
+  if (words.length === 0) return;
+  throw new UsageError(`"${words[0]}" is one word too many.${suggest(`${command} ${words[0]}`, NAMES)}`);
 }
 
 function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
@@ -109,8 +112,7 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
     const command = COMMANDS.find((candidate) => candidate.words === words.slice(0, length).join(' '));
     if (command !== undefined) return { command, rest: words.slice(length) };
   }
-  const known = ['serve', ...COMMANDS.map((command) => command.words)];
-  throw new UsageError(`Unknown command "${words.join(' ')}".${suggest(words.slice(0, 2).join(' '), known)}`);
+  throw new UsageError(`Unknown command "${words.join(' ')}".${suggest(words.slice(0, 2).join(' '), NAMES)}`);
 }
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>;
@@ -138,8 +140,10 @@ function parse(argv: readonly string[]): { words: readonly string[]; flags: Flag
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
     return { words: positionals, flags: values as Flags };
   } catch (error) {
-    const flag = /'(--?[^' ]+)/.exec((error as Error).message)?.[1] ?? '';
+    const { message, code } = error as NodeJS.ErrnoException;
+    const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'(--?[^' ]+)/.exec(message)?.[1] : undefined;
     const known = Object.keys(options).map((name) => `--${name}`);
-    throw new UsageError(`${(error as Error).message.split('. ')[0]}.${suggest(flag, known)}`);
+    const hint = unknown === undefined ? '' : suggest(unknown, known);
+    throw new UsageError(`${message.split(/\.?\s*\n|\. /)[0]}.${hint}`);
   }
 }

@@ -12,7 +12,9 @@ export const processTerminal: Terminal = {
 /** Rows under a heading, in columns as wide as their widest cell. */
 export function formatTable(heading: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [heading, ...rows].map((row) => row.map(formatCell));
-  const widths = heading.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const widths = heading.map((_, column) =>
+    cells.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), 0),
+  );
   return cells
     .map((row) =>
       row

@@ -2,9 +2,9 @@ import type { ClockJumped } from './audit-event.ts';
 import { HOUR_MS, type Instant, later, MINUTE_MS, plus } from './instant.ts';
 
 /**
- * The server's own time. It runs with the monotonic clock from the latest instant ever used (the mark), is drawn
- * forward to the wall clock by at most five minutes at once, and never goes back. So turning the wall clock back
- * makes nothing longer, and turning it forward frees nothing early.
+ * The server's own time. It runs with the monotonic clock from the latest instant ever used (the mark), is
+ * drawn forward to the wall clock by at most five minutes at once, and never goes back. So turning the wall
+ * clock back makes nothing longer, and turning it forward frees nothing early.
  */
 export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
@@ -35,7 +35,9 @@ export interface ClockReading {
   readonly isTakenOver: boolean;
 }
 
-/** The server's time, given how much monotonic time has passed since the mark and what the wall clock shows. */
+/**
+ * The server's time, given how much monotonic time has passed since the mark and what the wall clock shows.
+ */
 export function readClock(state: ClockState, elapsedMs: number, wall: Instant): ClockReading {
   const running = plus(state.mark, Math.max(0, elapsedMs));
   const gapMs = wall - running;
@@ -61,7 +63,9 @@ export function clockAtStart(mark: Instant | null, wall: Instant): Instant {
   return mark === null ? wall : later(mark, wall);
 }
 
-/** A gap this long between mark and wall clock at start may be a long rest or a wrong clock: it is recorded. */
+/**
+ * A gap this long between mark and wall clock at start may be a long rest or a wrong clock: it is recorded.
+ */
 const NOTABLE_REST_MS = 24 * HOUR_MS;
 
 export function jumpAtStart(mark: Instant | null, wall: Instant): ClockJumped | null {

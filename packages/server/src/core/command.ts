@@ -3,7 +3,10 @@ import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { HostInfo } from './registration.ts';
 
-/** Every change that anyone can ask for, as plain data: it can cross to another thread, be batched and replayed. */
+/**
+ * Every change that anyone can ask for, as plain data: it can cross to another thread, be batched and
+ * replayed.
+ */
 export type Command = LicenseCommand | SystemCommand;
 
 /** Commands that act on one license. The store serialises them per license. */

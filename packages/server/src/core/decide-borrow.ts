@@ -9,12 +9,14 @@ import { refuseByState, refuseFull } from './refusals.ts';
 import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
-/** Clients' clocks differ: a date this little beyond the latest allowed one is cut to it instead of refused. */
+/**
+ * Clients' clocks differ: a date this little beyond the latest allowed one is cut to it instead of refused.
+ */
 const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /**
- * Registers the user and holds the slot until an instant, heartbeats or not; all or nothing. Borrowing again moves
- * the date, later or earlier.
+ * Registers the user and holds the slot until an instant, heartbeats or not; all or nothing. Borrowing again
+ * moves the date, later or earlier.
  */
 export function decideBorrow(command: Borrow, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
@@ -38,8 +40,8 @@ function refuseBorrowing({ license }: LicenseView): Refused | null {
 }
 
 /**
- * Whether the slot is missing: a newcomer needs a free one; a holder needs none, but while a shrunk license is over
- * its limit no borrow is started or extended.
+ * Whether the slot is missing: a newcomer needs a free one; a holder needs none, but while a shrunk license
+ * is over its limit no borrow is started or extended.
  */
 function isShort({ license }: LicenseView, { inUse, held }: Collected, until: Instant): boolean {
   if (held === null) return inUse >= license.slots;
@@ -47,7 +49,9 @@ function isShort({ license }: LicenseView, { inUse, held }: Collected, until: In
   return inUse > license.slots && isExtended;
 }
 
-/** The instant that was asked for, cut to what the license allows, or the refusal that says the latest one. */
+/**
+ * The instant that was asked for, cut to what the license allows, or the refusal that says the latest one.
+ */
 function resolveUntil({ until }: Borrow, { license }: LicenseView, now: Instant): Instant | Refused {
   const latest = latestBorrowUntil(license, now);
   if (until === 'unreadable') return refuseUntil('cannot be read as a date', latest);

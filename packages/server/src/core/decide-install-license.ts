@@ -17,8 +17,8 @@ export function decideAddLicense({ license, by }: InstallLicense): Decision {
 }
 
 /**
- * A license that the server holds gets new facts. Nobody is thrown out when its slots shrink; but no slot is held
- * longer than the new validity and grace allow.
+ * A license that the server holds gets new facts. Nobody is thrown out when its slots shrink; but no slot is
+ * held longer than the new validity and grace allow.
  */
 export function decideChangeLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
   const { license, by } = command;

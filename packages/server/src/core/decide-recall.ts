@@ -9,8 +9,8 @@ import { isBorrowed } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
 /**
- * An administrator frees a borrowed slot at once. The lost laptop still holds its proof until the borrow would have
- * ended, so within one longest borrow at most as many are recalled as the license has slots.
+ * An administrator frees a borrowed slot at once. The lost laptop still holds its proof until the borrow
+ * would have ended, so within one longest borrow at most as many are recalled as the license has slots.
  */
 export function decideRecall(command: Recall, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
@@ -38,6 +38,7 @@ export function recallWindowStart(license: License, now: Instant): Instant {
 function refuseTooMany(license: License, recalls: number) {
   const message =
     `${recalls} borrowed slots of "${license.product}" were recalled within the last ` +
-    `${license.maxBorrowHours} hours, as many as the license has slots. Wait until the older borrows have ended.`;
+    `${license.maxBorrowHours} hours, as many as the license has slots. ` +
+    'Wait until the older borrows have ended.';
   return refuse('recall_limit_reached', message, { recalls, slots: license.slots });
 }

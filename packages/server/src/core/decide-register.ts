@@ -10,7 +10,8 @@ import type { LicenseView } from './view.ts';
 
 /**
  * Lends a slot to the user, or renews the one they hold: the same slot, its timer restarted, the host fields
- * updated, whatever address they now come from. A holder renews even where the license has shrunk below its use.
+ * updated, whatever address they now come from. A holder renews even where the license has shrunk below its
+ * use.
  */
 export function decideRegister(command: Register, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);

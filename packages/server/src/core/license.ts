@@ -10,7 +10,9 @@ export function licenseId(id: number): LicenseId {
 export type LicenseSource = 'cloud' | 'offline' | 'airgap' | 'demo';
 export type LicenseType = 'perpetual' | 'time-limited' | 'consumption' | 'subscription';
 
-/** What the vendor granted. Plain facts; whether they allow something now is asked with the functions below. */
+/**
+ * What the vendor granted. Plain facts; whether they allow something now is asked with the functions below.
+ */
 export interface License {
   readonly id: LicenseId;
   readonly product: string;

@@ -36,7 +36,11 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
       return toResponse(await answer(route, c.req.raw, peer, options, requestLog));
     });
   }
-  app.notFound((c) => toResponse(nothingHere(c.req.method, c.req.path, options.routes)));
+  app.notFound((c) => {
+    const reply = nothingHere(c.req.method, c.req.path, options.routes);
+    requestLog.note('unknown', reply, 0);
+    return toResponse(reply);
+  });
   app.onError((error) => toResponse(requestLog.noteBug('unknown', error)));
   return app;
 }

@@ -9,7 +9,7 @@ export function renderDocs(routes: readonly Route[], version: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Berth API</title><link rel="stylesheet" href="/api/v4/docs.css"></head><body>
-<h1>Berth ${escape(version)}: the API</h1>
+<h1>Berth ${escapeHtml(version)}: the API</h1>
 <p>Bodies and answers are JSON. Every error is <code>{"status", "code", "message"}</code>, with facts behind it.
 The same as a document for tools: <a href="/api/v4/openapi.json">openapi.json</a>.</p>
 ${section('client', 'For applications')}
@@ -22,11 +22,11 @@ ${Object.entries(ERRORS).map(renderError).join('\n')}</table></body></html>
 
 function renderRoute({ methods, paths, summary, body, query, answer, errors }: Route): string {
   const fields = [...fieldsOf(query), ...fieldsOf(body)];
-  const aliases = paths.slice(1).map((path) => `<code>${escape(path)}</code>`);
-  return `<section><h3><span>${methods.join(' | ')}</span> ${escape(paths[0])}</h3><p>${escape(summary)}.</p><dl>
+  const aliases = paths.slice(1).map((path) => `<code>${escapeHtml(path)}</code>`);
+  return `<section><h3><span>${methods.join(' | ')}</span> ${escapeHtml(paths[0])}</h3><p>${escapeHtml(summary)}.</p><dl>
 ${aliases.length > 0 ? `<dt>also</dt><dd>${aliases.join(' ')}</dd>` : ''}
 ${fields.length > 0 ? `<dt>fields, all optional</dt><dd>${fields.join(' ')}</dd>` : ''}
-<dt>answer</dt><dd>${answer.kind === 'text' ? `text <code>${escape(answer.example)}</code>` : answer.kind}</dd>
+<dt>answer</dt><dd>${answer.kind === 'text' ? `text <code>${escapeHtml(answer.example)}</code>` : answer.kind}</dd>
 ${errors.length > 0 ? `<dt>refusals</dt><dd>${errors.map((code) => `<code>${code}</code>`).join(' ')}</dd>` : ''}
 </dl></section>`;
 }
@@ -34,15 +34,15 @@ ${errors.length > 0 ? `<dt>refusals</dt><dd>${errors.map((code) => `<code>${code
 function fieldsOf(schema: Route['body']): string[] {
   return schema === undefined
     ? []
-    : Object.keys(schema.shape).map((field) => `<code>${escape(field)}</code>`);
+    : Object.keys(schema.shape).map((field) => `<code>${escapeHtml(field)}</code>`);
 }
 
 function renderError([code, entry]: [string, { status: number; title: string; retryable: boolean }]): string {
   const retry = entry.retryable ? 'yes' : 'no';
-  return `<tr><td>${entry.status}</td><td><code>${code}</code></td><td>${escape(entry.title)}</td><td>${retry}</td></tr>`;
+  return `<tr><td>${entry.status}</td><td><code>${code}</code></td><td>${escapeHtml(entry.title)}</td><td>${retry}</td></tr>`;
 }
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 

@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
@@ -6,7 +12,7 @@ import type { Hono } from 'hono';
 import { LIMITS } from '../config.ts';
 import type { AppEnv } from './app.ts';
 import { bugReply, problem } from './problem.ts';
-import { toResponse } from './reply.ts';
+import { HEADERS, toResponse } from './reply.ts';
 
 export interface Listening {
   /** Where it can be reached. */
@@ -44,20 +50,34 @@ export const LISTENER_OPTIONS = {
     ),
 };
 
-export function createHttpServer(
-  handle: (incoming: IncomingMessage, outgoing: ServerResponse) => unknown,
-): Server {
-  const server = createServer(
-    {
-      headersTimeout: LIMITS.headersTimeoutMs,
-      requestTimeout: LIMITS.requestTimeoutMs,
-      connectionsCheckingInterval: LIMITS.connectionCheckMs,
-      keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
-    },
-    handle,
-  );
+type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
+
+export function createHttpServer(handle: Handle): Server {
+  const server = createServer({
+    headersTimeout: LIMITS.headersTimeoutMs,
+    requestTimeout: LIMITS.requestTimeoutMs,
+    connectionsCheckingInterval: LIMITS.connectionCheckMs,
+    keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+    requireHostHeader: false,
+  });
+  const handleWithHost: Handle = (incoming, outgoing) =>
+    lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
+  server.on('request', handleWithHost);
+  // What node would answer or cut by itself, but not in JSON: an unknown Expect, which may be ignored, and CONNECT.
+  server.on('checkExpectation', handleWithHost);
+  server.on('connect', (_, socket: Socket) => endWith(socket, 'bad_request', 'This is not a proxy.'));
   server.on('clientError', answerBrokenRequest);
   return server;
+}
+
+/** HTTP/1.1 demands it. */
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1';
+}
+
+function answerWithoutHost(outgoing: ServerResponse): void {
+  const { status, body } = problem('bad_request', 'The Host header is missing.');
+  outgoing.writeHead(status, { ...HEADERS.json, Connection: 'close' }).end(body);
 }
 
 export async function listening(server: Server, start: () => void): Promise<void> {
@@ -68,9 +88,9 @@ export async function listening(server: Server, start: () => void): Promise<void
   });
 }
 
-const BROKEN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'Request Timeout', 'The request did not arrive in time.'],
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'Request Header Fields Too Large', 'The headers are too large.'],
+const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
 };
 
 /** What is not HTTP never reaches the app; it is answered here, in JSON like everything else. */
@@ -79,17 +99,16 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
     socket.destroy();
     return;
   }
-  const [code, reason, message] = BROKEN[error.code ?? ''] ?? [
-    'bad_request',
-    'Bad Request',
-    'This is not valid HTTP.',
-  ];
+  const [code, message] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not valid HTTP.'];
+  endWith(socket, code, message);
+}
+
+/** The same answer as everywhere, for a connection on which no request can be answered. */
+function endWith(socket: Socket, code: ErrorCode, message: string): void {
   const { status, body } = problem(code, message);
-  const length = Buffer.byteLength(body ?? '');
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${length}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const headers = { ...HEADERS.json, 'Content-Length': Buffer.byteLength(body ?? ''), Connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** One address cannot take all connections from the others. */

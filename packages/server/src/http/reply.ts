@@ -23,7 +23,7 @@ const SECURITY_HEADERS = {
   'X-Frame-Options': 'DENY',
 } as const;
 
-const HEADERS = {
+export const HEADERS = {
   json: { 'Content-Type': TYPES.json, ...SECURITY_HEADERS },
   text: { 'Content-Type': TYPES.text, ...SECURITY_HEADERS },
   html: { 'Content-Type': TYPES.html, ...SECURITY_HEADERS },

@@ -47,9 +47,9 @@ export function unseal(key: MasterKey, name: string, sealed: Uint8Array): Uint8A
   }
   const nonce = bytes.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES);
   const tag = bytes.subarray(HEADER_BYTES + NONCE_BYTES, HEADER_BYTES + NONCE_BYTES + TAG_BYTES);
-  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(associatedData(header, name)).setAuthTag(tag);
   try {
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
+    decipher.setAAD(associatedData(header, name)).setAuthTag(tag);
     const ciphertext = bytes.subarray(HEADER_BYTES + NONCE_BYTES + TAG_BYTES);
     return Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   } catch {

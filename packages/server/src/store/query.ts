@@ -3,7 +3,9 @@ import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
 
-/** Everything that can be asked without changing anything, as data. Each kind names its answer in `Answers`. */
+/**
+ * Everything that can be asked without changing anything, as data. Each kind names its answer in `Answers`.
+ */
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
   | ListRegistrations

@@ -8,15 +8,16 @@ import type { Answer, Query } from './query.ts';
 /**
  * Where everything is kept. What every store promises; `exercise-store.ts` examines it.
  *
- * 1. `execute` loads what the command needs, decides, and applies changes and audit events in one commit. Its promise
- *    resolves after that commit is on disk. A refusal is a resolved outcome.
- * 2. Commands on one license take effect one after the other, in some order, each on what the one before it left.
+ * 1. `execute` loads what the command needs, decides, and applies changes and audit events in one commit. Its
+ *    promise resolves after that commit is on disk. A refusal is a resolved outcome.
+ * 2. Commands on one license take effect one after the other, in some order, each on what the one before it
+ *    left.
  * 3. A decision may be run again, so it must be pure. One that throws fails alone, and leaves nothing behind.
- * 4. A commit that fails, fails every command in it with a `Fault`; nothing of it was acknowledged. The store heals
- *    itself when the disk does.
+ * 4. A commit that fails, fails every command in it with a `Fault`; nothing of it was acknowledged. The store
+ *    heals itself when the disk does.
  * 5. `now` comes from the store. It never runs back, not over a restart either, except by `reset_clock`.
- * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive get at
- *    least one full timeout when it is opened again, and slots that had ended stay ended.
+ * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive
+ *    get at least one full timeout when it is opened again, and slots that had ended stay ended.
  * 7. `read` sees every command that was acknowledged before it was called, and never delays a command.
  */
 export interface Store {

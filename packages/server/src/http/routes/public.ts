@@ -66,12 +66,16 @@ function authRoute(accounts: Accounts): Route {
 /** Names and passwords longer than this belong to nobody. */
 const MAX_CREDENTIAL_LENGTH = 256;
 
+/** HTTP Basic forbids them, and the name goes into the audit log, which people read on terminals. */
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
 function readBasic(authorization: string | null): { name: string; password: string } {
   const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '')?.[1];
   const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
   const [name, password] = [pair.slice(0, colon), pair.slice(colon + 1)];
-  if (colon < 1 || name.length > MAX_CREDENTIAL_LENGTH || password.length > MAX_CREDENTIAL_LENGTH) {
+  const isTooLong = name.length > MAX_CREDENTIAL_LENGTH || password.length > MAX_CREDENTIAL_LENGTH;
+  if (colon < 1 || isTooLong || CONTROL_CHARACTER.test(pair)) {
     throw new RequestError(
       'unauthorized',
       'Send the name and the password with HTTP Basic: curl -u NAME:PASSWORD.',

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+import type { AuditEvent } from '../../core/audit-event.ts';
 import type { Instant } from '../../core/instant.ts';
 import { type MasterKey, seal, unseal } from '../../secrets/seal.ts';
 
@@ -20,6 +21,19 @@ export interface LinkContent {
   readonly at: Instant;
   /** The JSON text as stored: what is signed is what was written, byte for byte. */
   readonly events: string;
+}
+
+/**
+ * An event as it will be written. Made with its command: one that has no text fails that command, not the
+ * commit.
+ */
+export function eventText(event: AuditEvent): string {
+  return JSON.stringify(event);
+}
+
+/** The events of one link, from their texts. */
+export function joinEvents(texts: readonly string[]): string {
+  return `[${texts.join(',')}]`;
 }
 
 /** Each link vouches for the one before it, so that nothing can be changed, cut out or put in between. */

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { migrate } from './migrate.ts';
+import { migrate, requireKnownSchema } from './migrate.ts';
 
 /** Older releases can corrupt a database when a WAL is reset while it is being checkpointed. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
@@ -12,6 +12,7 @@ export function openWritable(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
     requireSafeSqlite(db);
+    requireKnownSchema(db);
     setAndVerify(db, 'journal_mode', 'WAL', 'wal');
     setAndVerify(db, 'synchronous', 'FULL', 2);
     migrate(db);

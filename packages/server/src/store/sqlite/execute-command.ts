@@ -1,4 +1,3 @@
-import type { SystemEvent } from '../../core/audit-event.ts';
 import { chooseLicense } from '../../core/choose-license.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
 import { decide, targetOf } from '../../core/decide.ts';
@@ -10,6 +9,7 @@ import type { LicenseId } from '../../core/license.ts';
 import { isLive } from '../../core/registration.ts';
 import type { Candidate, SystemView } from '../../core/view.ts';
 import { applyChange, applySystemChange } from './apply.ts';
+import { eventText } from './audit-chain.ts';
 import { findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import { instantOrNull } from './rows.ts';
@@ -23,7 +23,8 @@ export interface Batch {
   readonly shelf: Shelf;
   readonly clock: ServerClock;
   now: Instant;
-  readonly systemEvents: SystemEvent[];
+  /** The system's events, as texts. */
+  readonly systemEvents: string[];
   /** Something has to be committed. */
   isChanged: boolean;
 }
@@ -52,7 +53,9 @@ export function executeCommand(batch: Batch, command: Command): CommandResult {
 
 const SQLITE_CONSTRAINT = 19;
 
-/** A disk that is full or broken concerns the whole batch; a violated constraint or a bug only its command. */
+/**
+ * A disk that is full or broken concerns the whole batch; a violated constraint or a bug only its command.
+ */
 function concernsTheFile(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error)) return false;
   return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
@@ -99,7 +102,7 @@ export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Outc
   const { changes, events, outcome } = decision;
   const target = { ...batch, entry };
   for (const change of changes) applyChange(target, change);
-  for (const event of events) entry.events.push(event);
+  for (const event of events) entry.events.push(eventText(event));
   if (changes.length > 0 || events.length > 0) batch.isChanged = true;
   return outcome;
 }
@@ -138,7 +141,7 @@ function executeSystem(batch: Batch, command: AccountCommand, undo: Undo[]): Out
   });
   const decision = decideSystem(command, loadSystemView(batch.statements, command), batch.now);
   for (const change of decision.changes) applySystemChange(batch.statements, change, batch.now);
-  batch.systemEvents.push(...decision.events);
+  for (const event of decision.events) batch.systemEvents.push(eventText(event));
   if (decision.changes.length > 0 || decision.events.length > 0) batch.isChanged = true;
   return decision.outcome;
 }

@@ -9,8 +9,9 @@ interface Waiter {
 }
 
 /**
- * Gathers commands that arrive together and sends them as one batch; each caller is answered after the commit that
- * holds its command. This is where the speed comes from: while one batch is being synced, the next one fills.
+ * Gathers commands that arrive together and sends them as one batch; each caller is answered after the commit
+ * that holds its command. This is where the speed comes from: while one batch is being synced, the next one
+ * fills.
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;
@@ -79,6 +80,12 @@ export class GroupCommit {
     const waiters = this.#gathering;
     this.#gathering = [];
     this.#sent.push(...waiters);
-    this.#send(waiters.map((waiter) => waiter.command));
+    try {
+      this.#send(waiters.map((waiter) => waiter.command));
+    } catch (error) {
+      // Something in them is no plain data: nothing was sent, and those who wait must hear of it.
+      for (const waiter of this.#sent.splice(-waiters.length)) waiter.reject(error);
+      this.#noteDrained();
+    }
   }
 }

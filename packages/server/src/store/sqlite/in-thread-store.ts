@@ -1,7 +1,7 @@
 import type { Command } from '../../core/command.ts';
 import type { Clock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
-import type { Store, StoreNotice } from '../store.ts';
+import type { ClockStatus, Store, StoreNotice } from '../store.ts';
 import { GroupCommit } from './group-commit.ts';
 import { SqliteReader } from './reader.ts';
 import { storeFault, type ThreadData } from './thread-messages.ts';
@@ -12,7 +12,9 @@ export interface InThreadOptions extends ThreadData {
   readonly onNotice: (notice: StoreNotice) => void;
 }
 
-/** The same writer and reader without threads: for commands that open a stopped server's data, and for tests. */
+/**
+ * The same writer and reader without threads: for commands that open a stopped server's data, and for tests.
+ */
 export function openInThreadStore({ file, masterKey, clock, onNotice }: InThreadOptions): Store {
   const writer = new SqliteWriter({ file, masterKey, clock });
   const reader = new SqliteReader({ file, masterKey });
@@ -32,15 +34,23 @@ export function openInThreadStore({ file, masterKey, clock, onNotice }: InThread
     }
   }
 
+  function keepClock(): ClockStatus {
+    try {
+      const { notices, ...status } = writer.keepClock();
+      isHealthy = true;
+      tell(notices);
+      return status;
+    } catch (error) {
+      isHealthy = false;
+      throw storeFault(error);
+    }
+  }
+
   const queue = new GroupCommit(execute);
   return {
     execute: (command) => queue.submit(command),
     read: async <Q extends Query>(query: Q): Promise<Answer<Q>> => reader.answer(query, writer.peekNow()),
-    async keepClock() {
-      const { notices, ...status } = writer.keepClock();
-      tell(notices);
-      return status;
-    },
+    keepClock: async () => keepClock(),
     isHealthy: () => isHealthy,
     async close() {
       await queue.drain();

@@ -11,8 +11,11 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42525448;
 
-/** Brings the schema up to date, each step in a transaction of its own. */
-export function migrate(db: DatabaseSync): void {
+/**
+ * Throws for files that this release must not touch. Asked before anything is set, since settings are written
+ * too.
+ */
+export function requireKnownSchema(db: DatabaseSync): void {
   const version = readPragma(db, 'user_version') as number;
   refuseForeign(db, version);
   if (version > SCHEMA_VERSION) {
@@ -21,6 +24,11 @@ export function migrate(db: DatabaseSync): void {
         'Start the newer version, or restore a backup from before the upgrade.',
     );
   }
+}
+
+/** Brings the schema up to date, each step in a transaction of its own. */
+export function migrate(db: DatabaseSync): void {
+  const version = readPragma(db, 'user_version') as number;
   for (const [index, name] of MIGRATIONS.entries()) {
     if (index >= version) applyMigration(db, name, index + 1);
   }

@@ -3,12 +3,13 @@ import type { Actor } from '../../core/command.ts';
 import { type Outcome, refuse } from '../../core/decision.ts';
 import { HOUR_MS, type Instant, plus, say } from '../../core/instant.ts';
 import { heartbeatEnd } from '../../core/license.ts';
+import { eventText } from './audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';
 import type { ShelfEntry } from './shelf.ts';
 
 /**
- * Time was lost since `mark`: the server was down, or follows a clock that is ahead. Every slot that was live then
- * gets at least one full timeout from now; what had ended stays ended; borrows keep their date.
+ * Time was lost since `mark`: the server was down, or follows a clock that is ahead. Every slot that was live
+ * then gets at least one full timeout from now; what had ended stays ended; borrows keep their date.
  */
 export function prolongLive({ statements, shelf, now }: Batch, mark: Instant): void {
   for (const { license } of shelf.entries()) {
@@ -24,15 +25,16 @@ export function acceptClock(batch: Batch, by: Actor): Outcome {
     return refuse('clock_not_ahead', "The wall clock is not ahead of the server's time: nothing to accept.");
   }
   const to = clock.readWall();
+  batch.systemEvents.push(eventText({ kind: 'clock_accepted', from, to, by }));
   moveTo(batch, to);
   prolongLive(batch, from);
-  batch.systemEvents.push({ kind: 'clock_accepted', from, to, by });
   return { kind: 'done', count: 1 };
 }
 
 /**
- * Goes back to the wall clock after a wrong one has driven the server's time ahead. What had ended by the wrong time
- * stays ended; what is live gets one full timeout from the new time, and no borrow reaches further than one made now.
+ * Goes back to the wall clock after a wrong one has driven the server's time ahead. What had ended by the
+ * wrong time stays ended; what is live gets one full timeout from the new time, and no borrow reaches further
+ * than one made now.
  */
 export function resetClock(batch: Batch, by: Actor): Outcome {
   const from = batch.now;
@@ -40,13 +42,13 @@ export function resetClock(batch: Batch, by: Actor): Outcome {
   if (!isResettable(from, to)) {
     return refuse('clock_not_poisoned', `The server's time ${say(from)} is not ahead of the wall clock.`);
   }
+  batch.systemEvents.push(eventText({ kind: 'clock_reset', from, to, by }));
   for (const entry of batch.shelf.entries()) collectAll(batch, entry);
   moveTo(batch, to);
   for (const entry of batch.shelf.entries()) pullBack(batch, entry);
   batch.statements.pullBackRecalls.run({ now: to });
   batch.statements.pullBackDenials.run({ now: to });
   batch.statements.pullBackTokens.run({ now: to });
-  batch.systemEvents.push({ kind: 'clock_reset', from, to, by });
   return { kind: 'done', count: 1 };
 }
 
@@ -69,6 +71,7 @@ function pullBack(batch: Batch, entry: ShelfEntry): void {
   const { license } = entry;
   batch.statements.pullBackLive.run({
     id: license.id,
+    now: batch.now,
     heartbeatEnd: heartbeatEnd(license, batch.now),
     borrowCap: plus(batch.now, license.maxBorrowHours * HOUR_MS),
   });

@@ -76,8 +76,8 @@ export class SqliteReader {
   #listLicenses(product: string | null, now: Instant): readonly LicenseRecord[] {
     const rows = this.#all(
       `SELECT *,
-         in_use - (SELECT count(*) FROM registration WHERE license_id = license.id AND ends_at <= :now) AS live,
-         (SELECT count(*) FROM registration WHERE license_id = license.id AND borrowed_until > :now) AS borrowed
+         in_use - (SELECT count(*) FROM registration WHERE license_id = id AND ends_at <= :now) AS live,
+         (SELECT count(*) FROM registration WHERE license_id = id AND borrowed_until > :now) AS borrowed
        FROM license WHERE :product IS NULL OR product = :product ORDER BY added_order DESC`,
       { product, now },
     );
@@ -146,7 +146,8 @@ export class SqliteReader {
 
   #findToken(tokenHash: string, now: Instant): TokenRecord | null {
     const row = this.#get(
-      `SELECT token.used_at, account.name, account.role FROM token JOIN account ON account.name = token.account
+      `SELECT token.used_at, account.name, account.role
+       FROM token JOIN account ON account.name = token.account
        WHERE token_hash = :tokenHash`,
       { tokenHash },
     );

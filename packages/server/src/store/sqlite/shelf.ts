@@ -1,22 +1,25 @@
-import type { LicenseEvent } from '../../core/audit-event.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License, LicenseId } from '../../core/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit-chain.ts';
 import { licenseFromRow, type Row } from './rows.ts';
 
 /**
- * A license as the writer holds it in memory between commits. The writer is the only one who changes it, so what
- * stands here is what stands in the database, plus what the running batch has decided and not yet committed.
+ * A license as the writer holds it in memory between commits. The writer is the only one who changes it, so
+ * what stands here is what stands in the database, plus what the running batch has decided and not yet
+ * committed.
  */
 export interface ShelfEntry {
   license: License;
   storedInUse: number;
   head: ChainHead;
   readonly order: number;
-  /** No registration ends before this: spares most commands the question. A lower bound, not the exact instant. */
+  /**
+   * No registration ends before this: spares most commands the question. A lower bound, not the exact
+   * instant.
+   */
   noEndBefore: number;
-  /** Events of the running batch. */
-  events: LicenseEvent[];
+  /** Events of the running batch, as texts. */
+  events: string[];
   isChanged: boolean;
 }
 

@@ -23,7 +23,8 @@ const SQL = {
   countEnded: 'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
   hasEndedSince: 'SELECT 1 FROM registration WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1',
   putRegistration: `
-    INSERT INTO registration (license_id, user, hostname, address, info, registered_at, ends_at, borrowed_until)
+    INSERT INTO registration
+      (license_id, user, hostname, address, info, registered_at, ends_at, borrowed_until)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET hostname = excluded.hostname, address = excluded.address, info = excluded.info,
       registered_at = excluded.registered_at, ends_at = excluded.ends_at,
@@ -39,7 +40,8 @@ const SQL = {
     UPDATE registration SET ends_at = :floor
     WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
   pullBackLive: `
-    UPDATE registration SET borrowed_until = min(borrowed_until, :borrowCap),
+    UPDATE registration SET registered_at = min(registered_at, :now),
+      borrowed_until = min(borrowed_until, :borrowCap),
       ends_at = max(:heartbeatEnd, min(coalesce(borrowed_until, 0), :borrowCap))
     WHERE license_id = :id`,
   pullBackRecalls: 'UPDATE recall SET recalled_at = :now WHERE recalled_at > :now',

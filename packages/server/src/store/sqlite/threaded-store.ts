@@ -19,8 +19,8 @@ export interface ThreadedOptions extends ThreadData {
 }
 
 /**
- * The SQLite file is owned by a thread of its own, so that a slow sync never holds up HTTP; a second thread answers
- * questions, so that no report holds up a heartbeat.
+ * The SQLite file is owned by a thread of its own, so that a slow sync never holds up HTTP; a second thread
+ * answers questions, so that no report holds up a heartbeat.
  */
 export async function openThreadedStore(options: ThreadedOptions): Promise<Store> {
   const store = new ThreadedStore(options);
@@ -50,31 +50,37 @@ class ThreadedStore implements Store {
 
   constructor(options: ThreadedOptions) {
     this.#options = options;
-    this.#writer = startThread('./writer-thread.ts', options);
+    this.#writer = startThread(new URL('./writer-thread.ts', import.meta.url), options);
     this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }));
     this.#writer.on('message', (message: FromWriter) => this.#hear(message));
     this.#writer.on('error', (error) => this.#lose(error));
-    this.#writer.on('exit', () => this.#lose(new Error('The thread that writes has ended.')));
+    this.#writer.on('exit', () => {
+      this.#closing.resolve();
+      this.#lose(new Error('The thread that writes has ended.'));
+    });
   }
 
   async open(): Promise<void> {
     await this.#opening.promise;
-    this.#reader = new ReaderThread(startThread('./reader-thread.ts', this.#options), (error) =>
-      this.#lose(error),
+    this.#reader = new ReaderThread(
+      startThread(new URL('./reader-thread.ts', import.meta.url), this.#options),
+      (error) => this.#lose(error),
     );
     await this.keepClock();
   }
 
   execute(...[command]: Parameters<Store['execute']>) {
-    if (this.#isClosing) return Promise.reject(storeFault(new Error('The store is closing.')));
+    if (this.#isClosing) return refuseClosing();
     return this.#queue.submit(command);
   }
 
   read<Q extends Query>(query: Q): Promise<Answer<Q>> {
+    if (this.#isClosing) return refuseClosing();
     return (this.#reader as ReaderThread).ask(query, this.#estimateNow());
   }
 
   keepClock(): Promise<ClockStatus> {
+    if (this.#isClosing) return refuseClosing();
     return new Promise((resolve, reject) => {
       this.#clockWaiters.push({ resolve, reject });
       this.#post({ kind: 'keep_clock' });
@@ -159,7 +165,6 @@ class ThreadedStore implements Store {
   /** The thread is gone: nothing can be stored any more, and nothing must be acknowledged. */
   #lose(error: unknown): void {
     this.#opening.reject(error);
-    this.#closing.resolve();
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#isHealthy = false;
@@ -169,7 +174,12 @@ class ThreadedStore implements Store {
   }
 }
 
-function startThread(file: string, { file: database, masterKey }: ThreadData): Worker {
-  const workerData: ThreadData = { file: database, masterKey };
-  return new Worker(new URL(file, import.meta.url), { workerData });
+/** Nobody would answer any more. */
+function refuseClosing(): Promise<never> {
+  return Promise.reject(storeFault(new Error('The store is closing.')));
+}
+
+function startThread(code: URL, { file, masterKey }: ThreadData): Worker {
+  const workerData: ThreadData = { file, masterKey };
+  return new Worker(code, { workerData });
 }

@@ -8,8 +8,17 @@ import type { Row } from './rows.ts';
 /** More than this is not told apart: the log is broken, and the first problems say where. */
 const MAX_PROBLEMS = 100;
 
-/** Walks every chain from its first link to the head that stands in the license's row. */
+/** Walks every chain from its first link to the head that stands in the license's row, as of one moment. */
 export function verifyAudit(db: DatabaseSync, key: Uint8Array): AuditVerdict {
+  db.exec('BEGIN');
+  try {
+    return verifySnapshot(db, key);
+  } finally {
+    db.exec('ROLLBACK');
+  }
+}
+
+function verifySnapshot(db: DatabaseSync, key: Uint8Array): AuditVerdict {
   const heads = listHeads(db);
   const problems: AuditProblem[] = [...findOrphans(db, heads)];
   let links = 0;

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { AuditEvent, ClockJumped } from '../../core/audit-event.ts';
+import type { ClockJumped } from '../../core/audit-event.ts';
 import { type ClockReading, jumpAtStart, jumpEvent } from '../../core/clock.ts';
 import type { Command } from '../../core/command.ts';
 import { type Instant, MINUTE_MS } from '../../core/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
 import type { ClockStatus, StoreNotice } from '../store.ts';
-import { type ChainHead, linkMac, loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
+import { type ChainHead, eventText, joinEvents, linkMac, loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
 import { openWritable, readPragma } from './database.ts';
 import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
 import { prolongLive } from './move-clock.ts';
@@ -34,8 +34,9 @@ const MARK_INTERVAL_MS = MINUTE_MS;
 const REOPEN_INTERVAL_MS = 1000;
 
 /**
- * The only one who writes to the SQLite file. Takes commands in batches: one transaction, one sync to disk, every
- * command decided on what the one before it left. Synchronous throughout; it lives in a thread of its own.
+ * The only one who writes to the SQLite file. Takes commands in batches: one transaction, one sync to disk,
+ * every command decided on what the one before it left. Synchronous throughout; it lives in a thread of its
+ * own.
  */
 export class SqliteWriter {
   readonly #options: WriterOptions;
@@ -56,7 +57,9 @@ export class SqliteWriter {
     this.#open();
   }
 
-  /** Decides and commits. Throws when the commit failed: then nothing of it was acknowledged or is remembered. */
+  /**
+   * Decides and commits. Throws when the commit failed: then nothing of it was acknowledged or is remembered.
+   */
   executeBatch(commands: readonly Command[]): BatchReply {
     this.#heal();
     const reading = this.#readClock();
@@ -75,16 +78,20 @@ export class SqliteWriter {
     return { now: this.#clock.mark, wall, jump: this.#clock.jump, notices: this.#takeNotices() };
   }
 
-  /** The time for a question: asking moves nothing. */
+  /**
+   * The time for a question: asking moves nothing, so a clock that is due to be followed is not followed
+   * here.
+   */
   peekNow(): Instant {
-    return this.#clock.peek().now;
+    const { isTakenOver, ranTo, now } = this.#clock.peek();
+    return isTakenOver ? ranTo : now;
   }
 
   close(): void {
     try {
       if (!this.#isBroken) this.#transact(this.#readClock(), () => [], { force: true });
     } finally {
-      this.#db.close();
+      if (this.#db.isOpen) this.#db.close();
     }
   }
 
@@ -95,7 +102,8 @@ export class SqliteWriter {
     this.#auditKey = loadAuditKey(this.#db, this.#options.masterKey);
     this.#load();
     const mark = instantOrNull(this.#statements.getServer.get()?.mark);
-    const jump = jumpAtStart(mark, this.#options.clock.readWall());
+    const isStart = this.#clock === undefined;
+    const jump = isStart ? jumpAtStart(mark, this.#options.clock.readWall()) : null;
     this.#clock ??= new ServerClock(this.#options.clock, mark);
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
     this.#resume(mark, jump);
@@ -179,13 +187,13 @@ export class SqliteWriter {
     if (!reading.isTakenOver) return;
     const { ranTo: from, now: to } = reading;
     prolongLive(batch, from);
-    batch.systemEvents.push({ kind: 'clock_accepted', from, to, by: 'server' });
+    batch.systemEvents.push(eventText({ kind: 'clock_accepted', from, to, by: 'server' }));
     batch.isChanged = true;
     this.#notices.push({ kind: 'clock_taken_over', from, to });
   }
 
   #recordJump(batch: Batch, jump: ClockJumped): void {
-    batch.systemEvents.push(jump);
+    batch.systemEvents.push(eventText(jump));
     batch.isChanged = true;
     this.#notices.push(jump);
   }
@@ -209,9 +217,9 @@ export class SqliteWriter {
   }
 
   /** All events of one chain in this commit form one link; no events, no link. */
-  #addLink(chain: number, head: ChainHead, events: readonly AuditEvent[], at: Instant): ChainHead {
+  #addLink(chain: number, head: ChainHead, events: readonly string[], at: Instant): ChainHead {
     if (events.length === 0) return head;
-    const link = { chain, n: head.n + 1, at, events: JSON.stringify(events) };
+    const link = { chain, n: head.n + 1, at, events: joinEvents(events) };
     const mac = linkMac(this.#auditKey, head.mac, link);
     this.#statements.addAuditLink.run(chain, link.n, at, link.events, mac);
     return { n: link.n, mac };

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { FOREIGN, openTestApp, readEvents, type TestApp } from '../../../../../test/support/test-app.ts';
+import { LIMITS } from '../../config.ts';
+import { TOKEN_LIFETIME_MS } from '../../core/decide-system.ts';
+
+function basic(name: string, password: string): { authorization: string } {
+  return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
+}
+
+async function createAdministrator({ accounts }: TestApp): Promise<string> {
+  const password = await accounts.ensureAdministrator();
+  assert.ok(password !== null);
+  return password;
+}
+
+describe('what is there', () => {
+  test('the root says so', async (t) => {
+    const { get } = await openTestApp(t, { licenses: [] });
+    const { status, body } = await get('/', { peer: FOREIGN });
+    assert.equal(status, 200);
+    assert.deepEqual(body, { name: 'berth', version: '1.2.3', docs: '/api/v4/docs' });
+  });
+
+  test('health is 200 when the server can lend', async (t) => {
+    const { get } = await openTestApp(t, { licenses: [] });
+    const { status, body } = await get('/api/v4/health', { peer: FOREIGN });
+    assert.equal(status, 200);
+    assert.deepEqual(body, { status: 'ok' });
+  });
+});
+
+describe('signing in', () => {
+  test('gives a token that administrates, of which only the hash is stored', async (t) => {
+    const app = await openTestApp(t);
+    const headers = basic('admin', await createAdministrator(app));
+    const { status, body } = await app.get('/auth', { headers, peer: FOREIGN });
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body), ['message', 'token']);
+    assert.equal(body.message, 'Login successful');
+    const token = body.token as string;
+    assert.match(token, /^[\w-]{43}$/);
+    const bearer = { authorization: `Bearer ${token}` };
+    const admin = await app.get('/api/admin/status', { headers: bearer, peer: FOREIGN });
+    assert.equal(admin.status, 200);
+    const stored = readdirSync(app.folder).map((name) => readFileSync(join(app.folder, name), 'latin1'));
+    const hash = createHash('sha256').update(token).digest('hex');
+    assert.ok(stored.some((bytes) => bytes.includes(hash)));
+    assert.ok(!stored.some((bytes) => bytes.includes(token)));
+  });
+
+  test('a token lives on while it is used, and ends a while after its last use', async (t) => {
+    const app = await openTestApp(t);
+    const headers = basic('admin', await createAdministrator(app));
+    const { body } = await app.get('/auth', { headers });
+    const ask = () =>
+      app.get('/api/admin/clock', { headers: { authorization: `bearer  ${body.token}` }, peer: FOREIGN });
+    app.clock.advance(TOKEN_LIFETIME_MS - 1);
+    await app.store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.equal((await ask()).status, 200);
+    app.clock.advance(TOKEN_LIFETIME_MS - 1);
+    assert.equal((await ask()).status, 200);
+    app.clock.advance(TOKEN_LIFETIME_MS);
+    assert.equal((await ask()).status, 401);
+  });
+
+  test('a wrong name and a wrong password are the same answer', async (t) => {
+    const app = await openTestApp(t);
+    await createAdministrator(app);
+    const wrongPassword = await app.get('/auth', { headers: basic('admin', 'guess') });
+    const wrongName = await app.get('/auth', { headers: basic('nobody', 'guess') });
+    assert.equal(wrongPassword.status, 401);
+    assert.equal(wrongPassword.body.code, 'unauthorized');
+    assert.equal(wrongName.text, wrongPassword.text);
+    assert.deepEqual([...wrongName.headers], [...wrongPassword.headers]);
+    assert.equal(wrongName.headers.get('www-authenticate'), null);
+  });
+
+  test('is audited, whether it succeeds or fails, with the address', async (t) => {
+    const app = await openTestApp(t, { licenses: [] });
+    const password = await createAdministrator(app);
+    await app.get('/auth', { headers: basic('admin', 'guess'), peer: FOREIGN });
+    await app.get('/auth', { headers: basic('admin', password), peer: FOREIGN });
+    const { address } = FOREIGN;
+    assert.deepEqual((await readEvents(app.store)).slice(-2), [
+      { kind: 'sign_in_failed', account: 'admin', address },
+      { kind: 'signed_in', account: 'admin', address },
+    ]);
+  });
+
+  const unreadable: Readonly<Record<string, string | null>> = {
+    'no header': null,
+    'an empty header': '',
+    'another scheme': 'Bearer abc',
+    'no colon': `Basic ${Buffer.from('admin').toString('base64')}`,
+    'no name': `Basic ${Buffer.from(':x').toString('base64')}`,
+    'no base64': 'Basic ä',
+    'a name of 257 characters': basic('n'.repeat(257), 'x').authorization,
+    'a password of 257 characters': basic('admin', 'x'.repeat(257)).authorization,
+    'control characters': basic('admin\u001b[2J', 'x').authorization,
+  };
+
+  for (const [what, authorization] of Object.entries(unreadable)) {
+    test(`${what}: refused with how to do it, and nothing is stored`, async (t) => {
+      const app = await openTestApp(t, { licenses: [] });
+      const headers: Record<string, string> = authorization === null ? {} : { authorization };
+      const { status, body } = await app.get('/auth', { headers });
+      assert.equal(status, 401);
+      assert.equal(body.code, 'unauthorized');
+      assert.match(body.message as string, /HTTP Basic/);
+      assert.deepEqual(await readEvents(app.store), []);
+    });
+  }
+
+  test('more at once than may wait: some are told to come again, the others are answered', async (t) => {
+    const app = await openTestApp(t, { licenses: [] });
+    await createAdministrator(app);
+    const room = LIMITS.passwordChecksAtOnce + LIMITS.passwordChecksWaiting;
+    const headers = basic('admin', 'guess');
+    const answers = await Promise.all(Array.from({ length: room + 4 }, () => app.get('/auth', { headers })));
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.equal(refused.length, 4);
+    assert.equal(answers.filter(({ status }) => status === 401).length, room);
+    assert.equal(refused[0]?.body.code, 'too_many_requests');
+    assert.equal(refused[0]?.headers.get('retry-after'), '1');
+    assert.equal((await app.get('/auth', { headers })).status, 401, 'the next one has its turn');
+  });
+});

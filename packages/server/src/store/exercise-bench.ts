@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AuditEvent } from '../core/audit-event.ts';
+import type { Command } from '../core/command.ts';
+import type { Granted, Outcome, Refused } from '../core/decision.ts';
+import { borrow, exampleLicense, NOW, recall, register, release, unregister } from '../core/examples.ts';
+import type { Instant } from '../core/instant.ts';
+import type { License, LicenseId } from '../core/license.ts';
+import type { Registration } from '../core/registration.ts';
+import { type Clock, createManualClock } from './clock.ts';
+import type { LicenseRecord } from './query.ts';
+import type { Store, StoreNotice } from './store.ts';
+
+export interface OpenOptions {
+  /** An empty folder, or one in which this kind of store was opened before. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly onNotice: (notice: StoreNotice) => void;
+}
+
+export type OpenStore = (options: OpenOptions) => Promise<Store>;
+
+/** One store under examination, with its data, its clock and the words in which the cases are told. */
+export class Bench {
+  readonly clock = createManualClock(NOW);
+  notices: StoreNotice[] = [];
+  readonly #open: OpenStore;
+  readonly #folders: string[] = [];
+  #store!: Store;
+
+  private constructor(open: OpenStore) {
+    this.#open = open;
+  }
+
+  static async start(open: OpenStore): Promise<Bench> {
+    const bench = new Bench(open);
+    await bench.#openIn(await bench.#makeFolder());
+    return bench;
+  }
+
+  get store(): Store {
+    return this.#store;
+  }
+
+  get folder(): string {
+    return this.#folders.at(-1) as string;
+  }
+
+  async end(): Promise<void> {
+    await this.#store.close();
+    for (const folder of this.#folders) await rm(folder, { recursive: true });
+  }
+
+  /** Closes the store properly and opens it again. */
+  async restart(meanwhile: () => void = () => {}): Promise<void> {
+    await this.#store.close();
+    meanwhile();
+    await this.#openIn(this.folder);
+  }
+
+  /** Goes on with what is on disk now, as after a crash: the store had no chance to say goodbye. */
+  async crash(meanwhile: () => void = () => {}): Promise<void> {
+    const crashed = this.#store;
+    const copy = await mkdtemp(join(tmpdir(), 'berth-exam-'));
+    await cp(this.folder, copy, { recursive: true });
+    this.#folders.push(copy);
+    meanwhile();
+    await this.#openIn(copy);
+    await crashed.close();
+  }
+
+  execute(command: Command): Promise<Outcome> {
+    return this.#store.execute(command);
+  }
+
+  /** Two slots, ten minutes, borrowing for up to a day, valid for ever; see `exampleLicense`. */
+  async install(facts: Partial<License> = {}): Promise<License> {
+    const license = exampleLicense(facts);
+    await this.execute({ kind: 'install_license', license, by: 'admin' });
+    return license;
+  }
+
+  register(...args: Parameters<typeof register>): Promise<Outcome> {
+    return this.execute(register(...args));
+  }
+
+  borrow(...args: Parameters<typeof borrow>): Promise<Outcome> {
+    return this.execute(borrow(...args));
+  }
+
+  unregister(...args: Parameters<typeof unregister>): Promise<Outcome> {
+    return this.execute(unregister(...args));
+  }
+
+  release(...args: Parameters<typeof release>): Promise<Outcome> {
+    return this.execute(release(...args));
+  }
+
+  recall(...args: Parameters<typeof recall>): Promise<Outcome> {
+    return this.execute(recall(...args));
+  }
+
+  releaseAll({ id }: License): Promise<Outcome> {
+    return this.execute({ kind: 'release_all', licenseId: id, by: 'admin' });
+  }
+
+  /** The server's time, as it keeps it. */
+  async now(): Promise<Instant> {
+    return (await this.#store.keepClock()).now;
+  }
+
+  async listSlots(licenseId: LicenseId | null = null): Promise<readonly Registration[]> {
+    const scope = { licenseId, product: null, user: null };
+    const records = await this.#store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
+    return records.map(({ registration }) => registration);
+  }
+
+  async findSlot(user: string): Promise<Registration | undefined> {
+    return (await this.listSlots()).find((slot) => slot.user === user);
+  }
+
+  async listUsers(): Promise<readonly string[]> {
+    return (await this.listSlots()).map(({ user }) => user);
+  }
+
+  listLicenses(): Promise<readonly LicenseRecord[]> {
+    return this.#store.read({ kind: 'list_licenses', product: null });
+  }
+
+  async countInUse({ id }: License): Promise<number> {
+    const record = (await this.listLicenses()).find(({ license }) => license.id === id);
+    return (record as LicenseRecord).inUse;
+  }
+
+  /** A chain's events, the oldest first. */
+  async listEvents(chain: LicenseId | 'system'): Promise<readonly AuditEvent[]> {
+    const links = await this.#store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });
+    return links.toReversed().flatMap(({ events }) => events);
+  }
+
+  async listEventsOf<K extends AuditEvent['kind']>(kind: K, chain: LicenseId | 'system') {
+    const events = await this.listEvents(chain);
+    return events.filter((event): event is AuditEvent & { kind: K } => event.kind === kind);
+  }
+
+  async #makeFolder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'berth-exam-'));
+    this.#folders.push(folder);
+    return folder;
+  }
+
+  async #openIn(folder: string): Promise<void> {
+    const onNotice = (notice: StoreNotice) => this.notices.push(notice);
+    this.#store = await this.#open({ folder, clock: this.clock, onNotice });
+  }
+}
+
+export function grantedOf(outcome: Outcome): Granted {
+  assert.equal(outcome.kind, 'granted', JSON.stringify(outcome));
+  return outcome as Granted;
+}
+
+export function refusedOf(outcome: Outcome): Refused {
+  assert.equal(outcome.kind, 'refused', JSON.stringify(outcome));
+  return outcome as Refused;
+}
+
+export function codeOf(outcome: Outcome): string {
+  return outcome.kind === 'refused' ? outcome.code : outcome.kind;
+}
+
+/** Users with numbers for names. */
+export function users(count: number, prefix = 'user'): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${String(index).padStart(4, '0')}`);
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { exampleLicense, NOW, register, release } from '../core/examples.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
+import { type License, licenseId } from '../core/license.ts';
+import { type Bench, codeOf, grantedOf, users } from './exercise-bench.ts';
+
+const OLDER = licenseId(1);
+const NEWER = licenseId(2);
+
+/** Licenses are added and changed while slots are held. */
+export const LICENSES = {
+  'of two licenses the newer answers, and heartbeats stay where the slot is': async (bench: Bench) => {
+    await bench.install({ id: OLDER });
+    await bench.register('ada');
+    await bench.install({ id: NEWER });
+    assert.equal(grantedOf(await bench.register('ada')).license.id, OLDER);
+    assert.equal(grantedOf(await bench.register('bob')).license.id, NEWER);
+    await bench.install({ id: OLDER, slots: 9 });
+    assert.equal(grantedOf(await bench.register('eve')).license.id, NEWER, 'a change keeps the order');
+    await bench.install({ id: NEWER, enabled: false });
+    assert.equal(grantedOf(await bench.register('zoe')).license.id, OLDER, 'passed over while unusable');
+    assert.equal(codeOf(await bench.register('bob')), 'license_not_enabled', 'their slot is there');
+    bench.clock.advance(10 * MINUTE_MS);
+    assert.equal(grantedOf(await bench.register('bob')).license.id, OLDER, 'their slot is gone');
+    const ids = (await bench.listLicenses()).map(({ license }) => license.id);
+    assert.deepEqual(ids, [NEWER, OLDER]);
+  },
+
+  'a full license is not left for another one of its product': async (bench: Bench) => {
+    await bench.install({ id: OLDER });
+    await bench.install({ id: NEWER, slots: 1 });
+    await bench.register('ada');
+    assert.equal(codeOf(await bench.register('bob')), 'floating_not_available');
+    assert.equal(grantedOf(await bench.register('bob', { licenseId: OLDER })).license.id, OLDER);
+  },
+
+  'fewer slots throw nobody out, and nothing is lent until use is within them': async (bench: Bench) => {
+    const license = await bench.install({ slots: 3 });
+    for (const user of users(3)) await bench.register(user);
+    await bench.install({ slots: 1 });
+    assert.equal(grantedOf(await bench.register('user-0000')).inUse, 3);
+    assert.equal(codeOf(await bench.borrow('user-0000', 'longest')), 'floating_not_available');
+    for (const [user, left] of [['user-0001', 2] as const, ['user-0002', 1] as const]) {
+      assert.equal(codeOf(await bench.register('eve')), 'floating_not_available');
+      await bench.unregister(user);
+      assert.equal(await bench.countInUse(license), left);
+    }
+    assert.equal(codeOf(await bench.borrow('user-0000', 'longest')), 'granted');
+    assert.equal(codeOf(await bench.register('eve')), 'floating_not_available');
+    await bench.install({ slots: 2 });
+    assert.equal(codeOf(await bench.register('eve')), 'granted');
+  },
+
+  'a shorter validity ends every slot by then, borrowed or not': async (bench: Bench) => {
+    const license = await bench.install({ slots: 3 });
+    await bench.register('ada');
+    await bench.borrow('bob', 'longest');
+    await bench.register('eve');
+    const validUntil = plus(NOW, 5 * MINUTE_MS);
+    await bench.install({ slots: 3, validUntil });
+    for (const { endsAt } of await bench.listSlots()) assert.equal(endsAt, validUntil);
+    assert.equal((await bench.findSlot('bob'))?.borrowedUntil, validUntil);
+    bench.clock.advance(5 * MINUTE_MS);
+    assert.equal(await bench.countInUse(license), 0);
+    assert.equal(codeOf(await bench.register('ada')), 'license_expired');
+    await bench.install({ slots: 3, validUntil: null });
+    assert.equal(grantedOf(await bench.register('ada')).inUse, 1);
+  },
+
+  'the same license again is no change and no event': async (bench: Bench) => {
+    const license = await bench.install();
+    await bench.install();
+    await bench.install({ slots: 9 });
+    const events = await bench.listEvents(license.id);
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['license_added', 'license_changed'],
+    );
+  },
+};
+
+/** What no caller should send, but what must not hurt anyone else if one does. */
+function malformed(): readonly Parameters<Bench['execute']>[0][] {
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  const broken = { ...exampleLicense({ id: licenseId(66) }), key: 10n } as unknown as License;
+  return [
+    register(Symbol('user') as unknown as string),
+    register({ name: 'ada' } as unknown as string),
+    register('host', {}, { hostname: {} as unknown as string, address: null, info: null }),
+    { ...release('held'), by: 10n as unknown as string },
+    { ...release('held'), by: circular as unknown as string },
+    { kind: 'install_license', license: broken, by: 'admin' },
+    { kind: 'install_license', license: { ...exampleLicense(), key: 10n as unknown as string }, by: 'admin' },
+    { kind: 'sign_in', account: 'ada', address: 10n as unknown as string, tokenHash: null },
+    { kind: 'sign_in', account: null as unknown as string, address: 'x', tokenHash: 'half' },
+    null as unknown as Parameters<Bench['execute']>[0],
+  ];
+}
+
+export const ISOLATION = {
+  'a command that throws fails alone and leaves nothing behind': async (bench: Bench) => {
+    const license = await bench.install({ slots: 100 });
+    await bench.register('held');
+    const bad = malformed();
+    const good = users(bad.length + 1).map((user) => bench.register(user));
+    const failures = await Promise.allSettled(
+      // Between the good ones, so that all of them share a batch.
+      bad.flatMap((command, index) => [bench.execute(command), bench.register(`between-${index}`)]),
+    );
+    assert.deepEqual(
+      failures.map(({ status }) => status),
+      bad.flatMap(() => ['rejected', 'fulfilled']),
+    );
+    for (const outcome of await Promise.all(good)) grantedOf(outcome);
+    assert.equal(bench.store.isHealthy(), true);
+    assert.equal(await bench.countInUse(license), 2 * bad.length + 2);
+    assert.ok(await bench.findSlot('held'));
+    assert.equal((await bench.listLicenses()).length, 1);
+    assert.equal(await bench.store.read({ kind: 'find_token', tokenHash: 'half' }), null);
+    assert.deepEqual(await bench.listEventsOf('signed_in', 'system'), []);
+  },
+
+  'a command that throws by itself leaves the store as it was': async (bench: Bench) => {
+    await bench.install({ slots: 3 });
+    await bench.register('held');
+    for (const command of malformed()) {
+      await assert.rejects(bench.execute(command));
+      assert.equal(grantedOf(await bench.register('ada')).inUse, 2);
+    }
+  },
+
+  'a clock command that throws moves no time': async (bench: Bench) => {
+    const by = 10n as unknown as string;
+    await bench.install();
+    await bench.register('ada');
+    const before = await bench.listSlots();
+    bench.clock.setWall(plus(NOW, HOUR_MS));
+    await assert.rejects(bench.execute({ kind: 'accept_clock', by }));
+    bench.clock.setWall(plus(NOW, -HOUR_MS));
+    await assert.rejects(bench.execute({ kind: 'reset_clock', by }));
+    assert.equal(await bench.now(), NOW);
+    assert.deepEqual(await bench.listSlots(), before);
+  },
+};
+
+export const ACCOUNTS = {
+  'accounts, sign-ins and tokens are kept': async (bench: Bench) => {
+    const account = { name: 'ada', role: 'admin', passwordHash: 'hash', oneTime: true } as const;
+    const create = { kind: 'create_account', ...account, by: 'server' } as const;
+    assert.deepEqual(await bench.execute(create), { kind: 'done', count: 1 });
+    assert.deepEqual(await bench.execute({ ...create, passwordHash: 'other' }), { kind: 'done', count: 0 });
+    assert.deepEqual(await bench.store.read({ kind: 'find_account', name: 'ada' }), account);
+    assert.equal(await bench.store.read({ kind: 'find_account', name: 'Ada' }), null);
+    const signIn = { kind: 'sign_in', account: 'ada', address: '::1' } as const;
+    await bench.execute({ ...signIn, tokenHash: null });
+    await bench.execute({ ...signIn, tokenHash: 't1' });
+    const find = () => bench.store.read({ kind: 'find_token', tokenHash: 't1' });
+    assert.deepEqual(await find(), { account: 'ada', role: 'admin', usedAt: NOW, now: NOW });
+    bench.clock.advance(HOUR_MS);
+    await bench.execute({ kind: 'use_token', tokenHash: 't1' });
+    assert.equal((await find())?.usedAt, plus(NOW, HOUR_MS));
+    bench.clock.advance(31 * 24 * HOUR_MS);
+    await bench.execute({ ...signIn, tokenHash: 't2' });
+    assert.equal(await find(), null);
+    assert.deepEqual(
+      (await bench.listEvents('system')).map(({ kind }) => kind),
+      ['account_created', 'sign_in_failed', 'signed_in', 'signed_in'],
+    );
+  },
+};

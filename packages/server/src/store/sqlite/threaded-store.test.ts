@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import { exampleLicense, LICENSE_ID, register, release } from '../../core/examples.ts';
+import { Fault } from '../../core/fault.ts';
+import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
+import { grantedOf, users } from '../exercise-bench.ts';
+import { expectSound } from '../exercise-soundness.ts';
+import { exerciseContention } from '../exercise-store.ts';
+import type { Store, StoreNotice } from '../store.ts';
+import { openThreadedStore } from './threaded-store.ts';
+
+const masterKey = makeKey();
+
+function makeKey(): MasterKey {
+  return randomBytes(32) as Uint8Array as MasterKey;
+}
+
+async function makeFile(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-threads-'));
+  t.after(() => rm(folder, { recursive: true }));
+  return join(folder, 'berth.db');
+}
+
+function open(file: string, key = masterKey, onNotice: (notice: StoreNotice) => void = () => {}) {
+  return openThreadedStore({ file, masterKey: key, onNotice });
+}
+
+async function install(store: Store, slots: number): Promise<void> {
+  await store.execute({ kind: 'install_license', license: exampleLicense({ slots }), by: 'admin' });
+}
+
+async function countSlots(store: Store): Promise<number> {
+  const scope = { licenseId: null, product: null, user: null };
+  return (await store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null })).length;
+}
+
+function isFault(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'store_unavailable';
+}
+
+exerciseContention('the SQLite store with its threads', ({ folder, onNotice }) =>
+  open(join(folder, 'berth.db'), masterKey, onNotice),
+);
+
+describe('closing the store with its threads', () => {
+  test('waits for everything that was asked for', async (t) => {
+    const file = await makeFile(t);
+    const store = await open(file);
+    await install(store, 300);
+    const asked = users(300).map((user) => store.execute(register(user)));
+    await store.close();
+    for (const outcome of await Promise.all(asked)) grantedOf(outcome);
+    const again = await open(file);
+    assert.equal(await countSlots(again), 300);
+    await expectSound(again);
+    await again.close();
+  });
+
+  test('waits for the writer: the file is let go of, and the next one finds it whole', async (t) => {
+    const file = await makeFile(t);
+    for (const version of ['1', '2', '3', '4', '5']) {
+      const store = await open(file);
+      await store.execute({ kind: 'record_event', event: { kind: 'server_started', version } });
+      await store.close();
+      assert.equal(existsSync(`${file}-wal`), false);
+    }
+    const store = await open(file);
+    const { links } = await store.read({ kind: 'verify_audit' });
+    assert.equal(links, 5);
+    await expectSound(store);
+    await store.close();
+  });
+
+  test('leaves nobody waiting: what is asked later is refused at once', async (t) => {
+    const store = await open(await makeFile(t));
+    await store.close();
+    await assert.rejects(store.execute(register('ada')), isFault);
+    await assert.rejects(store.read({ kind: 'verify_audit' }), isFault);
+    await assert.rejects(store.keepClock(), isFault);
+    await store.close();
+  });
+});
+
+describe('the two threads', () => {
+  test('agree: a question sees every command that was answered before it', async (t) => {
+    const store = await open(await makeFile(t));
+    await install(store, 200);
+    for (const [index, user] of users(200).entries()) {
+      await store.execute(register(user));
+      assert.equal(await countSlots(store), index + 1);
+    }
+    await store.close();
+  });
+
+  test('verify the audit while it grows', async (t) => {
+    const store = await open(await makeFile(t));
+    await install(store, 5000);
+    let isDone = false;
+    const writing = (async () => {
+      for (let wave = 0; wave < 40; wave++) {
+        await Promise.all(users(20, `wave-${wave}`).map((user) => store.execute(register(user))));
+      }
+      isDone = true;
+    })();
+    while (!isDone) {
+      const verdict = await store.read({ kind: 'verify_audit' });
+      assert.deepEqual(verdict.problems, []);
+    }
+    await writing;
+    await store.close();
+  });
+
+  test('let a command that throws fail alone', async (t) => {
+    const store = await open(await makeFile(t));
+    await install(store, 5);
+    await store.execute(register('held'));
+    const bad = { ...release('held'), by: 10n as unknown as string };
+    const [one, failed, two] = await Promise.allSettled([
+      store.execute(register('ada')),
+      store.execute(bad),
+      store.execute(register('bob')),
+    ]);
+    assert.deepEqual([one.status, failed.status, two.status], ['fulfilled', 'rejected', 'fulfilled']);
+    assert.equal(store.isHealthy(), true);
+    assert.equal(await countSlots(store), 3);
+    await store.close();
+  });
+
+  test('survive a command that cannot cross between them', async (t) => {
+    const store = await open(await makeFile(t));
+    await install(store, 5);
+    await assert.rejects(store.execute(register(Symbol('user') as unknown as string)), /clone/);
+    assert.equal(grantedOf(await store.execute(register('ada'))).inUse, 1);
+    await store.close();
+  });
+
+  test('share the license: it arrives whole, and anew when it has changed', async (t) => {
+    const store = await open(await makeFile(t));
+    await install(store, 5);
+    assert.deepEqual(grantedOf(await store.execute(register('ada'))).license, exampleLicense({ slots: 5 }));
+    await install(store, 6);
+    assert.deepEqual(grantedOf(await store.execute(register('ada'))).license, exampleLicense({ slots: 6 }));
+    await store.close();
+  });
+});
+
+describe('the store with its threads does not open', () => {
+  test('with another master key, and says which one it needs', async (t) => {
+    const file = await makeFile(t);
+    await (await open(file)).close();
+    const other = makeKey();
+    await assert.rejects(open(file, other), (error) => {
+      assert.ok(isFault(error));
+      assert.match(String(error), new RegExp(fingerprint(other)));
+      assert.match(String(error), new RegExp(fingerprint(masterKey)));
+      return true;
+    });
+    const store = await open(file);
+    assert.equal((await store.read({ kind: 'describe_store' })).schemaVersion, 1);
+    await store.close();
+  });
+
+  test('on data of a newer release, and says what to do', async (t) => {
+    const file = await makeFile(t);
+    const store = await open(file);
+    await install(store, 1);
+    await store.execute(register('ada', { licenseId: LICENSE_ID }));
+    await store.close();
+    const db = new DatabaseSync(file);
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    await assert.rejects(open(file), /written by a newer Berth \(schema 99.+Start the newer version/);
+  });
+
+  test('in a folder that is not there', async (t) => {
+    const file = await makeFile(t);
+    await assert.rejects(open(join(file, 'nowhere', 'berth.db')), isFault);
+  });
+});

@@ -1,0 +1,195 @@
+import type { License } from '../../packages/server/src/core/license.ts';
+import { testLicense } from '../support/test-license.ts';
+import { type LoadClient, startLoadClient } from './load-client.ts';
+import { type LoadPlan, type LoadResult, type RequestPlan, USER_MARK, type UserPlan } from './load-plan.ts';
+import { readCpuSeconds } from './process-facts.ts';
+import { registerPlan, requestBody } from './requests.ts';
+import { type Seed, seedStore } from './seed-store.ts';
+import { type BenchServer, makeFolder, startBerth, startConstantServer } from './servers.ts';
+
+/** What a server did under load, and what it took. */
+export interface Measured {
+  readonly load: LoadResult;
+  /** Processor time of the server for one request, in microseconds; `null` where it cannot be read. */
+  readonly cpuMicros: number | null;
+}
+
+/** One line of the results. */
+export interface Measurement extends Measured {
+  readonly label: string;
+  /** The mean of the constant answer before and after it; `null`: none belongs to it. */
+  readonly constant: ConstantMeasured | null;
+}
+
+export interface ConstantMeasured {
+  readonly rate: number;
+  readonly cpuMicros: number | null;
+}
+
+/** What one measurement does; the rest has defaults. */
+export interface LoadWish {
+  readonly label: string;
+  readonly connections: number;
+  readonly requests: readonly RequestPlan[];
+  readonly users: UserPlan;
+  readonly rate?: number;
+  readonly rounds?: number;
+}
+
+const WARMUP_SECONDS = 0.5;
+
+export function benchLicense(id: number, product: string, slots: number): License {
+  return testLicense(id, { product, slots, timeoutMinutes: 120 });
+}
+
+/** The products of the server that most scenarios share, each for one purpose. */
+export const PRODUCTS = {
+  renew: 'renew',
+  shared: 'shared',
+  half10: 'half-10',
+  half1000: 'half-1000',
+  half100000: 'half-100000',
+  full: 'full',
+  open: 'open',
+  borrow: 'borrow',
+  herd: 'herd',
+} as const;
+
+function seed(id: number, product: string, slots: number, held: number): Seed {
+  return { license: benchLicense(id, product, slots), held };
+}
+
+const SEEDS: readonly Seed[] = [
+  seed(1, PRODUCTS.renew, 2000, 1000),
+  seed(2, PRODUCTS.shared, 10, 0),
+  seed(3, PRODUCTS.half10, 10, 5),
+  seed(4, PRODUCTS.half1000, 1000, 500),
+  seed(5, PRODUCTS.half100000, 100_000, 50_000),
+  seed(6, PRODUCTS.full, 100, 100),
+  seed(7, PRODUCTS.open, 1_000_000, 0),
+  seed(8, PRODUCTS.borrow, 1000, 0),
+  seed(9, PRODUCTS.herd, 5000, 0),
+];
+
+function meanOf(a: ConstantMeasured, b: ConstantMeasured): ConstantMeasured {
+  const cpuMicros = a.cpuMicros === null || b.cpuMicros === null ? null : (a.cpuMicros + b.cpuMicros) / 2;
+  return { rate: (a.rate + b.rate) / 2, cpuMicros };
+}
+
+/** Servers and the load generator of one run, started when first needed and ended with it. */
+export class BenchRun {
+  readonly seconds: number;
+  readonly measurements: Measurement[] = [];
+  readonly notes: { readonly name: string; readonly value: string }[] = [];
+  readonly #onMeasured: (measurement: Measurement) => void;
+  readonly #started = new AsyncDisposableStack();
+  readonly #load: LoadClient;
+  #berth: BenchServer | null = null;
+  #constant: BenchServer | null = null;
+  /** The last measured constant, to be used again when the next measurement has as many connections. */
+  #lastConstant: (ConstantMeasured & { readonly connections: number }) | null = null;
+
+  constructor(seconds: number, onMeasured: (measurement: Measurement) => void) {
+    this.seconds = seconds;
+    this.#onMeasured = onMeasured;
+    this.#load = this.keep(startLoadClient());
+  }
+
+  /** Ends everything that was started, the last first. */
+  end(): Promise<void> {
+    return this.#started.disposeAsync();
+  }
+
+  /** Has it ended with the run. */
+  keep<T extends { stop(): Promise<void> }>(started: T): T {
+    this.#started.defer(() => started.stop());
+    return started;
+  }
+
+  makeFolder(): string {
+    const { folder, remove } = makeFolder();
+    this.#started.defer(remove);
+    return folder;
+  }
+
+  async berth(): Promise<BenchServer> {
+    if (this.#berth !== null) return this.#berth;
+    const data = this.makeFolder();
+    await seedStore(data, SEEDS);
+    this.#berth = this.keep(await startBerth(data));
+    return this.#berth;
+  }
+
+  /** The same plan on the constant server, on ours, and on the constant server again. */
+  async measure(wish: LoadWish): Promise<Measurement> {
+    const berth = await this.berth();
+    const before = await this.#findConstant(wish.connections);
+    const measured = await this.load(berth, wish);
+    const after = await this.#measureConstant(wish.connections);
+    return this.#record({ label: wish.label, ...measured, constant: meanOf(before, after) });
+  }
+
+  /** A server of the scenario's own, without the constant beside it. */
+  async measureAlone(server: BenchServer, wish: LoadWish, seconds = this.seconds): Promise<Measurement> {
+    return this.#record({ label: wish.label, ...(await this.load(server, wish, seconds)), constant: null });
+  }
+
+  /** Something that was measured and is no load. */
+  note(name: string, value: string): void {
+    this.notes.push({ name, value });
+  }
+
+  #record(measurement: Measurement): Measurement {
+    this.measurements.push(measurement);
+    this.#onMeasured(measurement);
+    return measurement;
+  }
+
+  async load(server: BenchServer, wish: LoadWish, seconds = this.seconds): Promise<Measured> {
+    const plan: LoadPlan = {
+      port: server.port,
+      connections: wish.connections,
+      requests: wish.requests,
+      users: wish.users,
+      warmupSeconds: wish.rounds === undefined ? WARMUP_SECONDS : 0,
+      seconds,
+      rate: wish.rate ?? null,
+      rounds: wish.rounds ?? null,
+    };
+    const cpuBefore = readCpuSeconds(server.pid);
+    const load = await this.#load.run(plan);
+    const cpuAfter = readCpuSeconds(server.pid);
+    const cpuMicros =
+      cpuBefore === null || cpuAfter === null ? null : ((cpuAfter - cpuBefore) / load.answered) * 1e6;
+    return { load, cpuMicros };
+  }
+
+  async #findConstant(connections: number): Promise<ConstantMeasured> {
+    if (this.#lastConstant?.connections === connections) return this.#lastConstant;
+    return this.#measureConstant(connections);
+  }
+
+  async #measureConstant(connections: number): Promise<ConstantMeasured> {
+    this.#constant ??= await this.#startConstant();
+    const wish: LoadWish = {
+      label: 'constant',
+      connections,
+      requests: [registerPlan(PRODUCTS.renew)],
+      users: { from: 0, step: 2, count: 1000, pick: 'own' },
+    };
+    const { load, cpuMicros } = await this.load(this.#constant, wish, Math.min(2, this.seconds));
+    if (load.errors > 0) throw new Error(`The constant server failed: ${load.firstError}`);
+    this.#lastConstant = { connections, rate: load.rate, cpuMicros };
+    return this.#lastConstant;
+  }
+
+  /** It answers what our server answers to a heartbeat, byte for byte. */
+  async #startConstant(): Promise<BenchServer> {
+    const { url } = await this.berth();
+    const body = requestBody(PRODUCTS.renew).replaceAll(USER_MARK, '0000000');
+    const headers = { 'Content-Type': 'application/json' };
+    const response = await fetch(`${url}/api/v4/register`, { method: 'POST', headers, body });
+    if (response.status !== 200) throw new Error(`The first heartbeat was answered ${response.status}.`);
+    return this.keep(await startConstantServer(await response.text(), this.makeFolder()));
+  }
+}

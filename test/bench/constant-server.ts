@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { createApp } from '../../packages/server/src/http/app.ts';
+import { listen } from '../../packages/server/src/http/listen.ts';
+import { jsonText } from '../../packages/server/src/http/reply.ts';
+import type { Route } from '../../packages/server/src/http/route.ts';
+import { lendingRoutes } from '../../packages/server/src/http/routes/v4/lending.ts';
+import { createAccounts } from '../../packages/server/src/services/accounts.ts';
+import { createLending } from '../../packages/server/src/services/lending.ts';
+import { systemClock } from '../../packages/server/src/store/clock.ts';
+import type { Store } from '../../packages/server/src/store/store.ts';
+import { createQuietLog } from '../../packages/server/src/telemetry/log.ts';
+
+function refuse(): never {
+  throw new Error('The constant server stores nothing.');
+}
+
+const NO_STORE: Store = {
+  execute: refuse,
+  read: refuse,
+  keepClock: refuse,
+  isHealthy: () => true,
+  close: async () => {},
+};
+
+/**
+ * The measure of everything: the HTTP side of the server, except that a register request is read and checked and
+ * then answered with a text that stays the same. It decides nothing and stores nothing.
+ */
+function constantRoutes(answer: string): readonly Route[] {
+  return lendingRoutes(createLending(NO_STORE)).map((route) =>
+    route.name === 'register' ? { ...route, handle: () => jsonText(answer) } : route,
+  );
+}
+
+const app = createApp({
+  routes: constantRoutes(readFileSync(process.argv[2] as string, 'utf8')),
+  accounts: createAccounts(NO_STORE),
+  rules: { localAdmin: 'never', isLoopbackOnly: true },
+  log: createQuietLog(),
+  logRequests: false,
+  slowRequestMs: 60_000,
+  readMonotonicMs: systemClock.readMonotonicMs,
+});
+const { url, stop } = await listen(app, {
+  host: '127.0.0.1',
+  port: 0,
+  maxConnections: 10_000,
+  maxConnectionsPerAddress: 10_000,
+});
+process.once('disconnect', async () => {
+  await stop();
+  process.exit();
+});
+process.send?.(url);

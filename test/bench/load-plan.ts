@@ -1,0 +1,70 @@
+/** What the load generator is told to do, as plain data: it crosses to another process. */
+export interface LoadPlan {
+  readonly port: number;
+  readonly connections: number;
+  /** What a connection sends one after the other, always the same user in one round. */
+  readonly requests: readonly RequestPlan[];
+  readonly users: UserPlan;
+  /** Sent before the clock starts, so that compilers and caches have settled. */
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+  /** Requests a second, sent whether or not earlier ones were answered. `null`: each answer brings the next one. */
+  readonly rate: number | null;
+  /** Ends after this many rounds instead of after a time. */
+  readonly rounds: number | null;
+}
+
+export interface RequestPlan {
+  readonly path: string;
+  /** JSON in which `USER_MARK` stands wherever the user's number belongs. */
+  readonly body: string;
+  /** Every other status is an error. */
+  readonly status: number;
+}
+
+/** Users are numbers: `from`, `from + step`, and so on, `count` of them. */
+export interface UserPlan {
+  readonly from: number;
+  readonly step: number;
+  readonly count: number;
+  /**
+   * `own`: a connection is always the same user. `random`: any of the connection's share of users, so that no two
+   * connections are the same user at the same time. `next`: each round is a user that was not there before.
+   */
+  readonly pick: 'own' | 'random' | 'next';
+}
+
+/** Numbers have a fixed width, so that they can be written into bytes that are built once. */
+export const USER_DIGITS = 7;
+export const USER_MARK = '#'.repeat(USER_DIGITS);
+
+export function userDigits(user: number): string {
+  return String(user).padStart(USER_DIGITS, '0');
+}
+
+export function userAt({ from, step }: UserPlan, index: number): number {
+  return from + step * index;
+}
+
+/** What a run of the load generator found. Latencies are in milliseconds. */
+export interface LoadResult {
+  /** All that were answered, those of the warm-up too. */
+  readonly answered: number;
+  /** Those that were answered while the clock ran; everything below is about them. */
+  readonly requests: number;
+  readonly seconds: number;
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly histogram: readonly HistogramStep[];
+  /** At any time: answers with another status, broken connections and requests that were never answered. */
+  readonly errors: number;
+  readonly firstError: string | null;
+}
+
+/** How many requests were answered within this time, and not within the step before it. */
+export interface HistogramStep {
+  readonly withinMs: number;
+  readonly count: number;
+}

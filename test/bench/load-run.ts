@@ -1,0 +1,218 @@
+import { LatencyHistogram } from './latency.ts';
+import { LoadConnection } from './load-connection.ts';
+import {
+  type LoadPlan,
+  type LoadResult,
+  type RequestPlan,
+  USER_MARK,
+  userAt,
+  userDigits,
+} from './load-plan.ts';
+
+/** A connection with the bytes of its requests and what it waits for. */
+interface Sender {
+  readonly index: number;
+  readonly requests: readonly PreparedRequest[];
+  connection: LoadConnection | null;
+  step: number;
+  /** When the request under way should have been sent; `null`: none is. */
+  dueMs: number | null;
+}
+
+interface PreparedRequest {
+  readonly bytes: Buffer;
+  /** Where in the bytes the user's number stands. */
+  readonly marks: readonly number[];
+  readonly status: number;
+}
+
+function prepare({ path, body, status }: RequestPlan, port: number): PreparedRequest {
+  const head =
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  const bytes = Buffer.from(head + body, 'latin1');
+  const marks: number[] = [];
+  for (let at = bytes.indexOf(USER_MARK); at >= 0; at = bytes.indexOf(USER_MARK, at + 1)) marks.push(at);
+  return { bytes, marks, status };
+}
+
+/** How long the last answers may take after the end before they count as missing. */
+const DRAIN_MS = 5000;
+const TICK_MS = 1;
+
+/** Runs one plan, once. */
+export class LoadRun {
+  readonly #plan: LoadPlan;
+  readonly #latencies = new LatencyHistogram();
+  readonly #senders: Sender[];
+  readonly #idle: Sender[] = [];
+  /** Times at which requests were due that no connection was free for. */
+  readonly #backlog: number[] = [];
+  #backlogStart = 0;
+  #startedRounds = 0;
+  #measureFromMs = 0;
+  #measureToMs = Number.POSITIVE_INFINITY;
+  #lastAnswerMs = 0;
+  #answered = 0;
+  #busy = 0;
+  #errors = 0;
+  #firstError: string | null = null;
+  #isEnding = false;
+  readonly #drained = Promise.withResolvers<void>();
+
+  constructor(plan: LoadPlan) {
+    this.#plan = plan;
+    this.#senders = Array.from({ length: plan.connections }, (_, index) => ({
+      index,
+      requests: plan.requests.map((request) => prepare(request, plan.port)),
+      connection: null,
+      step: 0,
+      dueMs: null,
+    }));
+  }
+
+  async run(): Promise<LoadResult> {
+    await Promise.all(this.#senders.map((sender) => this.#connect(sender)));
+    const startMs = performance.now();
+    this.#measureFromMs = startMs + this.#plan.warmupSeconds * 1000;
+    if (this.#plan.rounds === null) {
+      this.#measureToMs = this.#measureFromMs + this.#plan.seconds * 1000;
+      setTimeout(() => this.#end(), this.#measureToMs - startMs);
+    }
+    if (this.#plan.rate === null) for (const sender of this.#senders) this.#startRound(sender, startMs);
+    else this.#pace(this.#plan.rate, startMs);
+    const overdue = setTimeout(() => this.#drained.resolve(), this.#longestMs());
+    await this.#drained.promise;
+    clearTimeout(overdue);
+    for (const { connection } of this.#senders) connection?.close();
+    return this.#result();
+  }
+
+  #longestMs(): number {
+    const { warmupSeconds, seconds } = this.#plan;
+    return (warmupSeconds + seconds) * 1000 + DRAIN_MS;
+  }
+
+  async #connect(sender: Sender): Promise<void> {
+    sender.connection = await LoadConnection.open(this.#plan.port, {
+      onAnswer: (status) => this.#hear(sender, status),
+      onBroken: (reason) => this.#lose(sender, reason),
+    });
+    this.#idle.push(sender);
+  }
+
+  /** Requests are due at even distances. A late one counts from when it was due, as its user would. */
+  #pace(rate: number, startMs: number): void {
+    let sent = 0;
+    const tick = () => {
+      if (this.#isEnding) return;
+      const dueCount = ((performance.now() - startMs) / 1000) * rate;
+      for (; sent < dueCount; sent++) this.#backlog.push(startMs + (sent / rate) * 1000);
+      while (this.#idle.length > 0 && this.#sendBacklog(this.#idle.at(-1) as Sender)) this.#idle.pop();
+      setTimeout(tick, TICK_MS);
+    };
+    tick();
+  }
+
+  #sendBacklog(sender: Sender): boolean {
+    const dueMs = this.#backlog[this.#backlogStart];
+    if (dueMs === undefined) return false;
+    this.#backlogStart++;
+    this.#startRound(sender, dueMs);
+    return true;
+  }
+
+  #startRound(sender: Sender, dueMs: number): void {
+    const { rounds, users } = this.#plan;
+    if (rounds !== null && this.#startedRounds === rounds) {
+      this.#end();
+      return;
+    }
+    const digits = userDigits(userAt(users, this.#pickIndex(sender)));
+    for (const { bytes, marks } of sender.requests)
+      for (const mark of marks) bytes.write(digits, mark, 'latin1');
+    this.#startedRounds++;
+    sender.step = 0;
+    this.#busy++;
+    this.#send(sender, dueMs);
+  }
+
+  #pickIndex({ index }: Sender): number {
+    const { connections, users } = this.#plan;
+    if (users.pick === 'own') return index % users.count;
+    if (users.pick === 'next') return this.#startedRounds % users.count;
+    const share = Math.floor(users.count / connections);
+    return index + connections * Math.floor(Math.random() * share);
+  }
+
+  #send(sender: Sender, dueMs: number): void {
+    sender.dueMs = dueMs;
+    sender.connection?.send((sender.requests[sender.step] as PreparedRequest).bytes);
+  }
+
+  #hear(sender: Sender, status: number): void {
+    const nowMs = performance.now();
+    if (sender.dueMs === null) {
+      this.#noteError('An answer arrived that nobody had asked for.');
+      return;
+    }
+    this.#answered++;
+    if (nowMs >= this.#measureFromMs && nowMs < this.#measureToMs) {
+      this.#latencies.record(nowMs - sender.dueMs);
+      this.#lastAnswerMs = nowMs;
+    }
+    sender.dueMs = null;
+    const request = sender.requests[sender.step] as PreparedRequest;
+    if (status !== request.status) this.#noteError(`The answer was ${status} instead of ${request.status}.`);
+    sender.step++;
+    if (sender.step < sender.requests.length) this.#send(sender, nowMs);
+    else this.#finishRound(sender, nowMs);
+  }
+
+  #finishRound(sender: Sender, nowMs: number): void {
+    this.#busy--;
+    if (this.#isEnding) this.#noteDrained();
+    else if (this.#plan.rate === null) this.#startRound(sender, nowMs);
+    else if (!this.#sendBacklog(sender)) this.#idle.push(sender);
+  }
+
+  #lose(sender: Sender, reason: string): void {
+    this.#noteError(reason);
+    if (sender.dueMs === null) return;
+    sender.dueMs = null;
+    this.#busy--;
+    this.#noteDrained();
+  }
+
+  #end(): void {
+    this.#isEnding = true;
+    this.#noteDrained();
+  }
+
+  #noteDrained(): void {
+    if (this.#busy === 0) this.#drained.resolve();
+  }
+
+  #noteError(reason: string): void {
+    this.#errors++;
+    this.#firstError ??= reason;
+  }
+
+  #result(): LoadResult {
+    if (this.#busy > 0) this.#noteError('Requests were not answered.');
+    const toMs = Number.isFinite(this.#measureToMs) ? this.#measureToMs : this.#lastAnswerMs;
+    const seconds = (toMs - this.#measureFromMs) / 1000;
+    return {
+      answered: this.#answered,
+      requests: this.#latencies.total,
+      seconds,
+      rate: this.#latencies.total / seconds,
+      p50: this.#latencies.quantile(0.5),
+      p99: this.#latencies.quantile(0.99),
+      max: this.#latencies.max,
+      histogram: this.#latencies.steps(),
+      errors: this.#errors,
+      firstError: this.#firstError,
+    };
+  }
+}

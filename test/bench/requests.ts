@@ -1,0 +1,24 @@
+import { type RequestPlan, USER_MARK } from './load-plan.ts';
+
+/** What a client sends, about 120 bytes. */
+export function requestBody(product: string): string {
+  return JSON.stringify({
+    product,
+    user: `user-${USER_MARK}`,
+    os_hostname: `host-${USER_MARK}.example.com`,
+    ip_local: '192.0.2.17',
+  });
+}
+
+export function registerPlan(product: string, status = 200): RequestPlan {
+  return { path: '/api/v4/register', body: requestBody(product), status };
+}
+
+export function unregisterPlan(product: string): RequestPlan {
+  return { path: '/api/v4/unregister', body: requestBody(product), status: 200 };
+}
+
+/** Without a date: the longest that the license allows. */
+export function borrowPlan(product: string): RequestPlan {
+  return { path: '/api/v4/borrow', body: requestBody(product), status: 200 };
+}

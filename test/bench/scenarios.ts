@@ -1,0 +1,295 @@
+import { ensureTool } from '../support/install-tools.ts';
+import { type BenchRun, benchLicense, type LoadWish, type Measurement, PRODUCTS } from './bench-run.ts';
+import type { RequestPlan, UserPlan } from './load-plan.ts';
+import { readResidentMegabytes } from './process-facts.ts';
+import { borrowPlan, registerPlan, unregisterPlan } from './requests.ts';
+import { seedStore } from './seed-store.ts';
+import { startBerth } from './servers.ts';
+
+/** Whether a target was met. `null`: it could not be measured here, and `measured` says why. */
+export interface Verdict {
+  readonly target: string;
+  readonly measured: string;
+  readonly isMet: boolean | null;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly about: string;
+  run(bench: BenchRun): Promise<readonly Verdict[]>;
+}
+
+const CONNECTIONS = 64;
+
+/** Users who hold a slot since before the server started, each on connections of their own. */
+function holders(count: number, pick: UserPlan['pick'] = 'own'): UserPlan {
+  return { from: 0, step: 2, count, pick };
+}
+
+/** Users who hold none yet. */
+function newcomers(count: number, pick: UserPlan['pick']): UserPlan {
+  return { from: 1, step: 2, count, pick };
+}
+
+/** The rate as a share of the constant's beside it. */
+export function shareOf({ load, constant }: Measurement): number | null {
+  return constant === null ? null : load.rate / constant.rate;
+}
+
+/** How much more a request of `a` costs than one of `b`, each against the constant beside it. */
+function costRatio(a: Measurement, b: Measurement): number {
+  return (shareOf(b) as number) / (shareOf(a) as number);
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
+function renewal(label: string, connections: number): LoadWish {
+  return { label, connections, requests: [registerPlan(PRODUCTS.renew)], users: holders(1000) };
+}
+
+const heartbeat: Scenario = {
+  name: 'heartbeat',
+  about: 'renewals, one user a connection',
+  async run(bench) {
+    const measured = await bench.measure(renewal('heartbeat', CONNECTIONS));
+    const share = shareOf(measured) as number;
+    return [
+      {
+        target: 'a heartbeat, synced to disk: at least 75 % of the constant answer',
+        measured: percent(share),
+        isMet: share >= 0.75,
+      },
+    ];
+  },
+};
+
+const heartbeatShared: Scenario = {
+  name: 'heartbeat-shared',
+  about: 'renewals of a license with 10 slots: 64 connections are 10 users',
+  async run(bench) {
+    const users: UserPlan = { from: 0, step: 1, count: 10, pick: 'own' };
+    const requests = [registerPlan(PRODUCTS.shared)];
+    await bench.measure({ label: 'heartbeat, 10 users', connections: CONNECTIONS, requests, users });
+    return [];
+  },
+};
+
+const heartbeatLarge: Scenario = {
+  name: 'heartbeat-large',
+  about: 'renewals of random users among 50,000 on a license with 100,000 slots',
+  async run(bench) {
+    await bench.measure({
+      label: 'heartbeat, 50,000 of 100,000 slots held',
+      connections: CONNECTIONS,
+      requests: [registerPlan(PRODUCTS.half100000)],
+      users: holders(50_000, 'random'),
+    });
+    return [];
+  },
+};
+
+function churnOf(product: string, slots: number, connections: number): LoadWish {
+  return {
+    label: `register + unregister, ${slots.toLocaleString('en')} slots, ${connections} connections`,
+    connections,
+    requests: [registerPlan(product), unregisterPlan(product)],
+    users: newcomers(slots / 2, 'random'),
+  };
+}
+
+/** A license with 10 slots of which 5 are held has room for no more at the same time. */
+const FEW_CONNECTIONS = 4;
+
+const churn: Scenario = {
+  name: 'churn',
+  about: 'register and unregister by turns on licenses of three sizes, half of the slots held by others',
+  async run(bench) {
+    const small = await bench.measure(churnOf(PRODUCTS.half10, 10, FEW_CONNECTIONS));
+    await bench.measure(churnOf(PRODUCTS.half1000, 1000, FEW_CONNECTIONS));
+    const large = await bench.measure(churnOf(PRODUCTS.half100000, 100_000, FEW_CONNECTIONS));
+    await bench.measure(churnOf(PRODUCTS.half1000, 1000, CONNECTIONS));
+    await bench.measure(churnOf(PRODUCTS.half100000, 100_000, CONNECTIONS));
+    const ratio = costRatio(large, small);
+    return [
+      {
+        target: 'register + unregister with 100,000 slots: at most 1.2 × the cost with 10',
+        measured: `${ratio.toFixed(2)} ×`,
+        isMet: ratio <= 1.2,
+      },
+    ];
+  },
+};
+
+const denial: Scenario = {
+  name: 'denial',
+  about: 'grants to new users, and a full license that refuses new users and one user again and again',
+  async run(bench) {
+    const wish = (label: string, request: RequestPlan, users: UserPlan): LoadWish => {
+      return { label, connections: CONNECTIONS, requests: [request], users };
+    };
+    const refused = registerPlan(PRODUCTS.full, 400);
+    const granted = await bench.measure(
+      wish('grant, every time a new user', registerPlan(PRODUCTS.open), newcomers(1_000_000, 'next')),
+    );
+    const first = await bench.measure(
+      wish('denial, every time a new user', refused, newcomers(1_000_000, 'next')),
+    );
+    const repeated = await bench.measure(
+      wish('denial, always the same user', refused, { from: 9_999_999, step: 1, count: 1, pick: 'own' }),
+    );
+    return [first, repeated].map((one) => {
+      const ratio = costRatio(one, granted);
+      return {
+        target: `a ${one.label}: no more than the cost of a grant`,
+        measured: `${ratio.toFixed(2)} ×`,
+        isMet: ratio <= 1,
+      };
+    });
+  },
+};
+
+const borrow: Scenario = {
+  name: 'borrow',
+  about: 'borrow for the longest time, one user a connection',
+  async run(bench) {
+    const requests = [borrowPlan(PRODUCTS.borrow)];
+    await bench.measure({ label: 'borrow', connections: CONNECTIONS, requests, users: holders(1000) });
+    return [];
+  },
+};
+
+const HERD_USERS = 5000;
+
+const herd: Scenario = {
+  name: 'herd',
+  about: '5,000 users ask for their first slot at the same moment over 256 connections',
+  async run(bench) {
+    const { load } = await bench.measure({
+      label: 'herd, 5,000 users over 256 connections',
+      connections: 256,
+      requests: [registerPlan(PRODUCTS.herd)],
+      users: newcomers(HERD_USERS, 'next'),
+      rounds: HERD_USERS,
+    });
+    bench.note('herd: seconds until all 5,000 users held a slot', load.seconds.toFixed(2));
+    return [];
+  },
+};
+
+const connections: Scenario = {
+  name: 'connections',
+  about: 'renewals over 256 and over 1,000 connections',
+  async run(bench) {
+    const verdicts: Verdict[] = [];
+    for (const count of [256, 1000]) {
+      const name = count.toLocaleString('en');
+      const { load } = await bench.measure(renewal(`heartbeat, ${name} connections`, count));
+      verdicts.push({
+        target: `no error over ${name} connections`,
+        measured: load.errors === 0 ? 'none' : `${load.errors}: ${load.firstError}`,
+        isMet: load.errors === 0,
+      });
+    }
+    return verdicts;
+  },
+};
+
+const paced: Scenario = {
+  name: 'paced',
+  about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
+  async run(bench) {
+    const peak = await bench.load(await bench.berth(), renewal('peak', CONNECTIONS));
+    const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
+    const { load } = await bench.measure({ ...wish, rate: 0.7 * peak.load.rate });
+    return [
+      {
+        target: 'p99 at 70 % of the highest rate: at most 25 ms',
+        measured: `${load.p99.toFixed(1)} ms`,
+        isMet: load.p99 <= 25,
+      },
+    ];
+  },
+};
+
+const RESTART_USERS = 100_000;
+
+const restart: Scenario = {
+  name: 'restart',
+  about: 'start again with 100,000 slots held, then renewals of random users among them',
+  async run(bench) {
+    const data = bench.makeFolder();
+    const license = benchLicense(1, PRODUCTS.renew, RESTART_USERS);
+    await seedStore(data, [{ license, held: RESTART_USERS }]);
+    await (await startBerth(data)).stop();
+    const spawnedMs = performance.now();
+    const server = bench.keep(await startBerth(data));
+    const readySeconds = (performance.now() - spawnedMs) / 1000;
+    const atStart = readResidentMegabytes(server.pid);
+    const users = holders(RESTART_USERS, 'random');
+    const wish = { ...renewal('heartbeat, 100,000 of 100,000 slots held', CONNECTIONS), users };
+    await bench.measureAlone(server, wish, (bench.seconds * 10) / 3);
+    const afterLoad = readResidentMegabytes(server.pid);
+    await server.stop();
+    return [
+      {
+        target: 'restart with 100,000 slots held: ready within 2 s',
+        measured: `${readySeconds.toFixed(2)} s`,
+        isMet: readySeconds <= 2,
+      },
+      memoryVerdict('after the restart', atStart),
+      memoryVerdict('after the load on it', afterLoad),
+    ];
+  },
+};
+
+function memoryVerdict(when: string, megabytes: number | null): Verdict {
+  return {
+    target: `memory with 100,000 slots held, ${when}: at most 300 MB`,
+    measured: megabytes === null ? 'cannot be read on this system' : `${megabytes.toFixed(0)} MB`,
+    isMet: megabytes === null ? null : megabytes <= 300,
+  };
+}
+
+const SLOW_SYNC = [
+  ...['strace', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null'],
+  ...['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=5000'],
+];
+
+const groupCommit: Scenario = {
+  name: 'group-commit',
+  about: 'renewals over 1 and over 64 connections while every sync to disk takes 5 ms longer',
+  async run(bench) {
+    const target = 'with 5 ms a sync, 64 connections: at least 20 × the rate of one';
+    if (!(await ensureTool('strace', 'strace'))) {
+      return [{ target, measured: 'not measured: there is no strace here', isMet: null }];
+    }
+    const data = bench.makeFolder();
+    await seedStore(data, [{ license: benchLicense(1, PRODUCTS.renew, 2000), held: 1000 }]);
+    const server = bench.keep(await startBerth(data, SLOW_SYNC));
+    const one = await bench.measureAlone(server, renewal('heartbeat, 5 ms a sync, 1 connection', 1));
+    const many = await bench.measureAlone(
+      server,
+      renewal('heartbeat, 5 ms a sync, 64 connections', CONNECTIONS),
+    );
+    await server.stop();
+    const ratio = many.load.rate / one.load.rate;
+    return [{ target, measured: `${ratio.toFixed(1)} ×`, isMet: ratio >= 20 }];
+  },
+};
+
+/** In the order in which they run: neighbours share the constant between them where they can. */
+export const SCENARIOS: readonly Scenario[] = [
+  heartbeat,
+  heartbeatShared,
+  heartbeatLarge,
+  denial,
+  borrow,
+  paced,
+  churn,
+  herd,
+  connections,
+  restart,
+  groupCommit,
+];

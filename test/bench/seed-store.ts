@@ -1,0 +1,45 @@
+import type { Register } from '../../packages/server/src/core/command.ts';
+import type { License } from '../../packages/server/src/core/license.ts';
+import { createDataFolder, openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
+import type { Store } from '../../packages/server/src/store/store.ts';
+import { userDigits } from './load-plan.ts';
+
+/** A license, and how many of its slots are held when the server starts, by the users 0, 2, 4 and so on. */
+export interface Seed {
+  readonly license: License;
+  readonly held: number;
+}
+
+/** As many commands share one commit. */
+const CHUNK = 10_000;
+
+/** Fills a data folder through the store itself, before a server is started on it. */
+export async function seedStore(data: string, seeds: readonly Seed[]): Promise<void> {
+  createDataFolder(data);
+  const masterKey = { value: null, file: null };
+  const store = await openDataFolder({ folder: data, masterKey, onNotice: () => {}, useThreads: false });
+  if (store === null) throw new Error(`${data} is in use.`);
+  try {
+    for (const { license } of seeds) {
+      await store.execute({ kind: 'install_license', license, by: 'bench' });
+    }
+    for (const seed of seeds) await fill(store, seed);
+  } finally {
+    await store.close();
+  }
+}
+
+async function fill(store: Store, { license, held }: Seed): Promise<void> {
+  for (let start = 0; start < held; start += CHUNK) {
+    const size = Math.min(CHUNK, held - start);
+    const commands = Array.from({ length: size }, (_, index) => registerUser(license, 2 * (start + index)));
+    const outcomes = await Promise.all(commands.map((command) => store.execute(command)));
+    if (outcomes.some(({ kind }) => kind !== 'granted')) throw new Error('A seeded user was refused.');
+  }
+}
+
+function registerUser({ product }: License, user: number): Register {
+  const digits = userDigits(user);
+  const host = { hostname: `host-${digits}.example.com`, address: '192.0.2.17', info: null };
+  return { kind: 'register', product, licenseId: null, user: `user-${digits}`, host };
+}

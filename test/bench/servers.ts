@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { pinServer } from './cores.ts';
+import { listChildren } from './process-facts.ts';
+
+const CONSTANT_SERVER = fileURLToPath(new URL('./constant-server.ts', import.meta.url));
+
+/** A server under load: where it listens, and which process does its work. */
+export interface BenchServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
+/** A folder for one run, and what removes it. */
+export function makeFolder(): { readonly folder: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The real server, as `berth serve` starts it, on the server's cores and perhaps under one more program. */
+export async function startBerth(data: string, under: readonly string[] = []): Promise<BenchServer> {
+  const server = await startServerProcess({ data, under: [...pinServer(), ...under] });
+  const started = server.child.pid as number;
+  const pid = under.length === 0 ? started : (listChildren(started)[0] as number);
+  return { url: server.url, port: portOf(server.url), pid, stop: () => stopBerth(server, pid) };
+}
+
+/** A program around the server may keep signals for itself, so the server itself is told to stop. */
+async function stopBerth(server: ServerProcess, pid: number): Promise<void> {
+  if (server.child.exitCode !== null || server.child.signalCode !== null) return;
+  const exited = once(server.child, 'exit');
+  process.kill(pid, 'SIGTERM');
+  await exited;
+}
+
+export async function startConstantServer(answer: string, folder: string): Promise<BenchServer> {
+  const file = join(folder, 'answer.json');
+  writeFileSync(file, answer);
+  const words = [...pinServer(), process.execPath, CONSTANT_SERVER, file];
+  const child = spawn(words[0] as string, words.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const exited = once(child, 'exit');
+  const url = await Promise.race([
+    once(child, 'message').then(([message]) => String(message)),
+    exited.then(() => null),
+  ]);
+  if (url === null) throw new Error('The constant server ended before it was ready.');
+  return {
+    url,
+    port: portOf(url),
+    pid: child.pid as number,
+    async stop() {
+      if (child.connected) child.disconnect();
+      await exited;
+    },
+  };
+}

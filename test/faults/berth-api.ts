@@ -1,0 +1,153 @@
+import { Agent, request } from 'node:http';
+
+/** What came back: the status, and the body as JSON or, where it is none, as text. */
+export interface Answer {
+  readonly status: number;
+  readonly body: Facts;
+  readonly text: string;
+}
+
+export type Facts = Readonly<Record<string, unknown>>;
+
+/** One who holds a slot, as the admin API lists them. */
+export interface Holder {
+  readonly license_id: number;
+  readonly user: string;
+  readonly ip_local: string | null;
+  readonly registered_at: string;
+  readonly ends_at: string;
+  readonly is_borrowed: boolean;
+  readonly borrowed_until: string | null;
+}
+
+export interface AuditedEvent extends Facts {
+  readonly seq: number;
+  readonly license_id: number | null;
+  readonly kind: string;
+}
+
+export interface ClockFacts {
+  readonly server_at: string;
+  readonly wall_at: string;
+  readonly ahead_ms: number;
+  readonly jump: { readonly direction: 'ahead' | 'behind'; readonly gap_ms: number } | null;
+}
+
+/** An answer that takes longer is none: nothing here may hang for ever. */
+const ANSWER_TIMEOUT_MS = 30_000;
+
+/** A client of a running server, with connections of its own that it keeps. */
+export class BerthApi {
+  readonly #url: string;
+  readonly #agent: Agent;
+
+  constructor(url: string, { connections = 32 } = {}) {
+    this.#url = url;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.#send('GET', path, null);
+  }
+
+  post(path: string, body: Facts = {}): Promise<Answer> {
+    return this.#send('POST', path, JSON.stringify(body));
+  }
+
+  register(body: Facts): Promise<Answer> {
+    return this.post('/api/v4/register', body);
+  }
+
+  borrow(body: Facts): Promise<Answer> {
+    return this.post('/api/v4/borrow', body);
+  }
+
+  unregister(body: Facts): Promise<Answer> {
+    return this.post('/api/v4/unregister', body);
+  }
+
+  health(): Promise<Answer> {
+    return this.get('/api/v4/health');
+  }
+
+  async clock(): Promise<ClockFacts> {
+    return (await this.#ask('/api/admin/clock')) as unknown as ClockFacts;
+  }
+
+  /** Everyone who holds a slot, from all pages. */
+  async holders(): Promise<readonly Holder[]> {
+    const all: Holder[] = [];
+    let after = '';
+    for (;;) {
+      const body = await this.#ask(`/api/admin/registrations${after}`);
+      const page = body.registrations as readonly Holder[];
+      const last = page.at(-1);
+      if (last === undefined) return all;
+      all.push(...page);
+      after = `?${new URLSearchParams({ after_license_id: `${last.license_id}`, after_user: last.user })}`;
+    }
+  }
+
+  async holder(user: string): Promise<Holder | undefined> {
+    return (await this.holders()).find((holder) => holder.user === user);
+  }
+
+  async licenses(): Promise<readonly Facts[]> {
+    return (await this.#ask('/api/admin/licenses')).licenses as readonly Facts[];
+  }
+
+  /** Events newer than a sequence number, the newest first. */
+  async eventsAfter(seq: number): Promise<readonly AuditedEvent[]> {
+    const all: AuditedEvent[] = [];
+    let before = '';
+    for (;;) {
+      const page = (await this.#ask(`/api/admin/audit${before}`)).events as readonly AuditedEvent[];
+      all.push(...page.filter((event) => event.seq > seq));
+      const oldest = page.at(-1);
+      if (oldest === undefined || oldest.seq <= seq) return all;
+      before = `?before=${oldest.seq}`;
+    }
+  }
+
+  verifyAudit(): Promise<Facts> {
+    return this.#ask('/api/admin/audit/verify');
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #ask(path: string): Promise<Facts> {
+    const { status, body, text } = await this.get(path);
+    if (status !== 200) throw new Error(`GET ${path} was answered with ${status}: ${text}`);
+    return body;
+  }
+
+  #send(method: string, path: string, body: string | null): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers = body === null ? {} : { 'content-type': 'application/json' };
+      const options = { method, agent: this.#agent, headers, timeout: ANSWER_TIMEOUT_MS };
+      const outgoing = request(`${this.#url}${path}`, options, (incoming) => {
+        let text = '';
+        incoming.setEncoding('utf8');
+        incoming.on('data', (chunk: string) => {
+          text += chunk;
+        });
+        incoming.on('error', reject);
+        incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, body: parse(text), text }));
+      });
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path} was not answered.`)));
+      outgoing.on('error', reject);
+      outgoing.end(body ?? undefined);
+    });
+  }
+}
+
+/** An answer that is no JSON object has no facts. */
+function parse(text: string): Facts {
+  try {
+    return JSON.parse(text) as Facts;
+  } catch {
+    return {};
+  }
+}

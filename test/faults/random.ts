@@ -1,0 +1,26 @@
+/** A stream of numbers in [0, 1) that is the same for the same seed (mulberry32). */
+export type Random = () => number;
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A whole number from `from` to `to`, both included. */
+export function pickNumber(random: Random, { from, to }: { from: number; to: number }): number {
+  return from + Math.floor(random() * (to - from + 1));
+}
+
+export function pickOne<T>(random: Random, items: readonly T[]): T {
+  return items[Math.floor(random() * items.length)] as T;
+}
+
+/** A seed for a run that was given none; it is printed, so that the run can be repeated. */
+export function makeUpSeed(): number {
+  return Math.floor(Math.random() * 2 ** 31);
+}

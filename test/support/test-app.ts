@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { instant } from '../../packages/server/src/core/instant.ts';
+import type { License } from '../../packages/server/src/core/license.ts';
+import { createApp } from '../../packages/server/src/http/app.ts';
+import type { AdminRules, Peer } from '../../packages/server/src/http/caller.ts';
+import type { Route } from '../../packages/server/src/http/route.ts';
+import { createRoutes } from '../../packages/server/src/http/route-table.ts';
+import type { MasterKey } from '../../packages/server/src/secrets/seal.ts';
+import { createAccounts } from '../../packages/server/src/services/accounts.ts';
+import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
+import { createLending } from '../../packages/server/src/services/lending.ts';
+import { createOversight } from '../../packages/server/src/services/oversight.ts';
+import { createManualClock } from '../../packages/server/src/store/clock.ts';
+import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
+import type { Store } from '../../packages/server/src/store/store.ts';
+import { testLicense } from './test-license.ts';
+
+/** When tests begin. */
+export const START = instant(Date.UTC(2030, 0, 15, 12));
+
+export const LOCAL: Peer = { address: '127.0.0.1', isControl: false };
+export const FOREIGN: Peer = { address: '203.0.113.9', isControl: false };
+export const CONTROL: Peer = { address: 'control', isControl: true };
+
+interface TestContext {
+  after(work: () => unknown): void;
+}
+
+/** A real store in a temporary folder, on a clock that only moves when told to. */
+export async function openTestStore(t: TestContext, licenses: readonly License[] = []) {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
+  const clock = createManualClock(START);
+  const masterKey = Uint8Array.from(randomBytes(32)) as MasterKey;
+  const file = join(folder, 'berth.db');
+  const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
+  t.after(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });
+  return { store, clock, folder };
+}
+
+export interface TestAppOptions {
+  /** By default one license of the product "cad" with five slots. */
+  readonly licenses?: readonly License[];
+  readonly rules?: Partial<AdminRules>;
+  /** Routes beside those of the server. */
+  readonly routes?: readonly Route[];
+  readonly logRequests?: boolean;
+  readonly slowRequestMs?: number;
+}
+
+export interface SendOptions {
+  readonly peer?: Peer;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Text and bytes go as they are, everything else as JSON. */
+  readonly body?: unknown;
+}
+
+/** The answer to a request; `body` is its JSON, or `{}` when it is something else. */
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** The whole HTTP side over a real store, called without a socket. */
+export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
+  const { licenses = [testLicense(1)], rules = {}, logRequests = false, slowRequestMs = 1000 } = options;
+  const { store, clock, folder } = await openTestStore(t, licenses);
+  const accounts = createAccounts(store);
+  const facts = { version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 };
+  const services = { catalogue: createCatalogue(store), lending: createLending(store) };
+  const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });
+  const log: Record<string, unknown>[] = [];
+  const app = createApp({
+    routes: [...routes, ...(options.routes ?? [])],
+    accounts,
+    rules: { localAdmin: 'setup', isLoopbackOnly: true, ...rules },
+    log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
+    logRequests,
+    slowRequestMs,
+    readMonotonicMs: clock.readMonotonicMs,
+  });
+
+  async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
+    const { peer = LOCAL, headers = {}, body } = request;
+    const init: RequestInit = { method, headers: { host: 'localhost:8080', ...headers } };
+    if (body !== undefined) Object.assign(init, { body: toBody(body), duplex: 'half' });
+    return readAnswer(await app.request(path, init, { peer }));
+  }
+
+  return {
+    app,
+    store,
+    clock,
+    folder,
+    accounts,
+    routes,
+    log,
+    send,
+    get: (path: string, request?: SendOptions) => send('GET', path, request),
+    post: (path: string, body: unknown, request: SendOptions = {}) =>
+      send('POST', path, { ...request, body }),
+  };
+}
+
+export type TestApp = Awaited<ReturnType<typeof openTestApp>>;
+
+function toBody(body: unknown): NonNullable<RequestInit['body']> {
+  const isReady = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
+  return isReady ? (body as string) : JSON.stringify(body);
+}
+
+export async function readAnswer(response: Response): Promise<TestAnswer> {
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
+}
+
+/** Everything in the store that a request could have changed. */
+export async function readTraces(store: Store) {
+  const nobody = { licenseId: null, product: null, user: null, after: null };
+  return {
+    audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 }),
+    registrations: await store.read({ kind: 'list_registrations', ...nobody, limit: 1000 }),
+    licenses: await store.read({ kind: 'list_licenses', product: null }),
+    description: await store.read({ kind: 'describe_store' }),
+  };
+}
+
+/** The kinds of the newest events of all chains, the oldest first. */
+export async function readEvents(store: Store) {
+  const links = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 });
+  return links.toReversed().flatMap(({ events }) => events);
+}
