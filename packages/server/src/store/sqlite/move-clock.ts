@@ -45,7 +45,7 @@ export function resetClock(batch: Batch, by: Actor): Outcome {
   batch.systemEvents.push(eventText({ kind: 'clock_reset', from, to, by }));
   for (const entry of batch.shelf.entries()) collectAll(batch, entry);
   moveTo(batch, to);
-  for (const entry of batch.shelf.entries()) pullBack(batch, entry);
+  for (const entry of batch.shelf.entries()) pullBack(batch, entry, from);
   batch.statements.pullBackRecalls.run({ now: to });
   batch.statements.pullBackDenials.run({ now: to });
   batch.statements.pullBackTokens.run({ now: to });
@@ -67,10 +67,12 @@ function collectAll(batch: Batch, entry: ShelfEntry): void {
   }
 }
 
-function pullBack(batch: Batch, entry: ShelfEntry): void {
+/** A borrow that had ended by the wrong time is over, even where heartbeats have kept its slot. */
+function pullBack(batch: Batch, entry: ShelfEntry, from: Instant): void {
   const { license } = entry;
   batch.statements.pullBackLive.run({
     id: license.id,
+    from,
     now: batch.now,
     heartbeatEnd: heartbeatEnd(license, batch.now),
     borrowCap: plus(batch.now, license.maxBorrowHours * HOUR_MS),

@@ -41,8 +41,8 @@ const SQL = {
     WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
   pullBackLive: `
     UPDATE registration SET registered_at = min(registered_at, :now),
-      borrowed_until = min(borrowed_until, :borrowCap),
-      ends_at = max(:heartbeatEnd, min(coalesce(borrowed_until, 0), :borrowCap))
+      borrowed_until = iif(borrowed_until > :from, min(borrowed_until, :borrowCap), NULL),
+      ends_at = max(:heartbeatEnd, iif(borrowed_until > :from, min(borrowed_until, :borrowCap), 0))
     WHERE license_id = :id`,
   pullBackRecalls: 'UPDATE recall SET recalled_at = :now WHERE recalled_at > :now',
   pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',

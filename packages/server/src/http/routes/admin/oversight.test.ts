@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { z } from 'zod';
+import { openTestApp, START, type TestApp } from '../../../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../../../test/support/test-license.ts';
+import { HOUR_MS, instant } from '../../../core/instant.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+test('every JSON answer is what its route declares', async (t) => {
+  const { routes, send, post } = await openTestApp(t, { licenses: [testLicense(1)] });
+  await post('/api/v4/borrow', { user: 'ann' });
+  const asked = routes.filter(({ methods, name }) => methods.includes('GET') && name !== 'auth');
+  for (const { answer, paths } of asked) {
+    if (answer.kind !== 'json') continue;
+    const { status, text } = await send('GET', paths[0]);
+    assert.equal(status, 200, paths[0]);
+    const result = answer.schema.safeParse(JSON.parse(text));
+    assert.ok(result.success, `${paths[0]}: ${result.error && z.prettifyError(result.error)}`);
+  }
+});
+
+test('the status tells what the server stands on', async (t) => {
+  const { get, post, folder } = await openTestApp(t);
+  await post('/api/v4/register', { user: 'ann' });
+  const { body } = await get('/api/admin/status');
+  const { store, clock, ...rest } = body;
+  assert.deepEqual(rest, { version: '1.2.3', url: null, uptime_seconds: 0, data: folder, healthy: true });
+  const { identity, engine, ...facts } = store as Facts;
+  assert.match(identity as string, /^[0-9a-f]{32}$/);
+  assert.match(engine as string, /^SQLite 3\./);
+  assert.equal(facts.licenses, 1);
+  assert.equal(facts.registrations, 1);
+  assert.equal((clock as Facts).jump, null);
+});
+
+test('licenses are told with their state, source and use', async (t) => {
+  const licenses = [testLicense(1), testLicense(2, { product: 'cam', validUntil: instant(0) })];
+  const { get, post } = await openTestApp(t, { licenses });
+  await post('/api/v4/borrow', { product: 'cad', user: 'ann' });
+  await post('/api/v4/register', { product: 'cad', user: 'bob' });
+  const list = async (query: string) =>
+    ((await get(`/api/admin/licenses${query}`)).body.licenses as Facts[]).map(
+      ({ id, state, source, floating_in_use, borrowed, added_at }) => ({
+        id,
+        state,
+        source,
+        floating_in_use,
+        borrowed,
+        added_at,
+      }),
+    );
+  const shared = { source: 'offline', added_at: new Date(START).toISOString() };
+  const cad = { id: 1, state: 'active', floating_in_use: 2, borrowed: 1, ...shared };
+  const cam = { id: 2, state: 'expired', floating_in_use: 0, borrowed: 0, ...shared };
+  assert.deepEqual(await list(''), [cam, cad]);
+  assert.deepEqual(await list('?product=cad'), [cad]);
+  assert.deepEqual(await list('?license_id=2'), [cam]);
+  assert.deepEqual(await list('?license_id=3'), []);
+});
+
+describe('the clock', () => {
+  test('agrees, and then there is nothing to accept or to reset', async (t) => {
+    const { get, send } = await openTestApp(t);
+    const at = new Date(START).toISOString();
+    const expected = { server_at: at, wall_at: at, ahead_ms: 0, jump: null };
+    assert.deepEqual((await get('/api/admin/clock')).body, expected);
+    const accept = await send('POST', '/api/admin/clock/accept');
+    assert.equal(accept.status, 400);
+    assert.equal(accept.body.code, 'clock_not_ahead');
+    assert.equal((await send('POST', '/api/admin/clock/reset')).body.code, 'clock_not_poisoned');
+  });
+
+  test('a jump ahead is shown, and followed when it is accepted', async (t) => {
+    const { get, send, clock } = await openTestApp(t);
+    clock.setWall(instant(START + HOUR_MS));
+    const seen_at = new Date(START).toISOString();
+    const jump = { direction: 'ahead', seen_at, gap_ms: HOUR_MS };
+    assert.deepEqual((await get('/api/admin/clock')).body.jump, jump);
+    const { status, body } = await send('POST', '/api/admin/clock/accept');
+    assert.equal(status, 200);
+    assert.equal(body.server_at, new Date(START + HOUR_MS).toISOString());
+    assert.equal(body.jump, null);
+  });
+
+  test('a time that ran ahead is reset to the wall clock', async (t) => {
+    const { get, send, clock } = await openTestApp(t);
+    clock.setWall(instant(START - HOUR_MS));
+    assert.equal((await get('/api/admin/clock')).body.ahead_ms, HOUR_MS);
+    assert.equal((await send('POST', '/api/admin/clock/reset')).body.ahead_ms, 0);
+  });
+});
+
+describe('the audit log', () => {
+  async function openBusyApp(t: { after(work: () => unknown): void }): Promise<TestApp> {
+    const licenses = [testLicense(1), testLicense(2, { product: 'cam' })];
+    const app = await openTestApp(t, { licenses });
+    await app.post('/api/v4/borrow', { product: 'cad', user: 'ann', os_hostname: 'h1' });
+    await app.post('/api/v4/register', { product: 'cam', user: 'bob' });
+    const event = { kind: 'server_started', version: '1' } as const;
+    await app.store.execute({ kind: 'record_event', event });
+    return app;
+  }
+
+  async function listKinds({ get }: TestApp, query: string): Promise<unknown[]> {
+    const { events } = (await get(`/api/admin/audit${query}`)).body;
+    return (events as Facts[]).map(({ kind }) => kind);
+  }
+
+  test('is told the newest first, with names and dates as the API writes them', async (t) => {
+    const { get } = await openBusyApp(t);
+    const { events } = (await get('/api/admin/audit')).body;
+    const [started, lentToBob, borrowed, lent] = events as Facts[];
+    const at = new Date(START).toISOString();
+    assert.deepEqual(started, { seq: 5, license_id: null, at, kind: 'server_started', version: '1' });
+    const bob = { seq: 4, license_id: 2, at, kind: 'slot_lent', user: 'bob', hostname: null };
+    assert.deepEqual(lentToBob, bob);
+    const borrowed_until = new Date(START + 168 * HOUR_MS).toISOString();
+    const ann = { seq: 3, license_id: 1, at, user: 'ann' };
+    assert.deepEqual(borrowed, { ...ann, kind: 'slot_borrowed', borrowed_until });
+    assert.deepEqual(lent, { ...ann, kind: 'slot_lent', hostname: 'h1' });
+  });
+
+  test('can be asked for by chain and in pages', async (t) => {
+    const app = await openBusyApp(t);
+    assert.deepEqual(await listKinds(app, '?chain=system'), ['server_started']);
+    assert.deepEqual(await listKinds(app, '?license_id=2'), ['slot_lent', 'license_added']);
+    assert.deepEqual(await listKinds(app, '?limit=1'), ['server_started']);
+    assert.deepEqual(await listKinds(app, '?limit=1&before=4'), ['slot_borrowed', 'slot_lent']);
+    assert.deepEqual(await listKinds(app, '?before=1'), []);
+    for (const query of ['?chain=all', '?limit=0', '?limit=x', '?before=-1', '?license_id=1.5']) {
+      assert.equal((await app.get(`/api/admin/audit${query}`)).body.code, 'validation_error', query);
+    }
+  });
+
+  test('is verified', async (t) => {
+    const { get } = await openBusyApp(t);
+    const { body } = await get('/api/admin/audit/verify');
+    assert.deepEqual(body, { ok: true, chains: 3, links: 5, events: 6, problems: [] });
+  });
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { openTestApp, readTraces, START } from '../../../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../../../test/support/test-license.ts';
+import { LIMITS } from '../../../config.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../core/instant.ts';
+
+const TWO = [testLicense(1), testLicense(2, { product: 'cam' })];
+
+function listUsers({ registrations }: Readonly<Record<string, unknown>>): string[] {
+  return (registrations as { user: string }[]).map(({ user }) => user);
+}
+
+describe('who holds a slot', () => {
+  test('is told with everything that is known', async (t) => {
+    const { post, get } = await openTestApp(t);
+    const host = { os_hostname: 'h1', ip_local: '10.0.0.1', user_info: 'x' };
+    await post('/api/v4/register', { user: 'ann', ...host });
+    await post('/api/v4/borrow', { user: 'bob' });
+    const { status, body } = await get('/api/admin/registrations');
+    assert.equal(status, 200);
+    const registered_at = new Date(START).toISOString();
+    const shared = { license_id: 1, product: 'cad', registered_at };
+    const ends_at = new Date(START + 10 * MINUTE_MS).toISOString();
+    const until = new Date(START + 168 * HOUR_MS).toISOString();
+    const nowhere = { os_hostname: null, ip_local: null, user_info: null };
+    assert.deepEqual(body.registrations, [
+      { ...shared, user: 'ann', ...host, ends_at, is_borrowed: false, borrowed_until: null },
+      { ...shared, user: 'bob', ...nowhere, ends_at: until, is_borrowed: true, borrowed_until: until },
+    ]);
+  });
+
+  test('can be asked for by product, license and user', async (t) => {
+    const { post, get } = await openTestApp(t, { licenses: TWO });
+    await post('/api/v4/register', { product: 'cad', user: 'ann' });
+    await post('/api/v4/register', { product: 'cam', user: 'ann' });
+    await post('/api/v4/register', { product: 'cam', user: 'bob' });
+    const expected: Readonly<Record<string, string[]>> = {
+      '': ['ann', 'ann', 'bob'],
+      '?product=cam': ['ann', 'bob'],
+      '?license_id=1': ['ann'],
+      '?user=bob': ['bob'],
+      '?product=cam&license_id=2&user=ann': ['ann'],
+      '?product=nothing': [],
+      '?after_license_id=1&after_user=ann': ['ann', 'bob'],
+      '?after_license_id=2&after_user=ann': ['bob'],
+      '?after_license_id=2&after_user=bob': [],
+    };
+    for (const [query, users] of Object.entries(expected)) {
+      const { body } = await get(`/api/admin/registrations${query}`);
+      assert.deepEqual(listUsers(body), users, query);
+    }
+  });
+
+  test('comes in pages', async (t) => {
+    const slots = LIMITS.pageRows + 1;
+    const { store, get } = await openTestApp(t, { licenses: [testLicense(1, { slots })] });
+    const host = { hostname: null, address: null, info: null };
+    const users = Array.from({ length: slots }, (_, index) => `user-${String(index).padStart(5, '0')}`);
+    await Promise.all(
+      users.map((user) => store.execute({ kind: 'register', product: null, licenseId: null, user, host })),
+    );
+    const first = listUsers((await get('/api/admin/registrations')).body);
+    assert.equal(first.length, LIMITS.pageRows);
+    const rest = await get(`/api/admin/registrations?after_license_id=1&after_user=${first.at(-1)}`);
+    assert.deepEqual([...first, ...listUsers(rest.body)], users);
+  });
+});
+
+describe('taking back', () => {
+  test('release frees a plain slot, recall a borrowed one', async (t) => {
+    const { post, store } = await openTestApp(t);
+    await post('/api/v4/register', { user: 'ann' });
+    await post('/api/v4/borrow', { user: 'bob' });
+    const release = await post('/api/admin/registrations/release', { user: 'ann', product: 'cad' });
+    assert.deepEqual(release.body, { released: 1 });
+    const recall = await post('/api/admin/registrations/recall', { user: 'bob', license_id: '1' });
+    assert.deepEqual(recall.body, { recalled: 1 });
+    assert.deepEqual((await readTraces(store)).registrations, []);
+  });
+
+  test('is refused with the reason, and changes nothing', async (t) => {
+    const { post, store } = await openTestApp(t, { licenses: TWO });
+    await post('/api/v4/register', { product: 'cad', user: 'ann' });
+    await post('/api/v4/borrow', { product: 'cad', user: 'bob' });
+    const before = await readTraces(store);
+    const expected: readonly [string, object, string][] = [
+      ['release', {}, 'missing_parameters'],
+      ['recall', { product: 'cad' }, 'missing_parameters'],
+      ['release', { user: 'ann' }, 'missing_parameters'],
+      ['release', { user: 'ann', product: 'nothing' }, 'unknown_product'],
+      ['recall', { user: 'ann', license_id: 9 }, 'license_not_found'],
+      ['release', { user: 'cat', product: 'cad' }, 'device_not_found'],
+      ['recall', { user: 'ann', product: 'cam' }, 'device_not_found'],
+      ['release', { user: 'bob', product: 'cad' }, 'slot_is_borrowed'],
+      ['recall', { user: 'ann', product: 'cad' }, 'slot_not_borrowed'],
+      ['recall', { user: 'ann\n', product: 'cad' }, 'validation_error'],
+    ];
+    for (const [verb, fields, code] of expected) {
+      const { status, body } = await post(`/api/admin/registrations/${verb}`, fields);
+      assert.equal(status, 400);
+      assert.equal(body.code, code, `${verb} ${JSON.stringify(fields)}`);
+    }
+    assert.deepEqual(await readTraces(store), before);
+  });
+
+  test('as many recalls as the license has slots, then no more', async (t) => {
+    const { post } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
+    await post('/api/v4/borrow', { user: 'ann' });
+    assert.equal((await post('/api/admin/registrations/recall', { user: 'ann' })).status, 200);
+    await post('/api/v4/borrow', { user: 'bob' });
+    const { body } = await post('/api/admin/registrations/recall', { user: 'bob' });
+    assert.equal(body.code, 'recall_limit_reached');
+    assert.equal(body.recalls, 1);
+    assert.equal(body.slots, 1);
+  });
+});

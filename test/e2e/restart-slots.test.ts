@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  DAY_MS,
+  type FakedClock,
+  HOUR_MS,
+  MINUTE_MS,
+  makeFakedClock,
+  NO_FAKED_CLOCK,
+  passTime,
+} from '../faults/faked-clock.ts';
+import { pollUntil } from '../faults/poll.ts';
+import { ServerUnderTest } from '../faults/server-under-test.ts';
+import { testLicense } from '../support/test-license.ts';
+
+const TIMEOUT_MS = 10 * MINUTE_MS;
+const BORROWED_UNTIL = new Date(Date.now() + 5 * DAY_MS).toISOString();
+
+function startServer(t: TestContext, clock: FakedClock): Promise<ServerUnderTest> {
+  return ServerUnderTest.start(t, {
+    licenses: [testLicense(1, { slots: 3, timeoutMinutes: TIMEOUT_MS / MINUTE_MS })],
+    args: ['--sweeper-interval-seconds', '0'],
+    env: clock.env,
+  });
+}
+
+async function fill({ api }: ServerUnderTest): Promise<void> {
+  for (const user of ['ada', 'bob']) await api.register({ product: 'cad', user });
+  await api.borrow({ product: 'cad', user: 'cyd', borrowed_until: BORROWED_UNTIL });
+}
+
+/** Everyone has a slot, everyone has time to come back, and nobody else gets in. */
+async function assertStillFull({ api }: ServerUnderTest, startedAt: number): Promise<void> {
+  const holders = await api.holders();
+  assert.deepEqual(
+    holders.map(({ user, borrowed_until }) => [user, borrowed_until]),
+    [
+      ['ada', null],
+      ['bob', null],
+      ['cyd', BORROWED_UNTIL],
+    ],
+  );
+  for (const { ends_at } of holders) assert.ok(Date.parse(ends_at) >= startedAt + TIMEOUT_MS);
+  const denied = await api.register({ product: 'cad', user: 'dan' });
+  assert.deepEqual([denied.body.code, denied.body.in_use], ['floating_not_available', 3]);
+}
+
+/** What would be known after a crash: read from the file, because asking the server would make it remember. */
+async function waitForMark(server: ServerUnderTest, at: number): Promise<void> {
+  const db = new DatabaseSync(join(server.data, 'berth.db'), { readOnly: true });
+  const readMark = () => db.prepare('SELECT mark FROM server').get()?.mark as number;
+  await pollUntil('the server remembers the time', () => (readMark() >= at ? true : undefined));
+  db.close();
+}
+
+describe('a full license', () => {
+  test('is as full after every restart, though the clock ran on for an hour each time', async (t) => {
+    const clock = await makeFakedClock(t);
+    if (clock === null) return t.skip(NO_FAKED_CLOCK);
+    const server = await startServer(t, clock);
+    await fill(server);
+    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const) {
+      const code = await server.stop(signal);
+      assert.equal(code, signal === 'SIGTERM' ? 0 : null);
+      clock.set(clock.shiftMs + HOUR_MS);
+      const startedAt = Date.now() + clock.shiftMs;
+      await server.start();
+      await assertStillFull(server, startedAt);
+    }
+    assert.equal((await server.api.register({ product: 'cad', user: 'ada' })).status, 200);
+    assert.equal(
+      (await server.api.register({ product: 'cad', user: 'cyd' })).body.borrowed_until,
+      BORROWED_UNTIL,
+    );
+    assert.equal((await server.api.verifyAudit()).ok, true);
+  });
+
+  test('does not get back whoever had ended, not after kill -9 either', async (t) => {
+    const clock = await makeFakedClock(t);
+    if (clock === null) return t.skip(NO_FAKED_CLOCK);
+    const server = await startServer(t, clock);
+    await fill(server);
+    await passTime(server, clock, TIMEOUT_MS - 2 * MINUTE_MS);
+    await server.api.register({ product: 'cad', user: 'bob' });
+    const end = Date.parse((await server.api.holder('ada'))?.ends_at ?? '');
+    clock.set(clock.shiftMs + 3 * MINUTE_MS);
+    await waitForMark(server, end);
+    for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
+      await server.stop(signal);
+      clock.set(clock.shiftMs + HOUR_MS);
+      await server.start();
+      const users = (await server.api.holders()).map(({ user }) => user);
+      assert.deepEqual(users, ['bob', 'cyd'], signal);
+    }
+    assert.equal((await server.api.holder('cyd'))?.borrowed_until, BORROWED_UNTIL);
+    assert.equal((await server.api.register({ product: 'cad', user: 'dan' })).status, 200);
+    assert.equal((await server.api.register({ product: 'cad', user: 'ada' })).status, 400);
+    assert.equal((await server.api.verifyAudit()).ok, true);
+  });
+});
