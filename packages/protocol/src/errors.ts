@@ -20,6 +20,12 @@ export const ERRORS = {
   validation_error: { status: 400, retryable: false, title: 'A field has a value that cannot be used' },
   missing_parameters: { status: 400, retryable: false, title: 'A field that is needed is missing' },
 
+  idempotency_key_reused: {
+    status: 400,
+    retryable: false,
+    title: 'The Idempotency-Key was sent before with another body',
+  },
+
   // The license cannot answer.
   unknown_product: { status: 400, retryable: false, title: 'The server holds no license of this product' },
   license_not_found: { status: 400, retryable: false, title: 'The server does not hold this license' },
@@ -29,6 +35,20 @@ export const ERRORS = {
   license_expired: { status: 400, retryable: false, title: 'The license has expired' },
 
   // The operation's own refusals.
+  invalid_license_feature_code: { status: 400, retryable: false, title: 'The license has no such feature' },
+  license_feature_expired: { status: 400, retryable: false, title: 'The feature has expired' },
+  feature_not_consumption: {
+    status: 400,
+    retryable: false,
+    title: 'The feature does not count consumption',
+  },
+  feature_not_floating: { status: 400, retryable: false, title: 'The feature has no slots of its own' },
+  license_not_consumption: {
+    status: 400,
+    retryable: false,
+    title: 'The license does not count consumption',
+  },
+  device_not_found: { status: 400, retryable: false, title: 'The user holds no slot of this license' },
   license_borrow_not_allowed: {
     status: 400,
     retryable: false,
@@ -36,7 +56,21 @@ export const ERRORS = {
   },
   borrow_until_not_valid: { status: 400, retryable: false, title: 'The slot cannot be borrowed until then' },
   floating_not_available: { status: 400, retryable: true, title: 'All slots are in use' },
-  device_not_found: { status: 400, retryable: false, title: 'The user holds no slot of this license' },
+  floating_feature_device_not_in_use: {
+    status: 400,
+    retryable: false,
+    title: 'The user holds no slot of this feature',
+  },
+  license_not_enough_consumptions: {
+    status: 400,
+    retryable: false,
+    title: 'The license has not enough consumption left',
+  },
+  feature_not_enough_consumptions: {
+    status: 400,
+    retryable: false,
+    title: 'The feature has not enough consumption left',
+  },
   slot_is_borrowed: { status: 400, retryable: false, title: 'The slot is borrowed: it can only be recalled' },
   slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
   recall_limit_reached: { status: 400, retryable: true, title: 'Too many borrowed slots were recalled' },

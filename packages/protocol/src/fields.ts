@@ -47,13 +47,14 @@ export const userInfo = description(MAX_USER_INFO_LENGTH);
 
 const INTEGER_TEXT = /^-?\d{1,16}$/;
 
-function toInteger(value: unknown): unknown {
+/** Digits as a number; anything else as it is, for the schema to judge. */
+export function integerOf(value: unknown): unknown {
   return typeof value === 'string' && INTEGER_TEXT.test(value) ? Number(value) : value;
 }
 
 /** A license id: a positive integer below 2^53, as a number or as digits. */
 export const licenseId = z.preprocess(
-  (value) => (isBlank(value) ? undefined : toInteger(value)),
+  (value) => (isBlank(value) ? undefined : integerOf(value)),
   z
     .int({ error: 'must be a whole number below 2^53' })
     .positive({ error: 'must be a positive number' })

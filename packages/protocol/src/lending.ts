@@ -29,7 +29,11 @@ export const licenseQuery = z.object({ product: name, license_id: licenseId });
 export const licensesQuery = z.object({ product: name });
 
 /** Other spellings of a field that clients are known to send, in lower case. */
-export const FIELD_ALIASES: Readonly<Record<string, string>> = { borrow_until: 'borrowed_until' };
+export const FIELD_ALIASES: Readonly<Record<string, string>> = {
+  borrow_until: 'borrowed_until',
+  allowoverages: 'allow_overages',
+  maxoverages: 'max_overages',
+};
 
 /** The answer to register and borrow: the license at top level, and once more as a text. */
 export const registerAnswer = licenseObject.extend({

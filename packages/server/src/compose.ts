@@ -11,6 +11,7 @@ import { createRoutes } from './http/route-table.ts';
 import { SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
+import { createCounting } from './services/counting.ts';
 import { createHousekeeping } from './services/housekeeping.ts';
 import { createLending } from './services/lending.ts';
 import { createOversight } from './services/oversight.ts';
@@ -108,6 +109,7 @@ function composeApp(store: Store, config: Config, log: Log, readUrl: () => strin
   const routes = createRoutes({
     accounts,
     catalogue,
+    counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
     facts,

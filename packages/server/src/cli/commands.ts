@@ -86,7 +86,7 @@ export const COMMANDS: readonly Command[] = [
     flags: '',
     about: 'one license in full',
     ask: askLicense,
-    show: (license: Facts) => formatFacts(license),
+    show: showLicense,
   },
   {
     words: 'registration list',
@@ -212,6 +212,23 @@ function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
     heading,
     licenses.map((license) => columns.map((column) => license[column])),
   );
+}
+
+function showLicense({
+  product_features,
+  ...license
+}: Facts & { product_features: readonly Facts[] }): string {
+  if (product_features.length === 0) return formatFacts(license);
+  const columns = [
+    'code',
+    'feature_type',
+    'total_consumptions',
+    'max_consumptions',
+    'floating_in_use_devices',
+  ];
+  const heading = ['feature', 'type', 'consumed', 'of', 'slots in use', 'of'];
+  const rows = product_features.map((feature) => [...columns, 'floating_users'].map((name) => feature[name]));
+  return `${formatFacts(license)}\n\n${formatTable(heading, rows)}`;
 }
 
 function showRegistrations({ registrations }: { registrations: readonly Facts[] }): string {

@@ -5,13 +5,7 @@ import type { Instant } from './instant.ts';
 /** What is written to a license's chain. Renewals are not: they only move a timer. */
 export type LicenseEvent =
   | { readonly kind: 'slot_lent'; readonly user: string; readonly hostname: string | null }
-  /** `repeated`: how often the same denial was folded into a counter since the user's last such event. */
-  | {
-      readonly kind: 'slot_denied';
-      readonly user: string;
-      readonly code: ErrorCode;
-      readonly repeated: number;
-    }
+  | Denied
   | { readonly kind: 'slot_returned'; readonly user: string; readonly by: Actor | null }
   | { readonly kind: 'slot_expired'; readonly user: string; readonly endedAt: Instant }
   | { readonly kind: 'slot_borrowed'; readonly user: string; readonly borrowedUntil: Instant }
@@ -23,11 +17,34 @@ export type LicenseEvent =
     }
   | { readonly kind: 'all_slots_returned'; readonly count: number; readonly by: Actor }
   /** Denials that were folded into a counter, and that no later denial of the user has carried. */
+  | (Omit<Denied, 'kind'> & { readonly kind: 'denials_repeated' })
   | {
-      readonly kind: 'denials_repeated';
+      readonly kind: 'consumption_added';
+      readonly feature: string | null;
+      readonly user: string | null;
+      readonly count: number;
+      readonly total: number;
+    }
+  | { readonly kind: 'feature_lent'; readonly feature: string; readonly user: string }
+  | {
+      readonly kind: 'feature_borrowed';
+      readonly feature: string;
       readonly user: string;
-      readonly code: ErrorCode;
-      readonly repeated: number;
+      readonly borrowedUntil: Instant;
+    }
+  | { readonly kind: 'feature_returned'; readonly feature: string; readonly user: string }
+  | {
+      readonly kind: 'feature_expired';
+      readonly feature: string;
+      readonly user: string;
+      readonly endedAt: Instant;
+    }
+  | { readonly kind: 'all_features_returned'; readonly count: number; readonly by: Actor }
+  | {
+      readonly kind: 'consumption_reported';
+      readonly feature: string | null;
+      readonly amount: number;
+      readonly reportId: string;
     }
   | { readonly kind: 'license_added'; readonly product: string; readonly slots: number; readonly by: Actor }
   | {
@@ -36,6 +53,17 @@ export type LicenseEvent =
       readonly slots: number;
       readonly by: Actor;
     };
+
+/** A refusal that leaves a trace. */
+export interface Denied {
+  readonly kind: 'slot_denied' | 'consumption_denied';
+  /** Left out where the license itself is meant. */
+  readonly feature?: string;
+  readonly user: string | null;
+  readonly code: ErrorCode;
+  /** How often the same denial was folded into a counter since the last such event. */
+  readonly repeated: number;
+}
 
 /** What is written to the system's chain. */
 export type SystemEvent =

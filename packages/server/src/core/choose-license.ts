@@ -35,6 +35,7 @@ function refuseTarget(target: Target, shelf: Shelf) {
 function preferredCandidate(target: Target, candidates: readonly Candidate[], now: Instant) {
   if (target.licenseId !== null) return candidates.find(({ license }) => license.id === target.licenseId);
   return (
+    candidates.find((candidate) => candidate.hasAnswered) ??
     candidates.find((candidate) => candidate.holdsSlot) ??
     candidates.find(({ license }) => isUsable(license, now)) ??
     candidates[0]

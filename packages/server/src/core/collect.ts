@@ -1,5 +1,6 @@
 import type { LicenseEvent } from './audit-event.ts';
 import type { Change } from './decision.ts';
+import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import { isLive, type Registration } from './registration.ts';
 import type { LicenseHead, LicenseView } from './view.ts';
@@ -12,6 +13,8 @@ export interface Collected {
   readonly storedInUse: number;
   /** The user's slot, if it is live. */
   readonly held: Registration | null;
+  /** The user's live feature slots. */
+  readonly heldFeatures: readonly FeatureSlot[];
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
 }
@@ -26,13 +29,34 @@ export function collect(view: LicenseView, now: Instant): Collected {
   const { registration } = view;
   const held = registration !== null && isLive(registration, now) ? registration : null;
   const ended = withOwnEnded(view, registration, held);
+  const isOver = (slot: FeatureSlot) => held === null || slot.endsAt <= now;
+  const endedFeatures = withOwnEndedFeatures(view, view.featureSlots.filter(isOver));
   return {
     inUse: countInUse(view),
     storedInUse: view.storedInUse - ended.length,
     held,
-    changes: ended.map(({ user }) => ({ kind: 'remove_registration', user })),
-    events: ended.map(({ user, endsAt }) => ({ kind: 'slot_expired', user, endedAt: endsAt })),
+    heldFeatures: view.featureSlots.filter((slot) => !isOver(slot)),
+    changes: [
+      ...endedFeatures.map(({ feature, user }) => ({ kind: 'remove_feature_slot', feature, user }) as const),
+      ...ended.map(({ user }) => ({ kind: 'remove_registration', user }) as const),
+    ],
+    events: [
+      ...endedFeatures.map(featureExpired),
+      ...ended.map(({ user, endsAt }) => ({ kind: 'slot_expired', user, endedAt: endsAt }) as const),
+    ],
   };
+}
+
+function featureExpired({ feature, user, endsAt }: FeatureSlot): LicenseEvent {
+  return { kind: 'feature_expired', feature, user, endedAt: endsAt };
+}
+
+/** As with the license's slot: the user's own ended ones must go before they get new ones. */
+function withOwnEndedFeatures({ endedFeatureSlots }: LicenseView, own: readonly FeatureSlot[]) {
+  const isCollected = (slot: FeatureSlot) =>
+    endedFeatureSlots.some(({ feature, user }) => feature === slot.feature && user === slot.user);
+  const missing = own.filter((slot) => !isCollected(slot));
+  return missing.length === 0 ? endedFeatureSlots : [...endedFeatureSlots, ...missing];
 }
 
 /** The user's own ended slot may lie beyond the first thousand; it must go before they get a new one. */
@@ -45,4 +69,15 @@ function withOwnEnded(view: LicenseView, own: Registration | null, held: Registr
 /** The change to the stored number, if it does change. */
 export function inUseChange(view: LicenseView, storedInUse: number): readonly Change[] {
   return storedInUse === view.storedInUse ? [] : [{ kind: 'set_in_use', inUse: storedInUse }];
+}
+
+/** What it takes to remove what has ended, when the decision adds nothing to the slots in use. */
+export function collectedChanges(view: LicenseView, base: Collected): readonly Change[] {
+  return [...base.changes, ...inUseChange(view, base.storedInUse)];
+}
+
+/** Slots of a feature in use now, whatever is still stored. */
+export function countFeatureInUse(view: LicenseView, feature: string): number {
+  const ended = view.endedFeatureSlots.filter((slot) => slot.feature === feature).length;
+  return (view.meter?.storedInUse ?? 0) - ended - view.featureEndedBeyond;
 }

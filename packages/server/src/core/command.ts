@@ -1,4 +1,5 @@
 import type { ServerStarted, ServerStopped } from './audit-event.ts';
+import type { Narrowing } from './consumption.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { HostInfo } from './registration.ts';
@@ -18,7 +19,13 @@ export type LicenseCommand =
   | Recall
   | ReleaseAll
   | Collect
-  | InstallLicense;
+  | InstallLicense
+  | AddConsumption
+  | RegisterFeature
+  | ReleaseFeature
+  | ReleaseAllFeatures
+  | CutReport
+  | SettleReport;
 
 /** Commands that act on the server itself. */
 export type SystemCommand = CreateAccount | SignIn | UseToken | RecordEvent | AcceptClock | ResetClock;
@@ -88,6 +95,66 @@ export interface InstallLicense {
   readonly kind: 'install_license';
   readonly license: License;
   readonly by: Actor;
+}
+
+/** Adds to a total, of the license or of one of its features. A count of 0 only asks. */
+export interface AddConsumption extends Target {
+  readonly kind: 'add_consumption';
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  /** Often somebody who never registered, and often nobody. */
+  readonly user: string | null;
+  readonly count: number;
+  readonly narrowing: Narrowing;
+  readonly idempotency: IdempotencyKey | null;
+}
+
+/** A name that the caller gave to a request, so that repeating it counts once. */
+export interface IdempotencyKey {
+  readonly key: string;
+  /** Tells requests apart that carry the same key. */
+  readonly bodyHash: string;
+}
+
+/** Lends a slot of a floating feature to a user who holds the license's slot, or renews it. */
+export interface RegisterFeature extends Target {
+  readonly kind: 'register_feature';
+  readonly feature: string;
+  readonly user: string;
+  /** `null`: a heartbeat, not a borrow. */
+  readonly until: BorrowUntil | null;
+}
+
+export interface ReleaseFeature extends Target {
+  readonly kind: 'release_feature';
+  readonly feature: string;
+  readonly user: string;
+}
+
+/** An administrator takes back all feature slots of a license. */
+export interface ReleaseAllFeatures {
+  readonly kind: 'release_all_features';
+  readonly licenseId: LicenseId;
+  readonly by: Actor;
+}
+
+/** Takes what is pending out of a meter, to be told to the vendor under an id. */
+export interface CutReport {
+  readonly kind: 'cut_report';
+  readonly licenseId: LicenseId;
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  readonly reportId: string;
+}
+
+/** The vendor has counted a report, or certainly has not. */
+export interface SettleReport {
+  readonly kind: 'settle_report';
+  readonly licenseId: LicenseId;
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  readonly reportId: string;
+  readonly isCounted: boolean;
 }
 
 export interface CreateAccount {

@@ -1,18 +1,14 @@
 import type { LicenseEvent } from './audit-event.ts';
+import { refuseBorrowing, resolveUntil } from './borrow-until.ts';
 import { type Collected, collect } from './collect.ts';
 import type { Borrow } from './command.ts';
-import { type Decision, type Refused, refuse } from './decision.ts';
+import type { Decision } from './decision.ts';
 import { denySlot } from './deny.ts';
-import { type Instant, later, MINUTE_MS, say } from './instant.ts';
+import { type Instant, later } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
-import { refuseByState, refuseFull } from './refusals.ts';
+import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
 import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
-
-/**
- * Clients' clocks differ: a date this little beyond the latest allowed one is cut to it instead of refused.
- */
-const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /**
  * Registers the user and holds the slot until an instant, heartbeats or not; all or nothing. Borrowing again
@@ -21,22 +17,15 @@ const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 export function decideBorrow(command: Borrow, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { license } = view;
-  const early = refuseByState(license, now) ?? refuseBorrowing(view);
+  const early =
+    refuseByState(license, now) ?? (allowsBorrowing(license) ? null : refuseBorrowing(license.product));
   if (early !== null) return denySlot(view, command.user, early, base, now);
-  const until = resolveUntil(command, view, now);
+  const until = resolveUntil(command.until, latestBorrowUntil(license, now), now);
   if (typeof until !== 'number') return denySlot(view, command.user, until, base, now);
   if (isShort(view, base, until)) {
-    return denySlot(view, command.user, refuseFull(license, base.inUse, view.nextEndsAt), base, now);
+    return denySlot(view, command.user, refuseFull(lenderOf(view, base)), base, now);
   }
   return lendUntil(command, view, base, until, now);
-}
-
-function refuseBorrowing({ license }: LicenseView): Refused | null {
-  if (allowsBorrowing(license)) return null;
-  return refuse(
-    'license_borrow_not_allowed',
-    `The license of "${license.product}" does not allow borrowing.`,
-  );
 }
 
 /**
@@ -47,27 +36,6 @@ function isShort({ license }: LicenseView, { inUse, held }: Collected, until: In
   if (held === null) return inUse >= license.slots;
   const isExtended = held.borrowedUntil === null || until > held.borrowedUntil;
   return inUse > license.slots && isExtended;
-}
-
-/**
- * The instant that was asked for, cut to what the license allows, or the refusal that says the latest one.
- */
-function resolveUntil({ until }: Borrow, { license }: LicenseView, now: Instant): Instant | Refused {
-  const latest = latestBorrowUntil(license, now);
-  if (until === 'unreadable') return refuseUntil('cannot be read as a date', latest);
-  const wanted = until === 'longest' ? latest : until;
-  if (wanted <= now) return refuseUntil('is not in the future', latest);
-  if (wanted > latest + CLOCK_TOLERANCE_MS) return refuseUntil('is later than the license allows', latest);
-  const granted = wanted > latest ? latest : wanted;
-  return granted > now ? granted : refuseUntil('is later than the license allows', latest);
-}
-
-function refuseUntil(problem: string, latestUntil: Instant): Refused {
-  return refuse(
-    'borrow_until_not_valid',
-    `"borrowed_until" ${problem}. The latest that the license allows now is ${say(latestUntil)}.`,
-    { latestUntil },
-  );
 }
 
 function lendUntil(

@@ -42,7 +42,11 @@ function changedFacts(before: License, after: License): string[] {
   return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }
 
+/** Of the license as a whole, and of each feature that ends on its own. */
 function endByValidity(license: License): readonly Change[] {
-  if (license.validUntil === null) return [];
-  return [{ kind: 'end_registrations_by', endsBy: withinValidity(license, NEVER) }];
+  const features = license.features.flatMap(({ code, expiresAt }): Change[] =>
+    expiresAt === null ? [] : [{ kind: 'end_feature_slots_by', feature: code, endsBy: expiresAt }],
+  );
+  if (license.validUntil === null) return features;
+  return [{ kind: 'end_registrations_by', endsBy: withinValidity(license, NEVER) }, ...features];
 }

@@ -1,6 +1,6 @@
 import { collect } from './collect.ts';
 import type { Recall } from './command.ts';
-import { freeSlot, refuseAfterCollecting } from './decide-unregister.ts';
+import { freeSlot, withoutEffect } from './decide-unregister.ts';
 import { type Decision, refuse } from './decision.ts';
 import { HOUR_MS, type Instant, plus } from './instant.ts';
 import type { License } from './license.ts';
@@ -16,13 +16,13 @@ export function decideRecall(command: Recall, view: LicenseView, now: Instant): 
   const base = collect(view, now);
   const { license } = view;
   const { user, by } = command;
-  if (base.held === null) return refuseAfterCollecting(view, base, refuseNotHeld(license, user));
+  if (base.held === null) return withoutEffect(view, base, refuseNotHeld(license, user));
   if (!isBorrowed(base.held, now)) {
     const message = `The slot of "${user}" is not borrowed. Release it instead.`;
-    return refuseAfterCollecting(view, base, refuse('slot_not_borrowed', message));
+    return withoutEffect(view, base, refuse('slot_not_borrowed', message));
   }
   if (view.recalls >= license.slots) {
-    return refuseAfterCollecting(view, base, refuseTooMany(license, view.recalls));
+    return withoutEffect(view, base, refuseTooMany(license, view.recalls));
   }
   const borrowedUntil = base.held.borrowedUntil as Instant;
   return freeSlot(view, base, user, { kind: 'slot_recalled', user, borrowedUntil, by }, [

@@ -4,7 +4,7 @@ import type { Decision } from './decision.ts';
 import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { heartbeatEnd } from './license.ts';
-import { refuseByState, refuseFull } from './refusals.ts';
+import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
 import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
@@ -20,7 +20,7 @@ export function decideRegister(command: Register, view: LicenseView, now: Instan
   if (refusal !== null) return denySlot(view, command.user, refusal, base, now);
   if (base.held !== null) return renew(command, view, base, base.held, now);
   if (base.inUse >= license.slots) {
-    return denySlot(view, command.user, refuseFull(license, base.inUse, view.nextEndsAt), base, now);
+    return denySlot(view, command.user, refuseFull(lenderOf(view, base)), base, now);
   }
   return lend(command, view, base, now);
 }

@@ -1,7 +1,7 @@
 import type { LicenseEvent } from './audit-event.ts';
-import { type Collected, collect, inUseChange } from './collect.ts';
+import { type Collected, collect, collectedChanges, inUseChange } from './collect.ts';
 import type { Release, ReleaseAll, Unregister } from './command.ts';
-import { type Change, type Decision, type Refused, refuse } from './decision.ts';
+import { type Change, type Decision, type Outcome, refuse } from './decision.ts';
 import { type Instant, say } from './instant.ts';
 import { refuseNotHeld } from './refusals.ts';
 import { isBorrowed } from './registration.ts';
@@ -10,7 +10,7 @@ import type { LicenseView } from './view.ts';
 /** The user gives the slot back, borrowed or not. It works on expired and disabled licenses too. */
 export function decideUnregister(command: Unregister, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
-  if (base.held === null) return refuseAfterCollecting(view, base, refuseNotHeld(view.license, command.user));
+  if (base.held === null) return withoutEffect(view, base, refuseNotHeld(view.license, command.user));
   return freeSlot(view, base, command.user, { kind: 'slot_returned', user: command.user, by: null });
 }
 
@@ -18,25 +18,23 @@ export function decideUnregister(command: Unregister, view: LicenseView, now: In
 export function decideRelease(command: Release, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { user, by } = command;
-  if (base.held === null) return refuseAfterCollecting(view, base, refuseNotHeld(view.license, user));
+  if (base.held === null) return withoutEffect(view, base, refuseNotHeld(view.license, user));
   if (isBorrowed(base.held, now)) {
     const until = base.held.borrowedUntil as Instant;
     const message = `"${user}" has borrowed the slot until ${say(until)}. Recall it instead.`;
-    return refuseAfterCollecting(view, base, refuse('slot_is_borrowed', message, { borrowedUntil: until }));
+    return withoutEffect(view, base, refuse('slot_is_borrowed', message, { borrowedUntil: until }));
   }
   return freeSlot(view, base, user, { kind: 'slot_returned', user, by });
 }
 
 export function decideReleaseAll(command: ReleaseAll, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
-  if (base.inUse === 0) {
-    const changes = [...base.changes, ...inUseChange(view, base.storedInUse)];
-    return { outcome: { kind: 'done', count: 0 }, changes, events: base.events };
-  }
+  if (base.inUse === 0) return withoutEffect(view, base, { kind: 'done', count: 0 });
   return {
     outcome: { kind: 'done', count: base.inUse },
     changes: [
       ...base.changes,
+      { kind: 'remove_all_feature_slots' },
       { kind: 'remove_live_registrations' },
       { kind: 'set_in_use', inUse: base.storedInUse - base.inUse },
     ],
@@ -44,7 +42,7 @@ export function decideReleaseAll(command: ReleaseAll, view: LicenseView, now: In
   };
 }
 
-/** Takes the slot from the user and counts it as free. */
+/** Takes the slot from the user and counts it as free; the user's feature slots go with it. */
 export function freeSlot(
   view: LicenseView,
   base: Collected,
@@ -52,23 +50,25 @@ export function freeSlot(
   event: LicenseEvent,
   extra: readonly Change[] = [],
 ): Decision {
+  const features = base.heldFeatures.map(({ feature }) => feature);
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [
       ...base.changes,
+      ...features.map((feature) => ({ kind: 'remove_feature_slot', feature, user }) as const),
       { kind: 'remove_registration', user },
       ...inUseChange(view, base.storedInUse - 1),
       ...extra,
     ],
-    events: [...base.events, event],
+    events: [
+      ...base.events,
+      ...features.map((feature) => ({ kind: 'feature_returned', feature, user }) as const),
+      event,
+    ],
   };
 }
 
-/** A refusal changes nothing but what had ended anyway. */
-export function refuseAfterCollecting(view: LicenseView, base: Collected, refusal: Refused): Decision {
-  return {
-    outcome: refusal,
-    changes: [...base.changes, ...inUseChange(view, base.storedInUse)],
-    events: base.events,
-  };
+/** An answer that changes nothing but what had ended anyway. */
+export function withoutEffect(view: LicenseView, base: Collected, outcome: Outcome): Decision {
+  return { outcome, changes: collectedChanges(view, base), events: base.events };
 }

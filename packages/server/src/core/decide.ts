@@ -1,22 +1,47 @@
 import { countInUse } from './collect.ts';
-import type { Borrow, LicenseCommand, Register, Target } from './command.ts';
+import type {
+  AddConsumption,
+  Borrow,
+  LicenseCommand,
+  Register,
+  RegisterFeature,
+  ReleaseFeature,
+  Target,
+} from './command.ts';
+import { WHOLE_LICENSE, windowStart } from './consumption.ts';
+import {
+  ANSWER_LIFETIME_MS,
+  answerScope,
+  chooseCounted,
+  decideAddConsumption,
+} from './decide-add-consumption.ts';
 import { decideBorrow } from './decide-borrow.ts';
 import { decideCollect } from './decide-collect.ts';
+import {
+  decideRegisterFeature,
+  decideReleaseAllFeatures,
+  decideReleaseFeature,
+} from './decide-feature-slot.ts';
 import { decideChangeLicense } from './decide-install-license.ts';
 import { decideRecall, recallWindowStart } from './decide-recall.ts';
 import { decideRegister } from './decide-register.ts';
+import { decideCutReport, decideSettleReport } from './decide-report.ts';
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
-import { DENIAL_WINDOW_MS } from './deny.ts';
+import { DENIAL_WINDOW_MS, NOBODY } from './deny.ts';
+import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
-import { isUsable, licenseId } from './license.ts';
-import { type LicenseHead, type LicenseView, NO_NEEDS, type ViewNeeds } from './view.ts';
+import { isUsable, type License, licenseId } from './license.ts';
+import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
 
 /** Which license a command means; the store looks it up and lets `chooseLicense` decide. */
 export function targetOf(command: LicenseCommand): Target & { readonly user: string | null } {
   switch (command.kind) {
     case 'release_all':
+    case 'release_all_features':
     case 'collect':
+    case 'cut_report':
+    case 'settle_report':
       return { product: null, licenseId: command.licenseId, user: null };
     case 'install_license':
       return { product: null, licenseId: licenseId(command.license.id), user: null };
@@ -25,35 +50,95 @@ export function targetOf(command: LicenseCommand): Target & { readonly user: str
   }
 }
 
+/** Which meter the command is about; `null` for none, and for a feature that the license does not have. */
+export function meterNeedOf(command: LicenseCommand, license: License, now: Instant): MeterNeed | null {
+  switch (command.kind) {
+    case 'add_consumption':
+    case 'register_feature':
+    case 'release_feature':
+    case 'cut_report':
+    case 'settle_report':
+      return meterNeed(command.feature, license, now);
+    default:
+      return null;
+  }
+}
+
+function meterNeed(code: string | null, license: License, now: Instant): MeterNeed | null {
+  const limits = code === null ? license.consumption : findFeature(license, code)?.consumption;
+  if (limits === undefined) return null;
+  return { feature: code ?? WHOLE_LICENSE, windowStart: windowStart(limits.period, now) };
+}
+
 /** Which facts the decision will ask for, so that a view stays narrow: a renewal needs one registration. */
 export function needsOf(command: LicenseCommand, head: LicenseHead, now: Instant): ViewNeeds {
   switch (command.kind) {
     case 'register':
     case 'borrow':
-      return lendingNeeds(command, mayDeny(command, head, now));
+      return lendingNeeds(command, head, now);
     case 'unregister':
     case 'release':
-      return { ...NO_NEEDS, registrationOf: command.user };
+      return { ...NO_NEEDS, registrationOf: command.user, featureSlotsOf: command.user };
     case 'recall':
       return {
         ...NO_NEEDS,
         registrationOf: command.user,
+        featureSlotsOf: command.user,
         recallsAfter: recallWindowStart(head.license, now),
       };
+    case 'add_consumption':
+      return consumptionNeeds(command, head, now);
+    case 'register_feature':
+    case 'release_feature':
+      return featureNeeds(command);
+    case 'release_all_features':
+      return { ...NO_NEEDS, featureSlotCount: true };
+    case 'cut_report':
+    case 'settle_report':
+      return { ...NO_NEEDS, reportId: command.reportId };
     case 'collect':
-      return { ...NO_NEEDS, denialsOpenedBy: plus(now, -DENIAL_WINDOW_MS) };
+      return {
+        ...NO_NEEDS,
+        denialsOpenedBy: plus(now, -DENIAL_WINDOW_MS),
+        answersGivenBy: plus(now, -ANSWER_LIFETIME_MS),
+      };
     case 'release_all':
     case 'install_license':
       return NO_NEEDS;
   }
 }
 
-function lendingNeeds({ user }: Register | Borrow, mayBeDenied: boolean): ViewNeeds {
+function lendingNeeds(command: Register | Borrow, head: LicenseHead, now: Instant): ViewNeeds {
+  const { user } = command;
+  const mayBeDenied = mayDeny(command, head, now);
   return {
     ...NO_NEEDS,
     registrationOf: user,
+    // The user's own ended slots may lie beyond those that are collected anyway.
+    featureSlotsOf: head.endedBeyond > 0 ? user : null,
     denialsOf: mayBeDenied ? user : null,
     nextEnd: mayBeDenied,
+  };
+}
+
+function consumptionNeeds(command: AddConsumption, head: LicenseHead, now: Instant): ViewNeeds {
+  const mayBeDenied = 'code' in chooseCounted(command, head, now);
+  return {
+    ...NO_NEEDS,
+    answer: answerScope(command),
+    denialsOf: mayBeDenied ? (command.user ?? NOBODY) : null,
+    featureSlotsEnd: command.feature !== null,
+  };
+}
+
+function featureNeeds(command: RegisterFeature | ReleaseFeature): ViewNeeds {
+  const { user } = command;
+  return {
+    ...NO_NEEDS,
+    registrationOf: user,
+    featureSlotsOf: user,
+    featureSlotsEnd: true,
+    denialsOf: command.kind === 'register_feature' ? user : null,
   };
 }
 
@@ -78,6 +163,18 @@ export function decide(command: LicenseCommand, view: LicenseView, now: Instant)
       return decideReleaseAll(command, view, now);
     case 'collect':
       return decideCollect(view, now);
+    case 'add_consumption':
+      return decideAddConsumption(command, view, now);
+    case 'register_feature':
+      return decideRegisterFeature(command, view, now);
+    case 'release_feature':
+      return decideReleaseFeature(command, view, now);
+    case 'release_all_features':
+      return decideReleaseAllFeatures(command, view, now);
+    case 'cut_report':
+      return decideCutReport(command, view, now);
+    case 'settle_report':
+      return decideSettleReport(command, view, now);
     case 'install_license':
       return decideChangeLicense(command, view, now);
   }

@@ -1,12 +1,15 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseEvent, SystemEvent } from './audit-event.ts';
+import type { Meter } from './consumption.ts';
+import type { ConsumptionLimits, Feature } from './feature.ts';
+import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
-import type { Denial } from './view.ts';
+import type { Denial, RememberedAnswer, Report } from './view.ts';
 
 /** What the caller is told. */
-export type Outcome = Granted | Done | Refused;
+export type Outcome = Granted | Measured | Done | Refused;
 
 /** The user holds a slot. */
 export interface Granted {
@@ -14,6 +17,21 @@ export interface Granted {
   readonly license: License;
   readonly registration: Registration;
   readonly inUse: number;
+  readonly now: Instant;
+}
+
+/** What was counted of a license or of a feature, after this command. */
+export interface Measured {
+  readonly kind: 'measured';
+  readonly licenseId: LicenseId;
+  /** `null`: the license itself. */
+  readonly feature: Feature | null;
+  readonly limits: ConsumptionLimits;
+  readonly total: number;
+  /** Slots of the feature in use. */
+  readonly inUse: number;
+  /** The user's slot of the feature, where one was lent. */
+  readonly slot: FeatureSlot | null;
   readonly now: Instant;
 }
 
@@ -44,7 +62,19 @@ export type Change =
   | { readonly kind: 'end_registrations_by'; readonly endsBy: Instant }
   | { readonly kind: 'put_denial'; readonly denial: Denial }
   | { readonly kind: 'remove_denial'; readonly denial: Denial }
-  | { readonly kind: 'add_recall'; readonly user: string; readonly borrowedUntil: Instant };
+  | { readonly kind: 'add_recall'; readonly user: string; readonly borrowedUntil: Instant }
+  /** The store counts a feature's rows itself: one more, one less. */
+  | { readonly kind: 'put_feature_slot'; readonly slot: FeatureSlot; readonly isNew: boolean }
+  | { readonly kind: 'remove_feature_slot'; readonly feature: string; readonly user: string }
+  | { readonly kind: 'remove_all_feature_slots' }
+  /** No slot of the feature is held beyond this instant. */
+  | { readonly kind: 'end_feature_slots_by'; readonly feature: string; readonly endsBy: Instant }
+  /** What was counted; the slots of the feature are not touched by it. */
+  | { readonly kind: 'put_meter'; readonly meter: Omit<Meter, 'storedInUse'> }
+  | { readonly kind: 'remember_answer'; readonly answer: RememberedAnswer }
+  | { readonly kind: 'remove_answers'; readonly answeredBy: Instant }
+  | { readonly kind: 'add_report'; readonly report: Report }
+  | { readonly kind: 'remove_report'; readonly reportId: string };
 
 export type SystemChange =
   | {
@@ -65,7 +95,7 @@ export interface Decision {
 }
 
 export interface SystemDecision {
-  readonly outcome: Outcome;
+  readonly outcome: Done | Refused;
   readonly changes: readonly SystemChange[];
   readonly events: readonly SystemEvent[];
 }

@@ -27,7 +27,7 @@ const RENDER: Feature = {
   name: 'Render (demo)',
   type: 'activation',
   consumption: NO_CONSUMPTION,
-  floating: { slots: 2, timeoutMinutes: 10 },
+  floating: { slots: 2, timeoutMinutes: 10, canBorrow: true, maxBorrowHours: 168 },
   expiresAt: null,
   metadata: {},
 };

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseEvent } from './audit-event.ts';
-import { type Collected, inUseChange } from './collect.ts';
+import { type Collected, collectedChanges } from './collect.ts';
+import { WHOLE_LICENSE } from './consumption.ts';
 import type { Decision, Refused } from './decision.ts';
 import { type Instant, MINUTE_MS } from './instant.ts';
 import type { Denial, LicenseView } from './view.ts';
@@ -8,11 +9,32 @@ import type { Denial, LicenseView } from './view.ts';
 /** A user's repeated denials within this time are counted instead of becoming an event each. */
 export const DENIAL_WINDOW_MS = MINUTE_MS;
 
+/** What was asked for, by whom. */
+export interface Denied {
+  readonly kind: 'slot_denied' | 'consumption_denied';
+  readonly feature: string | null;
+  readonly user: string | null;
+}
+
 /**
- * Refuses a slot and leaves a trace: the first denial of a user is an event at once; repeats within the
- * window raise a counter, which the next event carries. So a client that retries in a loop cannot flood the
- * chain.
+ * Refuses, and leaves a trace: the first denial of a user is an event at once; repeats within the window raise
+ * a counter, which the next event carries. So a client that retries in a loop cannot flood the chain.
  */
+export function deny(
+  view: LicenseView,
+  denied: Denied,
+  refusal: Refused,
+  base: Collected,
+  now: Instant,
+): Decision {
+  const { denial, events } = trace(view, denied, refusal.code, now);
+  return {
+    outcome: refusal,
+    changes: [...collectedChanges(view, base), { kind: 'put_denial', denial }],
+    events: [...base.events, ...events],
+  };
+}
+
 export function denySlot(
   view: LicenseView,
   user: string,
@@ -20,23 +42,22 @@ export function denySlot(
   base: Collected,
   now: Instant,
 ): Decision {
-  const { denial, events } = trace(view, user, refusal.code, now);
-  return {
-    outcome: refusal,
-    changes: [...base.changes, ...inUseChange(view, base.storedInUse), { kind: 'put_denial', denial }],
-    events: [...base.events, ...events],
-  };
+  return deny(view, { kind: 'slot_denied', feature: null, user }, refusal, base, now);
 }
 
-function trace(view: LicenseView, user: string, code: ErrorCode, now: Instant) {
-  const last = view.denials.find((denial) => denial.code === code);
+function trace(view: LicenseView, { kind, feature, user }: Denied, code: ErrorCode, now: Instant) {
+  const subject = { user: user ?? NOBODY, feature: feature ?? WHOLE_LICENSE };
+  const last = view.denials.find((denial) => denial.code === code && denial.feature === subject.feature);
   const repeated = last?.repeated ?? 0;
   if (last !== undefined && isInWindow(last, now)) {
     return { denial: { ...last, repeated: repeated + 1 }, events: [] };
   }
-  const event: LicenseEvent = { kind: 'slot_denied', user, code, repeated };
-  return { denial: { user, code, deniedAt: now, repeated: 0 }, events: [event] };
+  const event: LicenseEvent = { kind, ...(feature === null ? {} : { feature }), user, code, repeated };
+  return { denial: { ...subject, code, deniedAt: now, repeated: 0 }, events: [event] };
 }
+
+/** Stands for a user that was not named; a user's own name is never empty. */
+export const NOBODY = '';
 
 function isInWindow({ deniedAt }: Denial, now: Instant): boolean {
   return deniedAt <= now && now < deniedAt + DENIAL_WINDOW_MS;

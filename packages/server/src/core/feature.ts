@@ -13,6 +13,15 @@ export interface ConsumptionLimits {
   readonly period: ConsumptionPeriod | null;
 }
 
+/** How the slots of a floating feature are lent: like those of a license, within them. */
+export interface FeatureLending {
+  readonly slots: number;
+  readonly timeoutMinutes: number;
+  readonly canBorrow: boolean;
+  /** 0 means no borrowing. */
+  readonly maxBorrowHours: number;
+}
+
 export interface Feature {
   readonly id: number;
   readonly code: string;
@@ -20,7 +29,7 @@ export interface Feature {
   readonly type: 'activation' | 'consumption';
   readonly consumption: ConsumptionLimits;
   /** Slots of its own; `null` for a feature that is not floating. */
-  readonly floating: { readonly slots: number; readonly timeoutMinutes: number } | null;
+  readonly floating: FeatureLending | null;
   readonly expiresAt: Instant | null;
   readonly metadata: Readonly<Record<string, unknown>>;
 }

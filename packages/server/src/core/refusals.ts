@@ -1,6 +1,9 @@
+import type { Collected } from './collect.ts';
 import { type Refused, refuse } from './decision.ts';
+import type { Feature } from './feature.ts';
 import { type Instant, say } from './instant.ts';
 import { type License, licenseState } from './license.ts';
+import type { LicenseView } from './view.ts';
 
 /** Why the license lends and renews nothing now, in order of precedence; `null` when it does. */
 export function refuseByState(license: License, now: Instant): Refused | null {
@@ -37,18 +40,36 @@ function refuseExpired(license: License): Refused {
   });
 }
 
-/** Facts about a full license: how many slots, how many in use, when the next one is free. */
-export function refuseFull(license: License, inUse: number, nextFreeAt: Instant | null): Refused {
+/** Something with slots: a license, or a feature of one. */
+export interface Lender {
+  readonly name: string;
+  readonly slots: number;
+  readonly inUse: number;
+  readonly nextFreeAt: Instant | null;
+}
+
+export function lenderOf({ license, nextEndsAt }: LicenseView, { inUse }: Collected): Lender {
+  return { name: license.product, slots: license.slots, inUse, nextFreeAt: nextEndsAt };
+}
+
+/** All slots are in use: how many, and when the next one may be free. */
+export function refuseFull({ name, slots, inUse, nextFreeAt }: Lender): Refused {
   const whenFree = nextFreeAt === null ? '' : ` The next one may be free at ${say(nextFreeAt)}.`;
-  return refuse(
-    'floating_not_available',
-    `All ${license.slots} slots of "${license.product}" are in use (${inUse}).${whenFree}`,
-    { slots: license.slots, inUse, nextFreeAt },
-  );
+  const message = `All ${slots} slots of "${name}" are in use (${inUse}).${whenFree}`;
+  return refuse('floating_not_available', message, { slots, inUse, nextFreeAt });
 }
 
 export function refuseNotHeld(license: License, user: string): Refused {
   return refuse('device_not_found', `"${user}" holds no slot of the license ${named(license)}.`);
+}
+
+export function refuseUnknownFeature(license: License, code: string): Refused {
+  return refuse('invalid_license_feature_code', `The license ${named(license)} has no feature "${code}".`);
+}
+
+export function refuseFeatureExpired({ code, expiresAt }: Feature): Refused {
+  const message = `The feature "${code}" expired at ${say(expiresAt as Instant)}.`;
+  return refuse('license_feature_expired', message, { expiresAt });
 }
 
 function named(license: License): string {

@@ -1,4 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { Meter } from './consumption.ts';
+import type { Measured } from './decision.ts';
+import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License } from './license.ts';
 import type { Registration } from './registration.ts';
@@ -18,6 +21,10 @@ export interface LicenseHead {
   readonly ended: readonly Registration[];
   /** How many more have ended beyond those. */
   readonly endedBeyond: number;
+  /** Feature slots whose time is over, or whose user's slot is among `ended`. */
+  readonly endedFeatureSlots: readonly FeatureSlot[];
+  /** What was counted of the license or feature that the command is about, if it is about one. */
+  readonly meter: Meter | null;
 }
 
 /** The head, and the facts that this command asked for with `needsOf`. */
@@ -25,44 +32,105 @@ export interface LicenseView extends LicenseHead {
   /** When the next live slot ends; `null` when none is held, or when nobody asked. */
   readonly nextEndsAt: Instant | null;
   readonly registration: Registration | null;
+  /** The feature slots of that user. */
+  readonly featureSlots: readonly FeatureSlot[];
+  /** How many more slots of that feature have ended beyond `endedFeatureSlots`. */
+  readonly featureEndedBeyond: number;
+  /** When the next slot of that feature ends by itself; `null` when none is held, or when nobody asked. */
+  readonly featureNextEndsAt: Instant | null;
+  /** Live slots of all features, when asked for. */
+  readonly featureSlotCount: number;
+  readonly rememberedAnswer: RememberedAnswer | null;
+  readonly report: Report | null;
   /** The user's denials, one a code. */
   readonly denials: readonly Denial[];
   readonly recalls: number;
   /** Denials whose window is over, at most `COLLECT_LIMIT`. */
   readonly staleDenials: readonly Denial[];
+  /** How many first answers are too old to be repeated, at most `COLLECT_LIMIT`. */
+  readonly staleAnswers: number;
 }
 
 /** Which facts beside the head a decision will ask for. */
 export interface ViewNeeds {
   readonly nextEnd: boolean;
+  /** Whose registration, and whose feature slots. */
   readonly registrationOf: string | null;
+  readonly featureSlotsOf: string | null;
+  /** How many slots of the meter's feature have ended beyond the collected ones, and when the next one ends. */
+  readonly featureSlotsEnd: boolean;
+  readonly answer: AnswerScope | null;
+  readonly reportId: string | null;
   readonly denialsOf: string | null;
   /** Count the recalls later than this. */
   readonly recallsAfter: Instant | null;
   /** Denials whose window was opened at or before this. */
   readonly denialsOpenedBy: Instant | null;
+  /** First answers given at or before this. */
+  readonly answersGivenBy: Instant | null;
+  readonly featureSlotCount: boolean;
 }
 
 export const NO_NEEDS: ViewNeeds = {
   nextEnd: false,
   registrationOf: null,
+  featureSlotsOf: null,
+  featureSlotsEnd: false,
+  answer: null,
+  reportId: null,
   denialsOf: null,
   recallsAfter: null,
   denialsOpenedBy: null,
+  answersGivenBy: null,
+  featureSlotCount: false,
 };
 
 /** A user's last denial with this code that became an event, and how often it was repeated since. */
 export interface Denial {
+  /** Empty where nobody was named. */
   readonly user: string;
+  /** Empty for the license itself. */
+  readonly feature: string;
   readonly code: ErrorCode;
   readonly deniedAt: Instant;
   readonly repeated: number;
 }
 
-/** One license of the product that a command means, and whether this user holds a slot of it. */
+/** Which meter, in which window. */
+export interface MeterNeed {
+  readonly feature: string;
+  readonly windowStart: Instant;
+}
+
+/** Where an idempotency key counts: the same key elsewhere is another key. */
+export interface AnswerScope {
+  readonly operation: string;
+  /** Empty where nobody was named. */
+  readonly user: string;
+  readonly key: string;
+}
+
+/** The first answer to a request that may be repeated. */
+export interface RememberedAnswer extends AnswerScope {
+  readonly bodyHash: string;
+  readonly answeredAt: Instant;
+  readonly outcome: Measured;
+}
+
+/** An amount on its way to the vendor. */
+export interface Report {
+  readonly id: string;
+  readonly feature: string;
+  readonly amount: number;
+  readonly cutAt: Instant;
+}
+
+/** One license of the product that a command means, and what ties this user to it. */
 export interface Candidate {
   readonly license: License;
   readonly holdsSlot: boolean;
+  /** This very request, told by its key, was counted on it before. */
+  readonly hasAnswered: boolean;
 }
 
 /** What the choice of a license sees, the most recently added license first. */

@@ -1,14 +1,16 @@
 import type { FeatureObject, LicenseObject } from '@berth/protocol/license-object';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import type { ConsumptionLimits, Feature } from '../core/feature.ts';
+import type { FeatureStanding, Standing } from '../core/consumption.ts';
+import type { ConsumptionLimits, Feature, FeatureLending } from '../core/feature.ts';
 import type { Instant } from '../core/instant.ts';
-import { type License, licenseState } from '../core/license.ts';
+import { type License, type LicenseId, licenseState } from '../core/license.ts';
 import { isBorrowed, type Registration } from '../core/registration.ts';
 
 /** A license at a moment, perhaps as one of its users sees it. */
 export interface LicenseMoment {
   readonly license: License;
   readonly inUse: number;
+  readonly standing: Standing;
   readonly registration: Registration | null;
   readonly now: Instant;
 }
@@ -20,42 +22,68 @@ type MomentFields =
   | 'floating_in_use'
   | 'floating_in_use_devices'
   | 'is_borrowed'
-  | 'borrowed_until';
+  | 'borrowed_until'
+  | 'total_consumptions'
+  | 'product_features';
 
-/** The lasting fields as JSON text without its closing brace, plain and as it stands inside a JSON string. */
-interface LastingText {
+/** A piece of JSON text, plain and as it stands inside a JSON string. */
+interface PreparedText {
   readonly plain: string;
   readonly quoted: string;
 }
 
-/** A license that did not change is not serialised again: its text is kept as long as the object lives. */
-const lastingTexts = new WeakMap<License, LastingText>();
+function prepare(plain: string): PreparedText {
+  return { plain, quoted: JSON.stringify(plain).slice(1, -1) };
+}
 
-function lastingText(license: License): LastingText {
+/** A license that did not change is not serialised again: its text is kept as long as the object lives. */
+const lastingTexts = new WeakMap<License, PreparedText>();
+
+function lastingText(license: License): PreparedText {
   const known = lastingTexts.get(license);
   if (known !== undefined) return known;
-  const plain = JSON.stringify(lastingFields(license)).slice(0, -1);
-  const made = { plain, quoted: JSON.stringify(plain).slice(1, -1) };
+  const made = prepare(JSON.stringify(lastingFields(license)).slice(0, -1));
   lastingTexts.set(license, made);
   return made;
 }
 
 /** The license object as JSON text. */
 export function presentLicense(moment: LicenseMoment): string {
-  return `${lastingText(moment.license).plain},${momentText(moment)}}`;
+  const { plain } = lastingText(moment.license);
+  return `${plain},${standingText(moment).plain},${momentText(moment)}}`;
 }
 
 /** The license at top level and once more as a text in `license_json`: clients read either. */
 export function presentGranted(moment: LicenseMoment): string {
-  const { plain, quoted } = lastingText(moment.license);
+  const lasting = lastingText(moment.license);
+  const standing = standingText(moment);
   const fields = momentText(moment);
-  return `${plain},${fields},"license_json":"${quoted},${fields.replaceAll('"', '\\"')}}"}`;
+  const quoted = `${lasting.quoted},${standing.quoted},${fields.replaceAll('"', '\\"')}}`;
+  return `${lasting.plain},${standing.plain},${fields},"license_json":"${quoted}"}`;
+}
+
+/** The text of what was counted, kept as long as nothing is: by the standing, for one license. */
+const standingTexts = new WeakMap<Standing, { license: License; text: PreparedText }>();
+
+function standingText({ license, standing }: LicenseMoment): PreparedText {
+  const known = standingTexts.get(standing);
+  if (known !== undefined && known.license === license) return known.text;
+  const fields: Pick<LicenseObject, 'total_consumptions' | 'product_features'> = {
+    total_consumptions: standing.total,
+    product_features: license.features.map((feature) => {
+      const counted = standing.features.find(({ code }) => code === feature.code);
+      return presentFeature(license.id, feature, counted ?? { total: 0, inUse: 0 });
+    }),
+  };
+  const text = prepare(JSON.stringify(fields).slice(1, -1));
+  standingTexts.set(standing, { license, text });
+  return text;
 }
 
 /** The changing fields as the inside of a JSON object. Numbers, booleans and dates only: nothing needs escaping. */
 function momentText({ license, inUse, registration, now }: LicenseMoment): string {
   const isHeldByBorrow = registration !== null && isBorrowed(registration, now);
-  const fields: Pick<LicenseObject, MomentFields> = {
+  const fields: Pick<LicenseObject, Exclude<MomentFields, 'total_consumptions' | 'product_features'>> = {
     is_expired: licenseState(license, now) === 'expired',
     floating_slots_in_use: inUse,
     floating_in_use: inUse,
@@ -66,7 +94,7 @@ function momentText({ license, inUse, registration, now }: LicenseMoment): strin
   return JSON.stringify(fields).slice(1, -1);
 }
 
-function presentDate(at: Instant | null): string | null {
+export function presentDate(at: Instant | null): string | null {
   return at === null ? null : formatTimestamp(at);
 }
 
@@ -98,8 +126,7 @@ function lastingFields(license: License): Omit<LicenseObject, MomentFields> {
     max_transfers: particulars.maxTransfers,
     transfer_count: particulars.transferCount,
     allow_unlimited_activations: particulars.allowUnlimitedActivations,
-    ...consumptionFields(license.consumption),
-    product_features: license.features.map((feature) => presentFeature(license, feature)),
+    ...limitFields(license.consumption),
     custom_fields: [...particulars.customFields],
     metadata: particulars.metadata,
     customer: particulars.customer,
@@ -113,31 +140,37 @@ function lastingFields(license: License): Omit<LicenseObject, MomentFields> {
   };
 }
 
-function presentFeature(license: License, feature: Feature): FeatureObject {
+/** A feature, and what was counted of it. */
+export function presentFeature(
+  id: LicenseId,
+  feature: Feature,
+  { total, inUse }: Pick<FeatureStanding, 'total' | 'inUse'>,
+): FeatureObject {
   return {
     id: feature.id,
-    license_id: license.id,
+    license_id: id,
     code: feature.code,
     name: feature.name,
     feature_type: feature.type,
     max_consumption: feature.consumption.max,
-    ...consumptionFields(feature.consumption),
+    total_consumptions: total,
+    ...limitFields(feature.consumption),
     is_floating: feature.floating !== null,
     is_floating_cloud: false,
-    ...(feature.floating === null ? {} : floatingFields(feature.floating)),
+    ...(feature.floating === null ? {} : floatingFields(feature.floating, inUse)),
     expiry_date: presentDate(feature.expiresAt),
     metadata: feature.metadata,
   };
 }
 
-function floatingFields({ slots, timeoutMinutes }: NonNullable<Feature['floating']>) {
-  return { floating_timeout: timeoutMinutes, floating_users: slots, floating_in_use_devices: 0 };
+function floatingFields({ slots, timeoutMinutes }: FeatureLending, inUse: number) {
+  return { floating_timeout: timeoutMinutes, floating_users: slots, floating_in_use_devices: inUse };
 }
 
-function consumptionFields(limits: ConsumptionLimits) {
+/** What limits consumption, of a license or of a feature. */
+export function limitFields(limits: ConsumptionLimits) {
   return {
     max_consumptions: limits.max,
-    total_consumptions: 0,
     allow_overages: limits.allowOverages,
     max_overages: limits.maxOverages,
     allow_unlimited_consumptions: limits.unlimited,

@@ -1,5 +1,6 @@
 import type { Accounts } from '../services/accounts.ts';
 import type { Catalogue } from '../services/catalogue.ts';
+import type { Counting } from '../services/counting.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Oversight } from '../services/oversight.ts';
 import type { Route } from './route.ts';
@@ -7,12 +8,15 @@ import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { publicRoutes } from './routes/public.ts';
+import { consumptionRoutes } from './routes/v4/consumption.ts';
+import { featureRoutes } from './routes/v4/features.ts';
 import { lendingRoutes } from './routes/v4/lending.ts';
 import { licenseRoutes } from './routes/v4/licenses.ts';
 
 export interface Services {
   readonly accounts: Accounts;
   readonly catalogue: Catalogue;
+  readonly counting: Counting;
   readonly lending: Lending;
   readonly oversight: Oversight;
   readonly facts: ServerFacts;
@@ -20,9 +24,11 @@ export interface Services {
 
 /** Every route of the server, in the order in which the documentation shows them. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, lending, oversight, facts } = services;
+  const { accounts, catalogue, counting, lending, oversight, facts } = services;
   const routes: readonly Route[] = [
     ...lendingRoutes(lending),
+    ...consumptionRoutes(counting),
+    ...featureRoutes(counting),
     ...licenseRoutes(catalogue),
     ...registrationRoutes(lending),
     ...oversightRoutes({ oversight, catalogue, facts }),

@@ -37,7 +37,7 @@ function choose(target: Target, records: readonly LicenseRecord[]): LicenseRecor
       ? target.licenseId !== null || products.size === 1
       : license.product === target.product;
   const meant = records.filter(isMeant);
-  const candidates = meant.map(({ license }) => ({ license, holdsSlot: false }));
+  const candidates = meant.map(({ license }) => ({ license, holdsSlot: false, hasAnswered: false }));
   const now = records[0]?.now;
   const choice = chooseLicense(
     target,

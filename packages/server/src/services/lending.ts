@@ -1,9 +1,10 @@
 import type { Actor, BorrowUntil, Target } from '../core/command.ts';
-import type { Outcome } from '../core/decision.ts';
 import type { HostInfo } from '../core/registration.ts';
 import type { RegistrationRecord } from '../store/query.ts';
-import type { Store } from '../store/store.ts';
+import type { Executed, Store } from '../store/store.ts';
 import { RequestError } from './request-error.ts';
+
+export type { Executed };
 
 /** Which license is meant, and for whom; the user may be left out. */
 export interface LendingRequest extends Target {
@@ -13,11 +14,11 @@ export interface LendingRequest extends Target {
 
 /** Lends slots and takes them back. Every answer is an outcome of the core. */
 export interface Lending {
-  register(request: LendingRequest): Promise<Outcome>;
-  borrow(request: LendingRequest, until: BorrowUntil): Promise<Outcome>;
-  unregister(request: LendingRequest): Promise<Outcome>;
-  release(target: Target, user: string, by: Actor): Promise<Outcome>;
-  recall(target: Target, user: string, by: Actor): Promise<Outcome>;
+  register(request: LendingRequest): Promise<Executed>;
+  borrow(request: LendingRequest, until: BorrowUntil): Promise<Executed>;
+  unregister(request: LendingRequest): Promise<Executed>;
+  release(target: Target, user: string, by: Actor): Promise<Executed>;
+  recall(target: Target, user: string, by: Actor): Promise<Executed>;
   /** Takes back everything on every license, one command a license. Answers how many slots that freed. */
   releaseAll(by: Actor): Promise<number>;
   list(filter: RegistrationFilter): Promise<readonly RegistrationRecord[]>;
@@ -45,7 +46,7 @@ export function createLending(store: Store): Lending {
 }
 
 /** A client that names no user is known by its host name. */
-function identify({ product, licenseId, user, host }: LendingRequest) {
+export function identify({ product, licenseId, user, host }: LendingRequest) {
   const holder = user ?? host.hostname;
   if (holder === null) {
     throw new RequestError('missing_parameters', 'Say who asks: "user" is missing, and so is "os_hostname".');

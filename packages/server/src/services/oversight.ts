@@ -1,15 +1,14 @@
 import type { Actor } from '../core/command.ts';
-import type { Outcome } from '../core/decision.ts';
 import type { AuditLink, AuditVerdict, ListAudit, StoreDescription } from '../store/query.ts';
-import type { ClockStatus, Store } from '../store/store.ts';
+import type { ClockStatus, Executed, Store } from '../store/store.ts';
 
 /** What an administrator looks at: the audit log, the clock, the state of the server. */
 export interface Oversight {
   listAudit(filter: Omit<ListAudit, 'kind'>): Promise<readonly AuditLink[]>;
   verifyAudit(): Promise<AuditVerdict>;
   readClock(): Promise<ClockStatus>;
-  acceptClock(by: Actor): Promise<Outcome>;
-  resetClock(by: Actor): Promise<Outcome>;
+  acceptClock(by: Actor): Promise<Executed>;
+  resetClock(by: Actor): Promise<Executed>;
   describeStore(): Promise<StoreDescription>;
   isHealthy(): boolean;
 }

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../core/audit-event.ts';
+import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
@@ -53,6 +54,7 @@ export interface LicenseRecord {
   readonly license: License;
   readonly inUse: number;
   readonly borrowed: number;
+  readonly standing: Standing;
   readonly addedAt: Instant;
   /** The server's time of this answer. */
   readonly now: Instant;

@@ -1,7 +1,8 @@
 import type { ClockJumped } from '../core/audit-event.ts';
 import type { ClockJump } from '../core/clock.ts';
 import type { Command } from '../core/command.ts';
-import type { Outcome } from '../core/decision.ts';
+import type { Standing } from '../core/consumption.ts';
+import type { Granted, Outcome } from '../core/decision.ts';
 import type { Instant } from '../core/instant.ts';
 import type { Answer, Query } from './query.ts';
 
@@ -21,7 +22,7 @@ import type { Answer, Query } from './query.ts';
  * 7. `read` sees every command that was acknowledged before it was called, and never delays a command.
  */
 export interface Store {
-  execute(command: Command): Promise<Outcome>;
+  execute(command: Command): Promise<Executed>;
   read<Q extends Query>(query: Q): Promise<Answer<Q>>;
   /** Reads the clock, notices jumps, and remembers the time when a slot has ended. Called every second. */
   keepClock(): Promise<ClockStatus>;
@@ -30,6 +31,11 @@ export interface Store {
   /** Ends after everything that was asked for is done. */
   close(): Promise<void>;
 }
+
+/** An outcome as the store tells it: a grant comes with what was counted of the license by then. */
+export type Executed = Exclude<Outcome, Granted> | GrantedNow;
+
+export type GrantedNow = Granted & { readonly standing: Standing };
 
 export interface ClockStatus {
   readonly now: Instant;

@@ -2,18 +2,26 @@ import type { Change, SystemChange } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
+import { applyMeterChange } from './apply-meter.ts';
 import { noteEnd, type Shelf, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
-interface Target {
+/** How many first answers are remembered, counted along so that nobody has to count rows. */
+export interface AnswerCount {
+  count: number;
+}
+
+/** What a change is applied to. */
+export interface ChangeTarget {
   readonly statements: Statements;
   readonly shelf: Shelf;
   readonly entry: ShelfEntry;
   readonly now: Instant;
+  readonly answers: AnswerCount;
 }
 
 /** Writes what was decided. It decides nothing itself. */
-export function applyChange(target: Target, change: Change): void {
+export function applyChange(target: ChangeTarget, change: Change): void {
   const { statements, shelf, entry, now } = target;
   const id = entry.license.id;
   switch (change.kind) {
@@ -39,16 +47,20 @@ export function applyChange(target: Target, change: Change): void {
       noteEnd(entry, change.endsBy);
       break;
     case 'put_denial': {
-      const { user, code, deniedAt, repeated } = change.denial;
-      statements.putDenial.run(id, user, code, deniedAt, repeated);
+      const { user, feature, code, deniedAt, repeated } = change.denial;
+      statements.putDenial.run(id, user, feature, code, deniedAt, repeated);
       break;
     }
-    case 'remove_denial':
-      statements.removeDenial.run(id, change.denial.user, change.denial.code);
+    case 'remove_denial': {
+      const { user, feature, code } = change.denial;
+      statements.removeDenial.run(id, user, feature, code);
       break;
+    }
     case 'add_recall':
       statements.addRecall.run(id, now, change.user, change.borrowedUntil);
       break;
+    default:
+      applyMeterChange(target, change);
   }
 }
 

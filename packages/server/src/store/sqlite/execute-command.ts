@@ -1,20 +1,23 @@
 import { chooseLicense } from '../../core/choose-license.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
 import { decide, targetOf } from '../../core/decide.ts';
+import { answerScope } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
 import { type AccountCommand, decideSystem } from '../../core/decide-system.ts';
-import type { Decision, Outcome, Refused } from '../../core/decision.ts';
+import type { Decision, Refused } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { LicenseId } from '../../core/license.ts';
 import { isLive } from '../../core/registration.ts';
 import type { Candidate, SystemView } from '../../core/view.ts';
-import { applyChange, applySystemChange } from './apply.ts';
+import type { Executed } from '../store.ts';
+import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { eventText } from './audit-chain.ts';
-import { findRegistration, loadView } from './load-view.ts';
+import { findAnswer, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import { instantOrNull } from './rows.ts';
 import type { ServerClock } from './server-clock.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
+import { standingOf } from './standing.ts';
 import type { Statements } from './statements.ts';
 
 /** What the commands of one transaction work on. */
@@ -25,12 +28,13 @@ export interface Batch {
   now: Instant;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
+  readonly answers: AnswerCount;
   /** Something has to be committed. */
   isChanged: boolean;
 }
 
 /** What became of one command: an outcome, or an error that concerns it alone. */
-export type CommandResult = { readonly outcome: Outcome } | { readonly error: unknown };
+export type CommandResult = { readonly outcome: Executed } | { readonly error: unknown };
 
 type Undo = () => void;
 
@@ -61,7 +65,7 @@ function concernsTheFile(error: unknown): boolean {
   return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
 }
 
-function dispatch(batch: Batch, command: Command, undo: Undo[]): Outcome {
+function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
   switch (command.kind) {
     case 'create_account':
     case 'sign_in':
@@ -77,13 +81,16 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Outcome {
   }
 }
 
-function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): Outcome {
+function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): Executed {
   if (command.kind === 'install_license' && batch.shelf.find(command.license.id) === undefined) {
     return addLicense(batch, command, undo);
   }
   const entry = locate(batch, command);
   if ('kind' in entry) return entry;
-  undo.push(rememberEntry(batch.shelf, entry));
+  const answerCount = batch.answers.count;
+  undo.push(rememberEntry(batch.shelf, entry), () => {
+    batch.answers.count = answerCount;
+  });
   return write(batch, entry, decideOn(batch, entry, command));
 }
 
@@ -92,29 +99,36 @@ export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseComman
   return decide(command, loadView(batch.statements, entry, command, batch.now), batch.now);
 }
 
-function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Outcome {
+function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Executed {
   const entry = batch.shelf.addNew(command.license);
   undo.push(() => batch.shelf.remove(command.license.id));
   return write(batch, entry, decideAddLicense(command));
 }
 
-export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Outcome {
+export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Executed {
   const { changes, events, outcome } = decision;
   const target = { ...batch, entry };
   for (const change of changes) applyChange(target, change);
   for (const event of events) entry.events.push(eventText(event));
   if (changes.length > 0 || events.length > 0) batch.isChanged = true;
-  return outcome;
+  if (outcome.kind !== 'granted') return outcome;
+  return { ...outcome, standing: standingOf(batch.statements, entry, batch.now) };
 }
 
 /** The license that the command means. */
 function locate(batch: Batch, command: LicenseCommand): ShelfEntry | Refused {
-  const { user, ...target } = targetOf(command);
-  const entries = listCandidates(batch.shelf, target);
-  const candidates = entries.map((entry) => candidateOf(batch, entry, entries.length > 1 ? user : null));
-  const choice = chooseLicense(target, { products: batch.shelf.productCount, candidates }, batch.now);
+  const { product, licenseId, user } = targetOf(command);
+  const entries = listCandidates(batch.shelf, { product, licenseId });
+  const candidates =
+    entries.length === 1
+      ? entries.map(({ license }) => ({ license, ...UNTIED }))
+      : entries.map((entry) => candidateOf(batch, entry, command, user));
+  const shelf = { products: batch.shelf.productCount, candidates };
+  const choice = chooseLicense({ product, licenseId }, shelf, batch.now);
   return choice.kind === 'refused' ? choice : (batch.shelf.find(choice.licenseId) as ShelfEntry);
 }
+
+const UNTIED = { holdsSlot: false, hasAnswered: false } as const;
 
 function listCandidates(shelf: Shelf, { product, licenseId }: Target): readonly ShelfEntry[] {
   if (product !== null) return shelf.listByProduct(product);
@@ -127,14 +141,23 @@ function listOne(shelf: Shelf, id: LicenseId): readonly ShelfEntry[] {
   return entry === undefined ? [] : [entry];
 }
 
-/** Whose slot it is matters only where there are several licenses to choose from. */
-function candidateOf(batch: Batch, { license }: ShelfEntry, user: string | null): Candidate {
-  if (user === null) return { license, holdsSlot: false };
-  const registration = findRegistration(batch.statements, license.id, user);
-  return { license, holdsSlot: registration !== null && isLive(registration, batch.now) };
+/** What ties a user to a license matters only where there are several to choose from. */
+function candidateOf(
+  { statements, now }: Batch,
+  { license }: ShelfEntry,
+  command: LicenseCommand,
+  user: string | null,
+): Candidate {
+  const registration = user === null ? null : findRegistration(statements, license.id, user);
+  const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
+  return {
+    license,
+    holdsSlot: registration !== null && isLive(registration, now),
+    hasAnswered: scope !== null && findAnswer(statements, license.id, scope) !== null,
+  };
 }
 
-function executeSystem(batch: Batch, command: AccountCommand, undo: Undo[]): Outcome {
+function executeSystem(batch: Batch, command: AccountCommand, undo: Undo[]): Executed {
   const eventCount = batch.systemEvents.length;
   undo.push(() => {
     batch.systemEvents.length = eventCount;

@@ -1,10 +1,10 @@
 import type { Command } from '../../core/command.ts';
-import type { Outcome } from '../../core/decision.ts';
+import type { Executed } from '../store.ts';
 import type { CommandResult } from './execute-command.ts';
 
 interface Waiter {
   readonly command: Command;
-  resolve(outcome: Outcome): void;
+  resolve(outcome: Executed): void;
   reject(error: unknown): void;
 }
 
@@ -24,7 +24,7 @@ export class GroupCommit {
     this.#send = send;
   }
 
-  submit(command: Command): Promise<Outcome> {
+  submit(command: Command): Promise<Executed> {
     return new Promise((resolve, reject) => {
       this.#gathering.push({ command, resolve, reject });
       // After the sockets that are readable now have been read, so that their requests share a batch.

@@ -1,10 +1,19 @@
 import type { LicenseCommand } from '../../core/command.ts';
-import { needsOf } from '../../core/decide.ts';
+import { meterNeedOf, needsOf } from '../../core/decide.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { Registration } from '../../core/registration.ts';
-import { COLLECT_LIMIT, type LicenseHead, type LicenseView } from '../../core/view.ts';
-import { denialFromRow, instantOrNull, registrationFromRow } from './rows.ts';
-import type { ShelfEntry } from './shelf.ts';
+import {
+  type AnswerScope,
+  COLLECT_LIMIT,
+  type Denial,
+  type LicenseHead,
+  type LicenseView,
+  type RememberedAnswer,
+  type ViewNeeds,
+} from '../../core/view.ts';
+import { loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
+import { answerFromRow, denialFromRow, instantOrNull, registrationFromRow, reportFromRow } from './rows.ts';
+import { NO_END, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
 /** Loads the narrow view that a decision asks for. A renewal costs one statement. */
@@ -14,21 +23,21 @@ export function loadView(
   command: LicenseCommand,
   now: Instant,
 ): LicenseView {
-  const head = loadHead(statements, entry, now);
+  const head = loadHead(statements, entry, command, now);
   const needs = needsOf(command, head, now);
   const id = entry.license.id;
   return {
     ...head,
+    ...loadFeatureView(statements, entry, head, needs, now),
+    ...loadHousekeeping(statements, id, needs),
     nextEndsAt: needs.nextEnd ? instantOrNull(statements.findNextEnd.get(id, now)?.ends_at) : null,
     registration:
       needs.registrationOf === null ? null : findRegistration(statements, id, needs.registrationOf),
     denials:
       needs.denialsOf === null ? [] : statements.listDenialsOf.all(id, needs.denialsOf).map(denialFromRow),
     recalls: needs.recallsAfter === null ? 0 : countOf(statements.countRecalls.get(id, needs.recallsAfter)),
-    staleDenials:
-      needs.denialsOpenedBy === null
-        ? []
-        : statements.listDenialsBy.all(id, needs.denialsOpenedBy, COLLECT_LIMIT).map(denialFromRow),
+    rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
+    report: needs.reportId === null ? null : findReport(statements, id, needs.reportId),
   };
 }
 
@@ -41,17 +50,49 @@ export function findRegistration(
   return row === undefined ? null : registrationFromRow(row);
 }
 
-function loadHead(statements: Statements, entry: ShelfEntry, now: Instant): LicenseHead {
-  const { license, storedInUse } = entry;
-  if (now < entry.noEndBefore) return { license, storedInUse, ended: [], endedBeyond: 0 };
-  const ended = statements.listEnded.all(license.id, now, COLLECT_LIMIT).map(registrationFromRow);
-  if (ended.length === 0) raiseBound(statements, entry);
-  return { license, storedInUse, ended, endedBeyond: countBeyond(statements, entry, ended.length, now) };
+export function findAnswer(
+  statements: Statements,
+  licenseId: number,
+  { operation, user, key }: AnswerScope,
+): RememberedAnswer | null {
+  const row = statements.findAnswer.get(licenseId, operation, user, key);
+  return row === undefined ? null : answerFromRow(row);
 }
 
-function raiseBound(statements: Statements, entry: ShelfEntry): void {
-  const firstEnd = instantOrNull(statements.findFirstEnd.get(entry.license.id)?.ends_at);
-  entry.noEndBefore = firstEnd ?? Number.MAX_SAFE_INTEGER;
+function findReport(statements: Statements, licenseId: number, reportId: string) {
+  const row = statements.findReport.get(licenseId, reportId);
+  return row === undefined ? null : reportFromRow(row);
+}
+
+function loadHead(
+  statements: Statements,
+  entry: ShelfEntry,
+  command: LicenseCommand,
+  now: Instant,
+): LicenseHead {
+  const { license, storedInUse } = entry;
+  const need = meterNeedOf(command, license, now);
+  const ended = loadEnded(statements, entry, now);
+  return {
+    license,
+    storedInUse,
+    ended,
+    endedBeyond: countBeyond(statements, entry, ended.length, now),
+    endedFeatureSlots: loadEndedFeatureSlots(statements, entry, ended, now),
+    meter: need === null ? null : entry.meters.get(statements, need),
+  };
+}
+
+const NONE: readonly never[] = [];
+
+function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly Registration[] {
+  if (now < entry.noEndBefore) return NONE;
+  const { id } = entry.license;
+  const ended = statements.listEnded.all(id, now, COLLECT_LIMIT).map(registrationFromRow);
+  if (ended.length === 0) {
+    entry.noEndBefore = instantOrNull(statements.findFirstEnd.get(id)?.ends_at) ?? NO_END;
+  }
+  return ended;
 }
 
 function countBeyond(statements: Statements, entry: ShelfEntry, collected: number, now: Instant): number {
@@ -59,6 +100,24 @@ function countBeyond(statements: Statements, entry: ShelfEntry, collected: numbe
   return countOf(statements.countEnded.get(entry.license.id, now)) - collected;
 }
 
-function countOf(row: Record<string, unknown> | undefined): number {
+/** What only the sweeper asks for. */
+function loadHousekeeping(
+  statements: Statements,
+  id: number,
+  { denialsOpenedBy, answersGivenBy }: ViewNeeds,
+): { readonly staleDenials: readonly Denial[]; readonly staleAnswers: number } {
+  return {
+    staleDenials:
+      denialsOpenedBy === null
+        ? NONE
+        : statements.listDenialsBy.all(id, denialsOpenedBy, COLLECT_LIMIT).map(denialFromRow),
+    staleAnswers:
+      answersGivenBy === null
+        ? 0
+        : countOf(statements.countStaleAnswers.get(answersGivenBy, id, COLLECT_LIMIT)),
+  };
+}
+
+export function countOf(row: Record<string, unknown> | undefined): number {
   return row?.count as number;
 }

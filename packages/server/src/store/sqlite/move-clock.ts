@@ -1,6 +1,7 @@
 import { isResettable } from '../../core/clock.ts';
 import type { Actor } from '../../core/command.ts';
-import { type Outcome, refuse } from '../../core/decision.ts';
+import { type Done, type Refused, refuse } from '../../core/decision.ts';
+import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
 import { HOUR_MS, type Instant, plus, say } from '../../core/instant.ts';
 import { heartbeatEnd } from '../../core/license.ts';
 import { eventText } from './audit-chain.ts';
@@ -13,12 +14,17 @@ import type { ShelfEntry } from './shelf.ts';
  */
 export function prolongLive({ statements, shelf, now }: Batch, mark: Instant): void {
   for (const { license } of shelf.entries()) {
-    statements.prolongLive.run({ id: license.id, mark, floor: heartbeatEnd(license, now) });
+    const { id } = license;
+    statements.prolongLive.run({ id, mark, floor: heartbeatEnd(license, now) });
+    for (const feature of license.features.filter(isFloating)) {
+      const floor = featureHeartbeatEnd(license, feature, now);
+      statements.prolongLiveFeatures.run({ id, feature: feature.code, mark, floor });
+    }
   }
 }
 
 /** Follows a wall clock that is ahead. */
-export function acceptClock(batch: Batch, by: Actor): Outcome {
+export function acceptClock(batch: Batch, by: Actor): Done | Refused {
   const { clock } = batch;
   const from = batch.now;
   if (clock.jump?.direction !== 'ahead') {
@@ -36,7 +42,7 @@ export function acceptClock(batch: Batch, by: Actor): Outcome {
  * wrong time stays ended; what is live gets one full timeout from the new time, and no borrow reaches further
  * than one made now.
  */
-export function resetClock(batch: Batch, by: Actor): Outcome {
+export function resetClock(batch: Batch, by: Actor): Done | Refused {
   const from = batch.now;
   const to = batch.clock.readWall();
   if (!isResettable(from, to)) {
@@ -49,6 +55,7 @@ export function resetClock(batch: Batch, by: Actor): Outcome {
   batch.statements.pullBackRecalls.run({ now: to });
   batch.statements.pullBackDenials.run({ now: to });
   batch.statements.pullBackTokens.run({ now: to });
+  batch.statements.pullBackAnswers.run({ now: to });
   return { kind: 'done', count: 1 };
 }
 
@@ -77,5 +84,15 @@ function pullBack(batch: Batch, entry: ShelfEntry, from: Instant): void {
     heartbeatEnd: heartbeatEnd(license, batch.now),
     borrowCap: plus(batch.now, license.maxBorrowHours * HOUR_MS),
   });
-  entry.noEndBefore = 0;
+  for (const feature of license.features.filter(isFloating)) {
+    batch.statements.pullBackFeatures.run({
+      id: license.id,
+      feature: feature.code,
+      from,
+      now: batch.now,
+      heartbeatEnd: featureHeartbeatEnd(license, feature, batch.now),
+      borrowCap: plus(batch.now, feature.floating.maxBorrowHours * HOUR_MS),
+    });
+  }
+  Object.assign(entry, { noEndBefore: 0, noFeatureEndBefore: 0, standing: null });
 }

@@ -1,7 +1,10 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
 import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
+import type { ConsumptionLimits } from '../../core/feature.ts';
 import { type Instant, instant } from '../../core/instant.ts';
-import { type LicenseId, licenseId } from '../../core/license.ts';
+import { type License, type LicenseId, licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type {
   AccountRecord,
@@ -81,13 +84,47 @@ export class SqliteReader {
        FROM license WHERE :product IS NULL OR product = :product ORDER BY added_order DESC`,
       { product, now },
     );
-    return rows.map((row) => ({
-      license: licenseFromRow(row),
-      inUse: row.live as number,
-      borrowed: row.borrowed as number,
-      addedAt: instant(row.added_at as number),
-      now,
-    }));
+    return rows.map((row) => {
+      const license = licenseFromRow(row);
+      return {
+        license,
+        inUse: row.live as number,
+        borrowed: row.borrowed as number,
+        standing: this.#readStanding(license, now),
+        addedAt: instant(row.added_at as number),
+        now,
+      };
+    });
+  }
+
+  #readStanding({ id, consumption, features }: License, now: Instant): Standing {
+    return {
+      total: this.#readTotal(id, WHOLE_LICENSE, consumption, now),
+      features: features.map((feature) => ({
+        code: feature.code,
+        total: this.#readTotal(id, feature.code, feature.consumption, now),
+        inUse: feature.floating === null ? 0 : this.#countFeatureSlots(id, feature.code, now),
+      })),
+    };
+  }
+
+  #readTotal(id: LicenseId, feature: string, { period }: ConsumptionLimits, now: Instant): number {
+    const row = this.#get(
+      `SELECT total FROM consumption_total
+       WHERE license_id = :id AND feature = :feature AND window_start = :start`,
+      { id, feature, start: windowStart(period, now) },
+    );
+    return (row?.total as number | undefined) ?? 0;
+  }
+
+  #countFeatureSlots(id: LicenseId, feature: string, now: Instant): number {
+    const row = this.#get(
+      `SELECT count(*) AS count FROM feature_slot JOIN registration USING (license_id, user)
+       WHERE license_id = :id AND feature = :feature
+         AND feature_slot.ends_at > :now AND registration.ends_at > :now`,
+      { id, feature, now },
+    );
+    return row?.count as number;
   }
 
   #listRegistrations(query: ListRegistrations, now: Instant): readonly RegistrationRecord[] {
@@ -165,8 +202,10 @@ export class SqliteReader {
     const rows = this.#all(
       `SELECT id FROM license
        WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
-          OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)`,
-      { now, windowStart: now - DENIAL_WINDOW_MS },
+          OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = id AND ends_at <= :now)
+          OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)
+          OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id)`,
+      { now, windowStart: now - DENIAL_WINDOW_MS, forgotten: now - ANSWER_LIFETIME_MS },
     );
     return rows.map((row) => licenseId(row.id as number));
   }

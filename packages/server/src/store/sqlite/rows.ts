@@ -1,9 +1,11 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { Measured } from '../../core/decision.ts';
+import type { FeatureSlot } from '../../core/feature-slot.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
-import type { Denial } from '../../core/view.ts';
+import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
 
 /** As the driver hands it out. Rows never leave this folder. */
 export type Row = Record<string, SQLOutputValue>;
@@ -33,8 +35,39 @@ export function registrationFromRow(row: Row): Registration {
 export function denialFromRow(row: Row): Denial {
   return {
     user: row.user as string,
+    feature: row.feature as string,
     code: row.code as ErrorCode,
     deniedAt: instant(row.denied_at as number),
     repeated: row.repeated as number,
+  };
+}
+
+export function featureSlotFromRow(row: Row): FeatureSlot {
+  return {
+    feature: row.feature as string,
+    user: row.user as string,
+    registeredAt: instant(row.registered_at as number),
+    endsAt: instant(row.ends_at as number),
+    borrowedUntil: instantOrNull(row.borrowed_until),
+  };
+}
+
+export function answerFromRow(row: Row): RememberedAnswer {
+  return {
+    operation: row.operation as string,
+    user: row.user as string,
+    key: row.key as string,
+    bodyHash: row.body_hash as string,
+    answeredAt: instant(row.answered_at as number),
+    outcome: JSON.parse(row.outcome as string) as Measured,
+  };
+}
+
+export function reportFromRow(row: Row): Report {
+  return {
+    id: row.id as string,
+    feature: row.feature as string,
+    amount: row.amount as number,
+    cutAt: instant(row.cut_at as number),
   };
 }

@@ -1,6 +1,8 @@
+import type { Standing } from '../../core/consumption.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License, LicenseId } from '../../core/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit-chain.ts';
+import { Meters } from './meters.ts';
 import { licenseFromRow, type Row } from './rows.ts';
 
 /**
@@ -18,9 +20,22 @@ export interface ShelfEntry {
    * instant.
    */
   noEndBefore: number;
+  /** The same for feature slots; the largest number when there are none at all. */
+  noFeatureEndBefore: number;
+  readonly meters: Meters;
+  standing: KeptStanding | null;
   /** Events of the running batch, as texts. */
   events: string[];
   isChanged: boolean;
+}
+
+/** What was made from the meters, kept as long as it is true. */
+export interface KeptStanding {
+  readonly standing: Standing;
+  readonly license: License;
+  readonly metersVersion: number;
+  /** A window ends: then some total is another one. */
+  readonly endsAt: Instant | null;
 }
 
 export class Shelf {
@@ -55,15 +70,8 @@ export class Shelf {
 
   addNew(license: License): ShelfEntry {
     const order = Math.max(0, ...[...this.#entries.values()].map((entry) => entry.order)) + 1;
-    const entry = {
-      license,
-      storedInUse: 0,
-      head: EMPTY_HEAD,
-      order,
-      noEndBefore: 0,
-      events: [],
-      isChanged: true,
-    };
+    const entry = createEntry(license, order, { storedInUse: 0, head: EMPTY_HEAD });
+    entry.isChanged = true;
     this.add(entry);
     return entry;
   }
@@ -94,12 +102,25 @@ export class Shelf {
 }
 
 function entryFromRow(row: Row): ShelfEntry {
-  return {
-    license: licenseFromRow(row),
+  return createEntry(licenseFromRow(row), row.added_order as number, {
     storedInUse: row.in_use as number,
     head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },
-    order: row.added_order as number,
+  });
+}
+
+function createEntry(
+  license: License,
+  order: number,
+  stored: Pick<ShelfEntry, 'storedInUse' | 'head'>,
+): ShelfEntry {
+  return {
+    license,
+    order,
+    ...stored,
     noEndBefore: 0,
+    noFeatureEndBefore: 0,
+    meters: new Meters(license.id),
+    standing: null,
     events: [],
     isChanged: false,
   };
@@ -107,11 +128,13 @@ function entryFromRow(row: Row): ShelfEntry {
 
 /** Remembers an entry as it is, and answers how to make it so again: for a command that fails. */
 export function rememberEntry(shelf: Shelf, entry: ShelfEntry): () => void {
-  const { license, storedInUse, noEndBefore, isChanged } = entry;
+  const { license, storedInUse, noEndBefore, noFeatureEndBefore, isChanged } = entry;
   const eventCount = entry.events.length;
+  const undoMeters = entry.meters.remember();
   return () => {
     if (entry.license !== license) shelf.replaceLicense(entry, license);
-    Object.assign(entry, { storedInUse, noEndBefore, isChanged });
+    Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged });
+    undoMeters();
     entry.events.length = eventCount;
   };
 }
@@ -119,4 +142,16 @@ export function rememberEntry(shelf: Shelf, entry: ShelfEntry): () => void {
 /** Lowers the bound when a registration ends earlier than anything known. */
 export function noteEnd(entry: ShelfEntry, endsAt: Instant): void {
   if (endsAt < entry.noEndBefore) entry.noEndBefore = endsAt;
+}
+
+export function noteFeatureEnd(entry: ShelfEntry, endsAt: Instant): void {
+  if (endsAt < entry.noFeatureEndBefore) entry.noFeatureEndBefore = endsAt;
+}
+
+/** The bound of something that has no end in sight, because there is nothing. */
+export const NO_END = Number.MAX_SAFE_INTEGER;
+
+/** Whether anyone may hold a slot of any feature; `true` until the store has looked. */
+export function mayHaveFeatureSlots(entry: ShelfEntry): boolean {
+  return entry.noFeatureEndBefore !== NO_END;
 }

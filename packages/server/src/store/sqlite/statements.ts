@@ -54,11 +54,78 @@ const SQL = {
   listDenialsOf: 'SELECT * FROM denial WHERE license_id = ? AND user = ?',
   listDenialsBy: 'SELECT * FROM denial WHERE license_id = ? AND denied_at <= ? ORDER BY denied_at LIMIT ?',
   putDenial: `
-    INSERT INTO denial (license_id, user, code, denied_at, repeated) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO denial (license_id, user, feature, code, denied_at, repeated) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET denied_at = excluded.denied_at, repeated = excluded.repeated`,
-  removeDenial: 'DELETE FROM denial WHERE license_id = ? AND user = ? AND code = ?',
+  removeDenial: 'DELETE FROM denial WHERE license_id = ? AND user = ? AND feature = ? AND code = ?',
   countRecalls: 'SELECT count(*) AS count FROM recall WHERE license_id = ? AND recalled_at > ?',
   addRecall: 'INSERT INTO recall (license_id, recalled_at, user, borrowed_until) VALUES (?, ?, ?, ?)',
+
+  // consumption
+  findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',
+  putMeter: `
+    INSERT INTO meter (license_id, feature, pending, reported, in_use) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET pending = excluded.pending, reported = excluded.reported, in_use = excluded.in_use`,
+  findTotal: 'SELECT total FROM consumption_total WHERE license_id = ? AND feature = ? AND window_start = ?',
+  putTotal: `
+    INSERT INTO consumption_total (license_id, feature, window_start, total) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET total = excluded.total`,
+  findReport: 'SELECT * FROM report WHERE license_id = ? AND id = ?',
+  addReport: 'INSERT INTO report (id, license_id, feature, amount, cut_at) VALUES (?, ?, ?, ?, ?)',
+  removeReport: 'DELETE FROM report WHERE license_id = ? AND id = ?',
+
+  // first answers
+  findAnswer: `
+    SELECT * FROM remembered_answer WHERE license_id = ? AND operation = ? AND user = ? AND key = ?`,
+  rememberAnswer: `
+    INSERT INTO remembered_answer (license_id, operation, user, key, body_hash, answered_at, outcome)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, answered_at = excluded.answered_at,
+      outcome = excluded.outcome`,
+  countAnswers: 'SELECT count(*) AS count FROM remembered_answer',
+  countStaleAnswers: `
+    SELECT count(*) AS count FROM
+      (SELECT 1 FROM remembered_answer WHERE answered_at <= ? AND license_id = ? LIMIT ?)`,
+  removeStaleAnswers: `
+    DELETE FROM remembered_answer WHERE (license_id, operation, user, key) IN
+      (SELECT license_id, operation, user, key FROM remembered_answer
+       WHERE answered_at <= ? AND license_id = ? LIMIT ?)`,
+  removeOldestAnswers: `
+    DELETE FROM remembered_answer WHERE (license_id, operation, user, key) IN
+      (SELECT license_id, operation, user, key FROM remembered_answer ORDER BY answered_at LIMIT ?)`,
+  pullBackAnswers: 'UPDATE remembered_answer SET answered_at = :now WHERE answered_at > :now',
+
+  // feature slots
+  listFeatureSlotsOf: 'SELECT * FROM feature_slot WHERE license_id = ? AND user = ?',
+  listEndedFeatureSlots: `
+    SELECT * FROM feature_slot WHERE license_id = ? AND ends_at <= ? ORDER BY ends_at LIMIT ?`,
+  findFirstFeatureEnd: 'SELECT min(ends_at) AS ends_at FROM feature_slot WHERE license_id = ?',
+  findNextFeatureEnd: `
+    SELECT min(ends_at) AS ends_at FROM feature_slot WHERE license_id = ? AND feature = ? AND ends_at > ?`,
+  countLiveFeatureSlots: `
+    SELECT count(*) AS count FROM feature_slot JOIN registration USING (license_id, user)
+    WHERE license_id = :id AND (:feature IS NULL OR feature = :feature)
+      AND feature_slot.ends_at > :now AND registration.ends_at > :now`,
+  hasFeatureEndedSince: `
+    SELECT 1 FROM feature_slot WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1`,
+  putFeatureSlot: `
+    INSERT INTO feature_slot (license_id, user, feature, registered_at, ends_at, borrowed_until)
+    VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET registered_at = excluded.registered_at, ends_at = excluded.ends_at,
+      borrowed_until = excluded.borrowed_until`,
+  removeFeatureSlot: 'DELETE FROM feature_slot WHERE license_id = ? AND user = ? AND feature = ?',
+  listFeaturesInUse: 'SELECT DISTINCT feature FROM feature_slot WHERE license_id = ?',
+  removeAllFeatureSlots: 'DELETE FROM feature_slot WHERE license_id = ?',
+  endFeatureSlotsBy: `
+    UPDATE feature_slot SET ends_at = :endsBy, borrowed_until = min(borrowed_until, :endsBy)
+    WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
+  prolongLiveFeatures: `
+    UPDATE feature_slot SET ends_at = :floor
+    WHERE license_id = :id AND feature = :feature AND ends_at > :mark AND ends_at < :floor`,
+  pullBackFeatures: `
+    UPDATE feature_slot SET registered_at = min(registered_at, :now),
+      borrowed_until = iif(borrowed_until > :from, min(borrowed_until, :borrowCap), NULL),
+      ends_at = max(:heartbeatEnd, iif(borrowed_until > :from, min(borrowed_until, :borrowCap), 0))
+    WHERE license_id = :id AND feature = :feature`,
 
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',

@@ -1,11 +1,12 @@
 import type { Command } from '../../core/command.ts';
-import type { Granted, Outcome } from '../../core/decision.ts';
+import type { Standing } from '../../core/consumption.ts';
+import type { Granted } from '../../core/decision.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Query } from '../query.ts';
-import type { ClockStatus, StoreNotice } from '../store.ts';
+import type { ClockStatus, Executed, GrantedNow, StoreNotice } from '../store.ts';
 import type { CommandResult } from './execute-command.ts';
 
 /** What a thread of the store is started with. */
@@ -45,16 +46,24 @@ export type FromReader =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly message: string };
 
-/** An outcome whose license stays behind: a license is large, seldom changes, and travels once. */
+/**
+ * An outcome whose license and standing stay behind: they are large, change less often than slots are renewed, and
+ * travel once.
+ */
 export type PackedResult =
-  | { readonly outcome: Exclude<Outcome, Granted> | PackedGranted }
+  | { readonly outcome: Exclude<Executed, GrantedNow> | PackedGranted }
   | { readonly message: string; readonly stack: string };
 
-type PackedGranted = Omit<Granted, 'license'> & { readonly licenseId: number };
+type PackedGranted = Omit<Granted, 'license'> & {
+  readonly licenseId: number;
+  /** Only where it is another one than the last that was sent for this license. */
+  readonly standing: Standing | null;
+};
 
 /** Takes licenses out of outcomes; the unpacker on the other side puts the same object in again. */
 export class ResultPacker {
   readonly #sent = new Map<number, License>();
+  readonly #sentStandings = new Map<number, Standing>();
 
   pack(results: readonly CommandResult[]): { results: PackedResult[]; licenses: License[] } {
     const licenses: License[] = [];
@@ -64,12 +73,15 @@ export class ResultPacker {
   #packOne(result: CommandResult, licenses: License[]): PackedResult {
     if ('error' in result) return describeError(result.error);
     if (result.outcome.kind !== 'granted') return { outcome: result.outcome };
-    const { license, registration, inUse, now } = result.outcome;
+    const { license, registration, inUse, now, standing } = result.outcome;
     if (this.#sent.get(license.id) !== license) {
       this.#sent.set(license.id, license);
       licenses.push(license);
     }
-    return { outcome: { kind: 'granted', licenseId: license.id, registration, inUse, now } };
+    const isNew = this.#sentStandings.get(license.id) !== standing;
+    if (isNew) this.#sentStandings.set(license.id, standing);
+    const packed = { registration, inUse, now, standing: isNew ? standing : null };
+    return { outcome: { kind: 'granted', licenseId: license.id, ...packed } };
   }
 }
 
@@ -80,6 +92,7 @@ function describeError(error: unknown): { message: string; stack: string } {
 
 export class ResultUnpacker {
   readonly #licenses = new Map<number, License>();
+  readonly #standings = new Map<number, Standing>();
 
   learn(licenses: readonly License[]): void {
     for (const license of licenses) this.#licenses.set(license.id, license);
@@ -95,7 +108,9 @@ export class ResultUnpacker {
     if (outcome.kind !== 'granted') return { outcome };
     const { licenseId, registration, inUse, now } = outcome;
     const license = this.#licenses.get(licenseId) as License;
-    return { outcome: { kind: 'granted', license, registration, inUse, now } };
+    if (outcome.standing !== null) this.#standings.set(licenseId, outcome.standing);
+    const standing = this.#standings.get(licenseId) as Standing;
+    return { outcome: { kind: 'granted', license, registration, inUse, now, standing } };
   }
 }
 

@@ -6,6 +6,7 @@ import { type Instant, MINUTE_MS } from '../../core/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
 import type { ClockStatus, StoreNotice } from '../store.ts';
+import type { AnswerCount } from './apply.ts';
 import { type ChainHead, eventText, joinEvents, linkMac, loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
 import { openWritable, readPragma } from './database.ts';
 import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
@@ -43,6 +44,7 @@ export class SqliteWriter {
   #db!: DatabaseSync;
   #statements!: Statements;
   #shelf!: Shelf;
+  #answers!: AnswerCount;
   #clock!: ServerClock;
   #auditKey!: Uint8Array;
   #systemHead!: ChainHead;
@@ -113,6 +115,7 @@ export class SqliteWriter {
     const server = this.#statements.getServer.get();
     this.#systemHead = { n: server?.audit_n as number, mac: server?.audit_mac as Uint8Array };
     this.#shelf = new Shelf(this.#statements.listLicenses.all());
+    this.#answers = { count: this.#statements.countAnswers.get()?.count as number };
   }
 
   /** The store was away since `mark`: nobody who was live then loses a slot for it. */
@@ -153,7 +156,9 @@ export class SqliteWriter {
   #mustRemember({ isNewJump, isTakenOver, now }: ClockReading): boolean {
     if (isNewJump || isTakenOver || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
     for (const { license } of this.#shelf.entries()) {
-      if (this.#statements.hasEndedSince.get(license.id, this.#storedMark, now) !== undefined) return true;
+      const since = [license.id, this.#storedMark, now] as const;
+      if (this.#statements.hasEndedSince.get(...since) !== undefined) return true;
+      if (this.#statements.hasFeatureEndedSince.get(...since) !== undefined) return true;
     }
     return false;
   }
@@ -166,6 +171,7 @@ export class SqliteWriter {
       clock: this.#clock,
       now: reading.now,
       systemEvents: [],
+      answers: this.#answers,
       isChanged: force,
     };
     try {
@@ -199,7 +205,9 @@ export class SqliteWriter {
   }
 
   #commit(batch: Batch): void {
-    const changed = [...this.#shelf.entries()].filter((entry) => entry.isChanged || entry.events.length > 0);
+    const changed = [...this.#shelf.entries()].filter(
+      (entry) => entry.isChanged || entry.meters.isChanged || entry.events.length > 0,
+    );
     for (const entry of changed) this.#writeEntry(entry, batch.now);
     const systemHead = this.#addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
     this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac);
@@ -211,6 +219,7 @@ export class SqliteWriter {
 
   #writeEntry(entry: ShelfEntry, now: Instant): void {
     const { license, storedInUse } = entry;
+    entry.meters.flush(this.#statements);
     entry.head = this.#addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
     this.#statements.updateLicenseHead.run({ id: license.id, inUse: storedInUse, n, mac });

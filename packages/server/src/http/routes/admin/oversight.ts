@@ -1,9 +1,9 @@
 import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import type { Outcome } from '../../../core/decision.ts';
 import { licenseId, licenseState } from '../../../core/license.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
+import type { Executed } from '../../../services/lending.ts';
 import type { Oversight } from '../../../services/oversight.ts';
 import { actorOf } from '../../caller.ts';
 import { presentLicense } from '../../present-license.ts';
@@ -139,7 +139,7 @@ function clockResetRoute(oversight: Oversight): Route {
   });
 }
 
-async function clockReply(oversight: Oversight, outcome: Outcome): Promise<Reply> {
+async function clockReply(oversight: Oversight, outcome: Executed): Promise<Reply> {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   return json(presentClock(await oversight.readClock()));
 }

@@ -1,16 +1,16 @@
 import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
-import type { Outcome } from '../../../core/decision.ts';
 import { licenseId } from '../../../core/license.ts';
 import { isBorrowed } from '../../../core/registration.ts';
-import type { Lending } from '../../../services/lending.ts';
+import type { Executed, Lending } from '../../../services/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, type Reply } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
+import { targetOf } from '../v4/lending.ts';
 
 const target = { product: name, license_id: licenseIdField, user: name };
 
@@ -99,21 +99,12 @@ function recallRoute(lending: Lending): Route {
   });
 }
 
-interface TargetFields {
-  readonly product?: string | undefined;
-  readonly license_id?: number | undefined;
-}
-
-function targetOf({ product, license_id }: TargetFields) {
-  return { product: product ?? null, licenseId: license_id === undefined ? null : licenseId(license_id) };
-}
-
 function requireUser({ user }: { readonly user?: string | undefined }): string {
   if (user === undefined) throw new RequestError('missing_parameters', 'Say whose slot: "user" is missing.');
   return user;
 }
 
-function countReply(verb: string, outcome: Outcome): Reply {
+function countReply(verb: string, outcome: Executed): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   return json({ [verb]: outcome.kind === 'done' ? outcome.count : 0 });
 }

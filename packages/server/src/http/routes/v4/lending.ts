@@ -6,18 +6,18 @@ import {
   unregisterRequest,
 } from '@berth/protocol/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
-import type { BorrowUntil } from '../../../core/command.ts';
-import type { Outcome } from '../../../core/decision.ts';
+import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/instant.ts';
 import { licenseId } from '../../../core/license.ts';
-import type { Lending, LendingRequest } from '../../../services/lending.ts';
+import type { Executed, Lending, LendingRequest } from '../../../services/lending.ts';
 import { actorOf } from '../../caller.ts';
 import { presentGranted } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { empty, jsonText, type Reply, text } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
-const LICENSE_REFUSALS = [
+/** What may stand in the way of anything that is asked of a license. */
+export const LICENSE_REFUSALS = [
   'missing_parameters',
   'unknown_product',
   'license_not_found',
@@ -112,10 +112,13 @@ interface LendingBody {
   readonly user_info?: string | undefined;
 }
 
-function requestOf(body: LendingBody): LendingRequest {
+export function targetOf({ product, license_id }: Pick<LendingBody, 'product' | 'license_id'>): Target {
+  return { product: product ?? null, licenseId: license_id === undefined ? null : licenseId(license_id) };
+}
+
+export function requestOf(body: LendingBody): LendingRequest {
   return {
-    product: body.product ?? null,
-    licenseId: body.license_id === undefined ? null : licenseId(body.license_id),
+    ...targetOf(body),
     user: body.user ?? null,
     host: {
       hostname: body.os_hostname ?? null,
@@ -125,13 +128,13 @@ function requestOf(body: LendingBody): LendingRequest {
   };
 }
 
-function untilOf(text: string | null | undefined): BorrowUntil {
+export function untilOf(text: string | null | undefined): BorrowUntil {
   const millis = parseTimestamp(text ?? '');
   if (millis === undefined) return 'unreadable';
   return millis === null ? 'longest' : instant(millis);
 }
 
-function grantedReply(outcome: Outcome): Reply {
+function grantedReply(outcome: Executed): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   if (outcome.kind === 'granted') return jsonText(presentGranted(outcome));
   throw new Error(`A slot was asked for, and the answer is "${outcome.kind}".`);

@@ -1,12 +1,12 @@
 import { licenseQuery, licensesQuery } from '@berth/protocol/lending';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import { licenseId } from '../../../core/license.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import { presentLicense } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { jsonText } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
+import { targetOf } from './lending.ts';
 
 export function licenseRoutes(catalogue: Catalogue): readonly Route[] {
   return [licenseRoute(catalogue), licensesRoute(catalogue)];
@@ -23,10 +23,7 @@ function licenseRoute(catalogue: Catalogue): Route {
     answer: { kind: 'json', schema: licenseObject },
     errors: ['missing_parameters', 'unknown_product', 'license_not_found'],
     handle: async ({ query }) => {
-      const record = await catalogue.find({
-        product: query.product ?? null,
-        licenseId: query.license_id === undefined ? null : licenseId(query.license_id),
-      });
+      const record = await catalogue.find(targetOf(query));
       if ('kind' in record) return refusalReply(record);
       return jsonText(presentLicense({ ...record, registration: null }));
     },

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { hostText, integerOf, licenseId, name, userInfo } from './fields.ts';
+import { featureObject, licenseObject } from './license-object.ts';
+
+const COUNT_ERROR = { error: 'must be a whole number below 2^53, as a number or as digits' };
+
+/** A count: a whole number, or digits. Missing and `null` mean 1; anything else is refused, blank text too. */
+export const count = z.preprocess(
+  (value) => (value === null || value === undefined ? 1 : integerOf(value)),
+  z.int(COUNT_ERROR),
+);
+
+/** `true` and `false`, also as text in any case. Blank means "not given". */
+const flag = z.preprocess(
+  (value) => (typeof value === 'string' ? (FLAGS[value.trim().toLowerCase()] ?? value) : value),
+  z.boolean({ error: 'must be true or false' }).nullish(),
+);
+
+const FLAGS: Readonly<Record<string, boolean | null>> = { true: true, false: false, '': null };
+
+/** How much overage the caller wants at most. Blank means "not given". */
+const overage = z.preprocess(
+  (value) => (value === '' ? null : integerOf(value)),
+  z.int(COUNT_ERROR).min(0, { error: 'must not be negative' }).nullish(),
+);
+
+const target = { product: name, user: name, license_id: licenseId };
+
+export const addConsumptionRequest = z.object({
+  ...target,
+  consumptions: count,
+  max_overages: overage,
+  allow_overages: flag,
+});
+
+export const addFeatureConsumptionRequest = z.object({
+  ...target,
+  feature: name,
+  consumptions: count,
+  max_overages: overage,
+  allow_overages: flag,
+});
+
+export const featureRegisterRequest = z.object({
+  ...target,
+  feature: name,
+  os_hostname: hostText,
+  ip_local: hostText,
+  user_info: userInfo,
+  borrowed_until: z.string({ error: 'must be a date' }).nullish(),
+});
+
+export const featureReleaseRequest = z.object({ ...target, feature: name, os_hostname: hostText });
+
+/** The answer to a count: the license's limits, and the total that already includes it. */
+export const consumptionAnswer = licenseObject.pick({
+  id: true,
+  max_consumptions: true,
+  total_consumptions: true,
+  allow_overages: true,
+  max_overages: true,
+  reset_consumption: true,
+  consumption_period: true,
+  allow_unlimited_consumptions: true,
+  allow_negative_consumptions: true,
+});
+
+export const featureAnswer = featureObject;
+
+/** A feature slot says too until when it is borrowed. */
+export const featureRegisterAnswer = featureObject.extend({
+  is_borrowed: z.boolean(),
+  borrowed_until: licenseObject.shape.borrowed_until,
+});
+
+/** Keys of requests that may be repeated: as long as a name, and printable. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
+
+export type ConsumptionAnswer = z.output<typeof consumptionAnswer>;

@@ -1,0 +1,91 @@
+import type { ConsumptionLimits, ConsumptionPeriod } from './feature.ts';
+import { HOUR_MS, type Instant, instant, plus } from './instant.ts';
+
+/** What has been counted of a license, or of one of its features, in the window that holds `now`. */
+export interface Meter {
+  /** A feature's code, or `''` for the license itself. */
+  readonly feature: string;
+  readonly windowStart: Instant;
+  /** Counted in this window. */
+  readonly total: number;
+  /** Counted and not yet cut into a report for the vendor, over all windows. */
+  readonly pending: number;
+  /** Counted and known to the vendor, over all windows. */
+  readonly reported: number;
+  /** Feature slots as stored: live ones, and ended ones that nobody has collected yet. */
+  readonly storedInUse: number;
+}
+
+/** The code under which the license's own meter stands beside those of its features. */
+export const WHOLE_LICENSE = '';
+
+/** A total that is never reset has one window, from the beginning of time. */
+const ALWAYS = instant(0);
+const DAY_MS = 24 * HOUR_MS;
+
+/** 1970-01-01 was a Thursday; weeks start on Monday. */
+const FIRST_MONDAY_MS = 4 * DAY_MS;
+
+/** The first instant of the window that holds `now`, in UTC. A reset needs no timer: it is another window. */
+export function windowStart(period: ConsumptionPeriod | null, now: Instant): Instant {
+  const date = new Date(now);
+  switch (period) {
+    case null:
+      return ALWAYS;
+    case 'daily':
+      return instant(Math.floor(now / DAY_MS) * DAY_MS);
+    case 'weekly': {
+      const weekMs = 7 * DAY_MS;
+      return instant(Math.floor((now - FIRST_MONDAY_MS) / weekMs) * weekMs + FIRST_MONDAY_MS);
+    }
+    case 'monthly':
+      return instant(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1));
+    case 'annually':
+      return instant(Date.UTC(date.getUTCFullYear(), 0, 1));
+  }
+}
+
+/** The first instant of the next window; `null` when there is none. */
+export function windowEnd(period: ConsumptionPeriod | null, now: Instant): Instant | null {
+  const start = windowStart(period, now);
+  const date = new Date(start);
+  switch (period) {
+    case null:
+      return null;
+    case 'daily':
+      return plus(start, DAY_MS);
+    case 'weekly':
+      return plus(start, 7 * DAY_MS);
+    case 'monthly':
+      return instant(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1));
+    case 'annually':
+      return instant(Date.UTC(date.getUTCFullYear() + 1, 0, 1));
+  }
+}
+
+/** How a caller may narrow the overage for one call. Nothing in it can widen what the license allows. */
+export interface Narrowing {
+  readonly allowOverages: boolean | null;
+  readonly maxOverages: number | null;
+}
+
+/** The highest total that is possible, or `null` where there is no limit. */
+export function highestTotal(limits: ConsumptionLimits, narrowing: Narrowing): number | null {
+  if (limits.unlimited) return null;
+  const granted = limits.allowOverages ? limits.maxOverages : 0;
+  const wanted = narrowing.allowOverages === false ? 0 : (narrowing.maxOverages ?? granted);
+  return limits.max + Math.min(granted, wanted);
+}
+
+/** What was counted of a license and its features at a moment: what clients are shown beside its facts. */
+export interface Standing {
+  readonly total: number;
+  readonly features: readonly FeatureStanding[];
+}
+
+export interface FeatureStanding {
+  readonly code: string;
+  readonly total: number;
+  /** Slots in use. */
+  readonly inUse: number;
+}

@@ -1,0 +1,103 @@
+import {
+  addConsumptionRequest,
+  addFeatureConsumptionRequest,
+  type ConsumptionAnswer,
+  consumptionAnswer,
+  featureAnswer,
+  IDEMPOTENCY_KEY,
+} from '@berth/protocol/consumption';
+import type { z } from 'zod';
+import type { Measured } from '../../../core/decision.ts';
+import { type Counting, requireFeature } from '../../../services/counting.ts';
+import type { Executed } from '../../../services/lending.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { limitFields, presentFeature } from '../../present-license.ts';
+import { refusalReply } from '../../problem.ts';
+import { json, type Reply } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { LICENSE_REFUSALS, targetOf } from './lending.ts';
+
+export function consumptionRoutes(counting: Counting): readonly Route[] {
+  return [addConsumptionRoute(counting), addFeatureConsumptionRoute(counting)];
+}
+
+function addConsumptionRoute(counting: Counting): Route {
+  return defineRoute({
+    name: 'add_consumption',
+    methods: ['POST'],
+    paths: ['/api/v4/add_consumption'],
+    access: 'client',
+    summary: "Add to the license's total; with the header Idempotency-Key a repeat counts once",
+    body: addConsumptionRequest,
+    answer: { kind: 'json', schema: consumptionAnswer },
+    errors: [
+      ...LICENSE_REFUSALS,
+      'idempotency_key_reused',
+      'license_not_consumption',
+      'license_not_enough_consumptions',
+    ],
+    handle: async ({ request, body }) =>
+      measuredReply(await counting.add({ ...countOf(request, body), feature: null }), presentConsumption),
+  });
+}
+
+function addFeatureConsumptionRoute(counting: Counting): Route {
+  return defineRoute({
+    name: 'add_feature_consumption',
+    methods: ['POST'],
+    paths: ['/api/v4/add_feature_consumption'],
+    access: 'client',
+    summary: "Add to a feature's total; with the header Idempotency-Key a repeat counts once",
+    body: addFeatureConsumptionRequest,
+    answer: { kind: 'json', schema: featureAnswer },
+    errors: [
+      ...LICENSE_REFUSALS,
+      'idempotency_key_reused',
+      'invalid_license_feature_code',
+      'license_feature_expired',
+      'feature_not_consumption',
+      'feature_not_enough_consumptions',
+    ],
+    handle: async ({ request, body }) => {
+      const feature = requireFeature(body.feature ?? null);
+      return measuredReply(
+        await counting.add({ ...countOf(request, body), feature }),
+        presentMeasuredFeature,
+      );
+    },
+  });
+}
+
+function countOf(request: Request, body: z.output<typeof addConsumptionRequest>) {
+  return {
+    ...targetOf(body),
+    user: body.user ?? null,
+    count: body.consumptions,
+    narrowing: { allowOverages: body.allow_overages ?? null, maxOverages: body.max_overages ?? null },
+    idempotencyKey: readIdempotencyKey(request),
+  };
+}
+
+function readIdempotencyKey(request: Request): string | null {
+  const key = request.headers.get('idempotency-key');
+  if (key === null || IDEMPOTENCY_KEY.test(key)) return key;
+  throw new RequestError('validation_error', 'The Idempotency-Key must be 1 to 256 printable characters.', {
+    field: 'Idempotency-Key',
+  });
+}
+
+/** Every answer about a meter: a refusal, or what was counted in the shape that the route presents. */
+export function measuredReply(outcome: Executed, present: (measured: Measured) => object): Reply {
+  if (outcome.kind === 'refused') return refusalReply(outcome);
+  if (outcome.kind === 'measured') return json(present(outcome));
+  throw new Error(`A count was asked for, and the answer is "${outcome.kind}".`);
+}
+
+function presentConsumption({ licenseId, limits, total }: Measured): ConsumptionAnswer {
+  return { id: licenseId, total_consumptions: total, ...limitFields(limits) };
+}
+
+export function presentMeasuredFeature({ licenseId, feature, total, inUse }: Measured) {
+  if (feature === null) throw new Error('A feature was asked for, and the license was counted.');
+  return presentFeature(licenseId, feature, { total, inUse });
+}

@@ -1,0 +1,95 @@
+import {
+  featureRegisterAnswer,
+  featureRegisterRequest,
+  featureReleaseRequest,
+} from '@berth/protocol/consumption';
+import type { Measured } from '../../../core/decision.ts';
+import type { Counting } from '../../../services/counting.ts';
+import { actorOf } from '../../caller.ts';
+import { presentDate } from '../../present-license.ts';
+import { refusalReply } from '../../problem.ts';
+import { empty, text } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { measuredReply, presentMeasuredFeature } from './consumption.ts';
+import { LICENSE_REFUSALS, requestOf, untilOf } from './lending.ts';
+
+export function featureRoutes(counting: Counting): readonly Route[] {
+  return [featureRegisterRoute(counting), featureReleaseRoute(counting), featureReleaseAllRoute(counting)];
+}
+
+function featureRegisterRoute(counting: Counting): Route {
+  return defineRoute({
+    name: 'feature_register',
+    methods: ['POST'],
+    paths: ['/api/v4/featureRegister', '/api/v4/check_license_feature'],
+    access: 'client',
+    summary: 'Lend a slot of a floating feature, or renew it; with borrowed_until, hold it until then',
+    body: featureRegisterRequest,
+    answer: { kind: 'json', schema: featureRegisterAnswer },
+    errors: [
+      ...LICENSE_REFUSALS,
+      'license_borrow_not_allowed',
+      'borrow_until_not_valid',
+      'floating_not_available',
+      'invalid_license_feature_code',
+      'license_feature_expired',
+      'feature_not_floating',
+      'device_not_found',
+    ],
+    handle: async ({ body }) => {
+      const until = body.borrowed_until ? untilOf(body.borrowed_until) : null;
+      const outcome = await counting.registerFeature(requestOf(body), body.feature ?? null, until);
+      return measuredReply(outcome, presentHeldFeature);
+    },
+  });
+}
+
+function featureReleaseRoute(counting: Counting): Route {
+  return defineRoute({
+    name: 'feature_release',
+    methods: ['POST'],
+    paths: ['/api/v4/featureRelease', '/api/v4/feature_release'],
+    access: 'client',
+    summary: 'Give the slot of a feature back',
+    body: featureReleaseRequest,
+    answer: { kind: 'text', example: 'feature_released' },
+    errors: [
+      'missing_parameters',
+      'unknown_product',
+      'license_not_found',
+      'invalid_license_feature_code',
+      'floating_feature_device_not_in_use',
+    ],
+    handle: async ({ body }) => {
+      const outcome = await counting.releaseFeature(requestOf(body), body.feature ?? null);
+      return outcome.kind === 'refused' ? refusalReply(outcome) : text('feature_released');
+    },
+  });
+}
+
+function featureReleaseAllRoute(counting: Counting): Route {
+  return defineRoute({
+    name: 'feature_release_all',
+    methods: ['GET', 'POST'],
+    paths: ['/api/v4/featureRelease/all', '/api/v4/feature_release/all'],
+    access: 'admin',
+    summary: 'Take back every feature slot of every license',
+    answer: { kind: 'empty' },
+    errors: [],
+    handle: async ({ caller }) => {
+      await counting.releaseAllFeatures(actorOf(caller));
+      return empty();
+    },
+  });
+}
+
+function presentHeldFeature(measured: Measured): object {
+  const { slot, now } = measured;
+  const borrowedUntil =
+    slot !== null && slot.borrowedUntil !== null && slot.borrowedUntil > now ? slot.borrowedUntil : null;
+  return {
+    ...presentMeasuredFeature(measured),
+    is_borrowed: borrowedUntil !== null,
+    borrowed_until: presentDate(borrowedUntil),
+  };
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import type { Actor, BorrowUntil, Target } from '../core/command.ts';
+import type { Narrowing } from '../core/consumption.ts';
+import type { Executed, Store } from '../store/store.ts';
+import { identify, type LendingRequest } from './lending.ts';
+import { RequestError } from './request-error.ts';
+
+export interface CountRequest extends Target {
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  readonly user: string | null;
+  readonly count: number;
+  readonly narrowing: Narrowing;
+  /** What the caller calls this request, so that repeating it counts once. */
+  readonly idempotencyKey: string | null;
+}
+
+/** Counts consumption, and lends the slots of features. */
+export interface Counting {
+  add(request: CountRequest): Promise<Executed>;
+  registerFeature(
+    request: LendingRequest,
+    feature: string | null,
+    until: BorrowUntil | null,
+  ): Promise<Executed>;
+  releaseFeature(request: LendingRequest, feature: string | null): Promise<Executed>;
+  /** Takes back every feature slot of every license. Answers how many that were. */
+  releaseAllFeatures(by: Actor): Promise<number>;
+}
+
+export function createCounting(store: Store): Counting {
+  return {
+    add: ({ idempotencyKey, ...request }) =>
+      store.execute({
+        kind: 'add_consumption',
+        ...request,
+        idempotency: identifyRequest(idempotencyKey, request),
+      }),
+    registerFeature: (request, feature, until) =>
+      store.execute({
+        kind: 'register_feature',
+        ...identify(request),
+        feature: requireFeature(feature),
+        until,
+      }),
+    releaseFeature: (request, feature) =>
+      store.execute({ kind: 'release_feature', ...identify(request), feature: requireFeature(feature) }),
+    releaseAllFeatures: (by) => releaseAllFeatures(store, by),
+  };
+}
+
+export function requireFeature(feature: string | null): string {
+  if (feature === null) throw new RequestError('missing_parameters', 'Say which "feature" is meant.');
+  return feature;
+}
+
+/** The same fields in the same order are the same request, however its JSON was written. */
+function identifyRequest(key: string | null, request: Omit<CountRequest, 'idempotencyKey'>) {
+  if (key === null) return null;
+  return { key, bodyHash: createHash('sha256').update(JSON.stringify(request)).digest('base64') };
+}
+
+async function releaseAllFeatures(store: Store, by: Actor): Promise<number> {
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  const outcomes = await Promise.all(
+    records.map(({ license }) => store.execute({ kind: 'release_all_features', licenseId: license.id, by })),
+  );
+  return outcomes.reduce((sum, outcome) => sum + (outcome.kind === 'done' ? outcome.count : 0), 0);
+}

@@ -1,0 +1,40 @@
+import { type Standing, WHOLE_LICENSE, windowEnd, windowStart } from '../../core/consumption.ts';
+import type { ConsumptionLimits } from '../../core/feature.ts';
+import type { Instant } from '../../core/instant.ts';
+import type { License } from '../../core/license.ts';
+import type { ShelfEntry } from './shelf.ts';
+import type { Statements } from './statements.ts';
+
+/**
+ * What was counted of a license and its features. The same object as long as nothing has changed: so a heartbeat pays
+ * nothing for it, and whoever makes a text from it can keep the text.
+ */
+export function standingOf(statements: Statements, entry: ShelfEntry, now: Instant): Standing {
+  const kept = entry.standing;
+  const isKept =
+    kept !== null && kept.license === entry.license && kept.metersVersion === entry.meters.version;
+  if (isKept && (kept.endsAt === null || now < kept.endsAt)) return kept.standing;
+  const standing = makeStanding(statements, entry, now);
+  const { license, meters } = entry;
+  entry.standing = { standing, license, metersVersion: meters.version, endsAt: firstWindowEnd(license, now) };
+  return standing;
+}
+
+function makeStanding(statements: Statements, { license, meters }: ShelfEntry, now: Instant): Standing {
+  const read = (feature: string, { period }: ConsumptionLimits) =>
+    meters.get(statements, { feature, windowStart: windowStart(period, now) });
+  return {
+    total: read(WHOLE_LICENSE, license.consumption).total,
+    features: license.features.map(({ code, consumption }) => {
+      const { total, storedInUse } = read(code, consumption);
+      return { code, total, inUse: storedInUse };
+    }),
+  };
+}
+
+/** The first instant at which one of the totals starts anew. */
+function firstWindowEnd(license: License, now: Instant): Instant | null {
+  const limits = [license.consumption, ...license.features.map((feature) => feature.consumption)];
+  const ends = limits.map(({ period }) => windowEnd(period, now)).filter((end) => end !== null);
+  return ends.length === 0 ? null : (Math.min(...ends) as Instant);
+}
