@@ -52,7 +52,10 @@ export function presentGranted(moment: LicenseMoment): string {
   return `${plain},${fields},"license_json":"${quoted},${fields.replaceAll('"', '\\"')}}"}`;
 }
 
-/** The changing fields as the inside of a JSON object. Numbers, booleans and dates only: nothing needs escaping. */
+/**
+ * The changing fields as the inside of a JSON object. Numbers, booleans and dates only: nothing needs
+ * escaping.
+ */
 function momentText({ license, inUse, registration, now }: LicenseMoment): string {
   const isHeldByBorrow = registration !== null && isBorrowed(registration, now);
   const fields: Pick<LicenseObject, MomentFields> = {
