@@ -1,5 +1,6 @@
 import type { License } from '../../packages/server/src/core/license.ts';
 import { testLicense } from '../support/test-license.ts';
+import { shareCores } from './cores.ts';
 import { type LoadClient, startLoadClient } from './load-client.ts';
 import { type LoadPlan, type LoadResult, type RequestPlan, USER_MARK, type UserPlan } from './load-plan.ts';
 import { readCpuSeconds } from './process-facts.ts';
@@ -32,6 +33,8 @@ export interface LoadWish {
   readonly connections: number;
   readonly requests: readonly RequestPlan[];
   readonly users: UserPlan;
+  /** The server may use the load generator's core too. */
+  readonly isSharing?: boolean | undefined;
   readonly rate?: number;
   readonly rounds?: number;
 }
@@ -87,7 +90,7 @@ export class BenchRun {
   #berth: BenchServer | null = null;
   #constant: BenchServer | null = null;
   /** The last measured constant, to be used again when the next measurement has as many connections. */
-  #lastConstant: (ConstantMeasured & { readonly connections: number }) | null = null;
+  #lastConstant: (ConstantMeasured & Pick<LoadWish, 'connections' | 'isSharing'>) | null = null;
 
   constructor(seconds: number, onMeasured: (measurement: Measurement) => void) {
     this.seconds = seconds;
@@ -123,9 +126,9 @@ export class BenchRun {
   /** The same plan on the constant server, on ours, and on the constant server again. */
   async measure(wish: LoadWish): Promise<Measurement> {
     const berth = await this.berth();
-    const before = await this.#findConstant(wish.connections);
+    const before = await this.#findConstant(wish);
     const measured = await this.load(berth, wish);
-    const after = await this.#measureConstant(wish.connections);
+    const after = await this.#measureConstant(wish);
     return this.#record({ label: wish.label, ...measured, constant: meanOf(before, after) });
   }
 
@@ -156,6 +159,7 @@ export class BenchRun {
       rate: wish.rate ?? null,
       rounds: wish.rounds ?? null,
     };
+    shareCores(server.pid, wish.isSharing === true);
     const cpuBefore = readCpuSeconds(server.pid);
     const load = await this.#load.run(plan);
     const cpuAfter = readCpuSeconds(server.pid);
@@ -164,23 +168,25 @@ export class BenchRun {
     return { load, cpuMicros };
   }
 
-  async #findConstant(connections: number): Promise<ConstantMeasured> {
-    if (this.#lastConstant?.connections === connections) return this.#lastConstant;
-    return this.#measureConstant(connections);
+  async #findConstant(wish: LoadWish): Promise<ConstantMeasured> {
+    const last = this.#lastConstant;
+    const isAlike = last?.connections === wish.connections && last.isSharing === wish.isSharing;
+    return last !== null && isAlike ? last : this.#measureConstant(wish);
   }
 
-  async #measureConstant(connections: number): Promise<ConstantMeasured> {
+  async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     this.#constant ??= await this.#startConstant();
     const wish: LoadWish = {
       label: 'constant',
       connections,
       requests: [registerPlan(PRODUCTS.renew)],
       users: { from: 0, step: 2, count: 1000, pick: 'own' },
+      isSharing,
     };
     const { load, cpuMicros } = await this.load(this.#constant, wish, Math.min(2, this.seconds));
     if (load.errors > 0) throw new Error(`The constant server failed: ${load.firstError}`);
-    this.#lastConstant = { connections, rate: load.rate, cpuMicros };
-    return this.#lastConstant;
+    this.#lastConstant = { connections, isSharing, rate: load.rate, cpuMicros };
+    return { rate: load.rate, cpuMicros };
   }
 
   /** It answers what our server answers to a heartbeat, byte for byte. */

@@ -17,6 +17,14 @@ export function pinLoadGenerator(): readonly string[] {
   return canPin ? ['taskset', '-c', String(CORES - 1)] : [];
 }
 
+/** Lets a running server use the load generator's core too, or takes it back. */
+export function shareCores(pid: number, isShared: boolean): void {
+  if (!canPin) return;
+  const cores = isShared ? `0-${CORES - 1}` : `0-${CORES - 2}`;
+  const { status } = spawnSync('taskset', ['-a', '-p', '-c', cores, String(pid)]);
+  if (status !== 0) throw new Error(`Process ${pid} could not be moved to the cores ${cores}.`);
+}
+
 export function describeCores(): string {
   if (!canPin) return `${CORES} shared by server and load generator`;
   return `${CORES}: server on ${CORES - 1}, load generator on 1`;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** What the kernel knows about a process. `null` where there is no `/proc` to ask. */
 function readProc(pid: number, file: string): string | null {
@@ -23,15 +23,4 @@ export function readCpuSeconds(pid: number): number | null {
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS;
-}
-
-export function listChildren(pid: number): readonly number[] {
-  const tasks = readdirSync(`/proc/${pid}/task`);
-  const lists = tasks.map((task) => readProc(pid, `task/${task}/children`) ?? '');
-  return lists.flatMap((list) =>
-    list
-      .split(' ')
-      .filter((id) => id !== '')
-      .map(Number),
-  );
 }

@@ -4,9 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { startServerProcess } from '../support/server-process.ts';
 import { pinServer } from './cores.ts';
-import { listChildren } from './process-facts.ts';
 
 const CONSTANT_SERVER = fileURLToPath(new URL('./constant-server.ts', import.meta.url));
 
@@ -28,20 +27,20 @@ export function makeFolder(): { readonly folder: string; remove(): void } {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The real server, as `berth serve` starts it, on the server's cores and perhaps under one more program. */
+/**
+ * The real server, as `berth serve` starts it, on the server's cores. A program that it is started under must make
+ * way for it and keep to the background, as `strace -D` does.
+ */
 export async function startBerth(data: string, under: readonly string[] = []): Promise<BenchServer> {
   const server = await startServerProcess({ data, under: [...pinServer(), ...under] });
-  const started = server.child.pid as number;
-  const pid = under.length === 0 ? started : (listChildren(started)[0] as number);
-  return { url: server.url, port: portOf(server.url), pid, stop: () => stopBerth(server, pid) };
-}
-
-/** A program around the server may keep signals for itself, so the server itself is told to stop. */
-async function stopBerth(server: ServerProcess, pid: number): Promise<void> {
-  if (server.child.exitCode !== null || server.child.signalCode !== null) return;
-  const exited = once(server.child, 'exit');
-  process.kill(pid, 'SIGTERM');
-  await exited;
+  return {
+    url: server.url,
+    port: portOf(server.url),
+    pid: server.child.pid as number,
+    async stop() {
+      await server.stop();
+    },
+  };
 }
 
 export async function startConstantServer(answer: string, folder: string): Promise<BenchServer> {

@@ -64,6 +64,12 @@ export class ServerUnderTest {
     return this.#log + (this.#process?.readLog() ?? '');
   }
 
+  get pid(): number {
+    const pid = this.#process?.child.pid;
+    if (pid === undefined) throw new Error('The server is not running.');
+    return pid;
+  }
+
   get isRunning(): boolean {
     return this.#process !== null && this.#process.child.exitCode === null;
   }

@@ -17,14 +17,14 @@ const COUNTED_KINDS = ['slot_lent', 'slot_borrowed', 'slot_returned'] as const;
 type CountedKind = (typeof COUNTED_KINDS)[number];
 
 /**
- * What must be true of the server, known from its acknowledgements alone. An operation that was never answered may
- * have happened or not; the next look at the server tells which, and anything but these two is a violation.
+ * What must be true of the server, known from its acknowledgements alone. Of a user's operations that were never
+ * answered one may have happened, or none; the next look at the server tells, and anything else is a violation.
  */
 export class SlotBook {
   readonly violations: string[] = [];
   acknowledged = 0;
   readonly #states = new Map<string, State>();
-  readonly #unanswered = new Map<string, Operation>();
+  readonly #unanswered = new Map<string, readonly Operation[]>();
   readonly #denied = new Set<string>();
   readonly #expected = new Map<string, number>();
   readonly #audited = new Map<string, number>();
@@ -38,25 +38,28 @@ export class SlotBook {
     return this.#stateOf(`${licenseId}/${user}`) !== null;
   }
 
-  /** It is on its way; from now on until the answer nobody knows whether it happened. */
+  /** It is on its way: until the answer nobody knows whether it happened. */
   begin(operation: Operation): void {
-    this.#unanswered.set(keyOf(operation), operation);
+    const key = keyOf(operation);
+    this.#unanswered.set(key, [...(this.#unanswered.get(key) ?? []), operation]);
   }
 
   /** The server says that nothing was changed. */
   dismiss(operation: Operation): void {
-    this.#unanswered.delete(keyOf(operation));
+    const key = keyOf(operation);
+    const others = (this.#unanswered.get(key) ?? []).filter((other) => other !== operation);
+    this.#unanswered.set(key, others);
   }
 
   acknowledge(operation: Operation, answer: Answer): void {
     const key = keyOf(operation);
     const before = this.#stateOf(key);
     this.acknowledged += 1;
-    this.#unanswered.delete(key);
+    this.dismiss(operation);
     if (answer.status === 200) this.#apply(operation);
     if (answer.body.code === 'floating_not_available') this.#denied.add(key);
     const problem = judgeAnswer(operation, before, answer);
-    if (problem !== null) this.violations.push(`${key}: ${problem}: ${answer.text}`);
+    if (problem !== null) this.violations.push(`${key}: ${problem}: ${answer.text.slice(0, 200)}`);
   }
 
   /** Compares with who holds a slot now, and learns what became of the operations that were not answered. */
@@ -109,16 +112,15 @@ export class SlotBook {
 
   #reconcileOne(key: string, actual: State): void {
     const before = this.#stateOf(key);
-    const operation = this.#unanswered.get(key);
     if (isSame(actual, before)) return;
-    if (operation !== undefined && isSame(actual, stateAfter(operation, before))) {
-      this.#apply(operation);
+    const unanswered = this.#unanswered.get(key) ?? [];
+    const happened = unanswered.find((operation) => isSame(actual, stateAfter(operation, before)));
+    if (happened !== undefined) {
+      this.#apply(happened);
       return;
     }
-    const unanswered = operation === undefined ? 'nothing' : operation.kind;
-    this.violations.push(
-      `${key}: acknowledged ${say(before)}, found ${say(actual)}, unanswered ${unanswered}`,
-    );
+    const kinds = unanswered.map(({ kind }) => kind).join(' ') || 'nothing';
+    this.violations.push(`${key}: acknowledged ${say(before)}, found ${say(actual)}, unanswered ${kinds}`);
   }
 
   #compareCount(entry: string): void {

@@ -203,7 +203,8 @@ async function openOwnData(
   const store = await openOrNull(config, env, useThreads, onNotice);
   if (store !== null) return store;
   throw new StartError(
-    `The data folder ${config.data} is in use by another Berth process. Stop it first, or choose another folder.`,
+    `The data folder ${config.data} is in use by another Berth process. ` +
+      'Stop it first, or choose another folder.',
   );
 }
 

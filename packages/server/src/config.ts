@@ -82,7 +82,9 @@ export const SETTINGS: readonly Setting[] = [
 export const LIMITS = {
   /** A v4 body has a few hundred bytes. */
   bodyBytes: 64 * 1024,
-  /** A body that is too large is read this far, so that the client hears why instead of a broken connection. */
+  /**
+   * A body that is too large is read this far, so that the client hears why instead of a broken connection.
+   */
   discardBytes: 2 * 1024 * 1024,
   /** Slow headers and bodies hold a connection; honest clients need milliseconds. */
   headersTimeoutMs: 10_000,
@@ -187,7 +189,10 @@ function parseConfigText(text: string, file: string): unknown {
   }
 }
 
-/** Nested sections and dotted names are the same; an unknown name is an error, because a typo must not be silent. */
+/**
+ * Nested sections and dotted names are the same; an unknown name is an error, because a typo must not be
+ * silent.
+ */
 function flatten(document: unknown, file: string): Map<string, unknown> {
   const values = new Map<string, unknown>();
   const visit = (value: unknown, path: string) => {

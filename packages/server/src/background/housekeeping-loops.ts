@@ -5,7 +5,9 @@ import { createLoop, type Loop } from './loop.ts';
 /** A crash forgets at most this much of the time that has passed without a commit. */
 const CLOCK_INTERVAL_MS = 1000;
 
-/** Remembers the time, and notices when the wall clock jumps. Not optional: what has ended must stay ended. */
+/**
+ * Remembers the time, and notices when the wall clock jumps. Not optional: what has ended must stay ended.
+ */
 export function createClockKeeper(housekeeping: Housekeeping, log: Log): Loop {
   return createLoop({
     intervalMs: CLOCK_INTERVAL_MS,

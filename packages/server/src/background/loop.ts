@@ -1,4 +1,6 @@
-/** Work that repeats. Start and stop may be called in any order and more than once; stop waits for the work. */
+/**
+ * Work that repeats. Start and stop may be called in any order and more than once; stop waits for the work.
+ */
 export interface Loop {
   start(): void;
   stop(): Promise<void>;

@@ -32,8 +32,8 @@ const ATTEMPTS = 50;
 const ATTEMPT_INTERVAL_MS = 100;
 
 /**
- * Finds the server: in this process when it is stopped, over its socket when it runs. In between it is starting,
- * stopping, or another command is at work: then it is tried again for a while.
+ * Finds the server: in this process when it is stopped, over its socket when it runs. In between it is
+ * starting, stopping, or another command is at work: then it is tried again for a while.
  */
 export async function connectAdmin(config: Config, openStopped: OpenStopped): Promise<AdminClient> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -104,7 +104,8 @@ async function withClient<T>(open: () => Promise<AdminClient>, work: (client: Ad
 
 function rejectExtra(words: readonly string[], command: string): void {
   if (words.length === 0) return;
-  throw new UsageError(`"${words[0]}" is one word too many.${suggest(`${command} ${words[0]}`, NAMES)}`);
+  const longer = NAMES.filter((name) => name.startsWith(`${command} `));
+  throw new UsageError(`"${words[0]}" is one word too many.${suggest(`${command} ${words[0]}`, longer)}`);
 }
 
 function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {

@@ -45,7 +45,8 @@ export async function serve({
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0));
   terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
   const code = await ended.promise;
-  // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it anew.
+  // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
+  // anew.
   if (code === EXIT_LOST) process.exit(EXIT_LOST);
   await server.stop();
   return code;

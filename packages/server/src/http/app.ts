@@ -76,7 +76,10 @@ async function handle(route: Route, request: Request, peer: Peer, options: AppOp
   return route.handle({ request, caller, address: peer.address, query, body });
 }
 
-/** Unknown paths, other versions of the API and wrong methods: always JSON, because clients expect nothing else. */
+/**
+ * Unknown paths, other versions of the API and wrong methods: always JSON, because clients expect nothing
+ * else.
+ */
 function nothingHere(method: string, path: string, routes: readonly Route[]): Reply {
   const route = routes.find(({ paths }) => paths.includes(path));
   if (route !== undefined) {

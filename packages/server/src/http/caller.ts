@@ -56,8 +56,8 @@ async function requireToken(authorization: string, accounts: Accounts): Promise<
 }
 
 /**
- * Nobody but a person at this machine: a page in their browser sends Origin or Sec-Fetch headers, a name that was
- * bound to this address has another Host, and a proxy announces itself.
+ * Nobody but a person at this machine: a page in their browser sends Origin or Sec-Fetch headers, a name that
+ * was bound to this address has another Host, and a proxy announces itself.
  */
 function isLocal(request: Request, { address }: Peer, { localAdmin, isLoopbackOnly }: AdminRules): boolean {
   if (localAdmin === 'never' || !isLoopbackOnly || !LOOPBACK_ADDRESSES.has(address)) return false;

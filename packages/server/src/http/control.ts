@@ -17,8 +17,9 @@ export const CONTROL_FILE = 'control.json';
 const MAX_SOCKET_PATH = 100;
 
 /**
- * The way in for the command line: a socket in the data folder that only its owner can open. Where the system has no
- * such sockets, or the path is too long for one: a port on loopback and a token in a file that only its owner can read.
+ * The way in for the command line: a socket in the data folder that only its owner can open. Where the system
+ * has no such sockets, or the path is too long for one: a port on loopback and a token in a file that only
+ * its owner can read.
  */
 export async function listenControl(app: Hono<AppEnv>, dataFolder: string): Promise<() => Promise<void>> {
   const path = join(dataFolder, CONTROL_SOCKET);

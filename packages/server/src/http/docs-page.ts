@@ -10,8 +10,8 @@ export function renderDocs(routes: readonly Route[], version: string): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Berth API</title><link rel="stylesheet" href="/api/v4/docs.css"></head><body>
 <h1>Berth ${escapeHtml(version)}: the API</h1>
-<p>Bodies and answers are JSON. Every error is <code>{"status", "code", "message"}</code>, with facts behind it.
-The same as a document for tools: <a href="/api/v4/openapi.json">openapi.json</a>.</p>
+<p>Bodies and answers are JSON. Every error is <code>{"status", "code", "message"}</code>, with facts behind
+it. The same as a document for tools: <a href="/api/v4/openapi.json">openapi.json</a>.</p>
 ${section('client', 'For applications')}
 ${section('admin', 'For administrators')}
 ${section('public', 'For everyone')}
@@ -21,36 +21,45 @@ ${Object.entries(ERRORS).map(renderError).join('\n')}</table></body></html>
 }
 
 function renderRoute({ methods, paths, summary, body, query, answer, errors }: Route): string {
-  const fields = [...fieldsOf(query), ...fieldsOf(body)];
-  const aliases = paths.slice(1).map((path) => `<code>${escapeHtml(path)}</code>`);
-  return `<section><h3><span>${methods.join(' | ')}</span> ${escapeHtml(paths[0])}</h3><p>${escapeHtml(summary)}.</p><dl>
-${aliases.length > 0 ? `<dt>also</dt><dd>${aliases.join(' ')}</dd>` : ''}
-${fields.length > 0 ? `<dt>fields, all optional</dt><dd>${fields.join(' ')}</dd>` : ''}
-<dt>answer</dt><dd>${answer.kind === 'text' ? `text <code>${escapeHtml(answer.example)}</code>` : answer.kind}</dd>
-${errors.length > 0 ? `<dt>refusals</dt><dd>${errors.map((code) => `<code>${code}</code>`).join(' ')}</dd>` : ''}
-</dl></section>`;
+  const rows = [
+    row('also', paths.slice(1)),
+    row('fields, all optional', [...fieldsOf(query), ...fieldsOf(body)]),
+    answer.kind === 'text'
+      ? row('answer, as text', [answer.example])
+      : `<dt>answer</dt><dd>${answer.kind}</dd>`,
+    row('refusals', errors),
+  ];
+  const heading = `<h3><span>${methods.join(' | ')}</span> ${escapeHtml(paths[0])}</h3>`;
+  return `<section>${heading}<p>${escapeHtml(summary)}.</p><dl>\n${rows.join('')}</dl></section>`;
+}
+
+function row(title: string, words: readonly string[]): string {
+  if (words.length === 0) return '';
+  const codes = words.map((word) => `<code>${escapeHtml(word)}</code>`);
+  return `<dt>${title}</dt><dd>${codes.join(' ')}</dd>\n`;
 }
 
 function fieldsOf(schema: Route['body']): string[] {
-  return schema === undefined
-    ? []
-    : Object.keys(schema.shape).map((field) => `<code>${escapeHtml(field)}</code>`);
+  return schema === undefined ? [] : Object.keys(schema.shape);
 }
 
 function renderError([code, entry]: [string, { status: number; title: string; retryable: boolean }]): string {
   const retry = entry.retryable ? 'yes' : 'no';
-  return `<tr><td>${entry.status}</td><td><code>${code}</code></td><td>${escapeHtml(entry.title)}</td><td>${retry}</td></tr>`;
+  const cells = [entry.status, `<code>${code}</code>`, escapeHtml(entry.title), retry];
+  return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
 }
 
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-export const DOCS_STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:54rem;margin:2rem auto;padding:0 1rem;color:#1b2733}
+export const DOCS_STYLE = `body{font:16px/1.5 system-ui,sans-serif;color:#1b2733}
+body{max-width:54rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem}h2{margin-top:2.5rem;border-bottom:2px solid #0b6e99;padding-bottom:.2rem}
 section{border:1px solid #d5dde3;border-radius:6px;padding:.2rem 1rem;margin:1rem 0}
 h3{font:600 1rem ui-monospace,monospace;margin:.6rem 0 0}h3 span{color:#0b6e99}
 p{margin:.4rem 0}dl{display:grid;grid-template-columns:10rem 1fr;gap:.2rem .8rem;margin:.4rem 0 .8rem}
 dt{color:#5a6b78}dd{margin:0}code{background:#eef3f6;border-radius:3px;padding:0 .3em;font-size:.9em}
-table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #d5dde3;padding:.3rem .5rem;text-align:left}
+table{border-collapse:collapse;width:100%}
+td,th{border-bottom:1px solid #d5dde3;padding:.3rem .5rem;text-align:left}
 `;

@@ -63,7 +63,8 @@ export function createHttpServer(handle: Handle): Server {
   const handleWithHost: Handle = (incoming, outgoing) =>
     lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
   server.on('request', handleWithHost);
-  // What node would answer or cut by itself, but not in JSON: an unknown Expect, which may be ignored, and CONNECT.
+  // What node would answer or cut by itself, but not in JSON: an unknown Expect, which may be ignored, and
+  // CONNECT.
   server.on('checkExpectation', handleWithHost);
   server.on('connect', (_, socket: Socket) => endWith(socket, 'bad_request', 'This is not a proxy.'));
   server.on('clientError', answerBrokenRequest);
@@ -76,8 +77,8 @@ function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 function answerWithoutHost(outgoing: ServerResponse): void {
-  const { status, body } = problem('bad_request', 'The Host header is missing.');
-  outgoing.writeHead(status, { ...HEADERS.json, Connection: 'close' }).end(body);
+  const { status, body, headers } = lastAnswer('bad_request', 'The Host header is missing.');
+  outgoing.writeHead(status, headers).end(body);
 }
 
 export async function listening(server: Server, start: () => void): Promise<void> {
@@ -105,10 +106,16 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
 
 /** The same answer as everywhere, for a connection on which no request can be answered. */
 function endWith(socket: Socket, code: ErrorCode, message: string): void {
-  const { status, body } = problem(code, message);
-  const headers = { ...HEADERS.json, 'Content-Length': Buffer.byteLength(body ?? ''), Connection: 'close' };
+  const { status, body, headers } = lastAnswer(code, message);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** The last answer on its connection, with all its headers. */
+function lastAnswer(code: ErrorCode, message: string) {
+  const { status, body } = problem(code, message);
+  const length = Buffer.byteLength(body ?? '');
+  return { status, body, headers: { ...HEADERS.json, 'Content-Length': length, Connection: 'close' } };
 }
 
 /** One address cannot take all connections from the others. */

@@ -43,9 +43,10 @@ export function describeApi(routes: readonly Route[], version: string): object {
 }
 
 function describeOperation(route: Route, method: string, index: number): object {
-  const suffix = `${index === 0 ? '' : `_alias${index}`}${route.methods[0] === method ? '' : `_${method.toLowerCase()}`}`;
+  const alias = index === 0 ? '' : `_alias${index}`;
+  const verb = route.methods[0] === method ? '' : `_${method.toLowerCase()}`;
   return {
-    operationId: `${route.name}${suffix}`,
+    operationId: `${route.name}${alias}${verb}`,
     summary: route.summary,
     description: index === 0 ? ACCESS[route.access] : `Alias of ${route.paths[0]}. ${ACCESS[route.access]}`,
     ...(route.access === 'admin' ? { security: [{ token: [] }, {}] } : {}),
@@ -59,7 +60,7 @@ function describeOperation(route: Route, method: string, index: number): object 
 function errorsOf(route: Route): readonly ErrorCode[] {
   const body = route.body === undefined ? [] : BODY_ERRORS;
   const query = route.query === undefined ? [] : (['validation_error', 'store_unavailable'] as const);
-  const access = route.access === 'admin' ? (['unauthorized'] as const) : [];
+  const access = route.access === 'admin' ? (['unauthorized', 'store_unavailable'] as const) : [];
   return [...new Set<ErrorCode>([...access, ...body, ...query, ...route.errors, ...COMMON_ERRORS])];
 }
 

@@ -80,7 +80,10 @@ function standingText({ license, standing }: LicenseMoment): PreparedText {
   return text;
 }
 
-/** The changing fields as the inside of a JSON object. Numbers, booleans and dates only: nothing needs escaping. */
+/**
+ * The changing fields as the inside of a JSON object. Numbers, booleans and dates only: nothing needs
+ * escaping.
+ */
 function momentText({ license, inUse, registration, now }: LicenseMoment): string {
   const isHeldByBorrow = registration !== null && isBorrowed(registration, now);
   const fields: Pick<LicenseObject, Exclude<MomentFields, 'total_consumptions' | 'product_features'>> = {

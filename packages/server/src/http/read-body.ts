@@ -3,7 +3,10 @@ import { RequestError } from '../services/request-error.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The body as text, bounded. What is too large is read and thrown away for a while, so that the answer arrives. */
+/**
+ * The body as text, bounded. What is too large is read and thrown away for a while, so that the answer
+ * arrives.
+ */
 export async function readBodyText(request: Request): Promise<string> {
   const bytes = await readBytes(request);
   if (bytes === null) {
@@ -30,12 +33,30 @@ async function readBytes(request: Request): Promise<ArrayBuffer | Uint8Array | n
 
 async function readBounded(request: Request): Promise<Uint8Array | null> {
   if (request.body === null) return new Uint8Array(0);
+  const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.length;
-    if (size > LIMITS.discardBytes) break;
-    if (size <= LIMITS.bodyBytes) chunks.push(chunk);
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return size > LIMITS.bodyBytes ? null : Buffer.concat(chunks);
+    size += value.length;
+    if (size <= LIMITS.bodyBytes) chunks.push(value);
+    if (size > LIMITS.discardBytes) {
+      discardRest(reader);
+      return null;
+    }
   }
-  return size > LIMITS.bodyBytes ? null : Buffer.concat(chunks);
+}
+
+/**
+ * The answer does not wait for the rest, but the rest is taken in: left unread it would stand in the way of
+ * the next request on this connection. A client that goes on for too long is cut by the HTTP server.
+ */
+function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>): void {
+  reader.read().then(
+    ({ done }) => {
+      if (!done) discardRest(reader);
+    },
+    () => {},
+  );
 }

@@ -20,7 +20,10 @@ function withoutAliases(fields: Record<string, unknown>): Record<string, unknown
   return fields;
 }
 
-/** Reads and checks the query string. A parameter that is given twice is refused: either reading would be a guess. */
+/**
+ * Reads and checks the query string. A parameter that is given twice is refused: either reading would be a
+ * guess.
+ */
 export function readQuery(url: string, schema: z.ZodObject): Record<string, unknown> {
   const start = url.indexOf('?');
   const fields: Record<string, unknown> = {};

@@ -13,7 +13,10 @@ const TYPES = {
   css: 'text/css; charset=utf-8',
 } as const;
 
-/** On every answer: nothing is cached, framed, sniffed, referred, or allowed to load anything but our own style. */
+/**
+ * On every answer: nothing is cached, framed, sniffed, referred, or allowed to load anything but our own
+ * style.
+ */
 const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'",

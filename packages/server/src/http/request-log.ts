@@ -4,7 +4,9 @@ import { bugReply } from './problem.ts';
 import type { Reply } from './reply.ts';
 
 export interface RequestLog {
-  /** A request was answered. Writes a line only where it is worth one, or where every request is asked for. */
+  /**
+   * A request was answered. Writes a line only where it is worth one, or where every request is asked for.
+   */
   note(route: string, reply: Reply, durationMs: number): void;
   /** A bug: the caller gets a request id, the log gets the rest under it. */
   noteBug(route: string, error: unknown): Reply;

@@ -4,8 +4,8 @@ import type { Caller } from './caller.ts';
 import type { Reply } from './reply.ts';
 
 /**
- * Who may call a route. `public`: anyone. `client`: anyone who reaches the port. `admin`: an administrator, or the
- * local caller during setup.
+ * Who may call a route. `public`: anyone. `client`: anyone who reaches the port. `admin`: an administrator,
+ * or the local caller during setup.
  */
 export type Access = 'public' | 'client' | 'admin';
 

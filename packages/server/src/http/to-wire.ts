@@ -1,8 +1,8 @@
 import { formatTimestamp } from '@berth/protocol/timestamp';
 
 /**
- * Facts as the API writes them: `nextFreeAt: 1700000000000` becomes `next_free_at: "2023-…Z"`. Names that end in At or
- * Until hold instants, here as everywhere.
+ * Facts as the API writes them: `nextFreeAt: 1700000000000` becomes `next_free_at: "2023-…Z"`. Names that end
+ * in At or Until hold instants, here as everywhere.
  */
 export function toWire(facts: object): Record<string, unknown> {
   return Object.fromEntries(

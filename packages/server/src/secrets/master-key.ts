@@ -14,6 +14,10 @@ export interface MasterKeySource {
 
 const KEY_BYTES = 32;
 
+/** The whole text, because Node skips what it cannot read: a mistyped key must not pass for another one. */
+const HEX = /^[0-9a-f]{64}$/i;
+const BASE64 = /^[\w+/-]{43}=?$/;
+
 export function loadMasterKey({ value, file, mayCreate }: MasterKeySource): MasterKey {
   if (value !== null) return parseMasterKey(value, 'BERTH_MASTER_KEY');
   if (!existsSync(file) && mayCreate) createKeyFile(file);
@@ -27,13 +31,9 @@ export function loadMasterKey({ value, file, mayCreate }: MasterKeySource): Mast
 
 function parseMasterKey(text: string, origin: string): MasterKey {
   const trimmed = text.trim();
-  const bytes = /^[0-9a-f]{64}$/i.test(trimmed)
-    ? Buffer.from(trimmed, 'hex')
-    : Buffer.from(trimmed, 'base64');
-  if (bytes.length !== KEY_BYTES) {
-    throw new SealError(`The master key in ${origin} must be ${KEY_BYTES} bytes, written in hex or base64.`);
-  }
-  return Uint8Array.from(bytes) as MasterKey;
+  if (HEX.test(trimmed)) return Uint8Array.from(Buffer.from(trimmed, 'hex')) as MasterKey;
+  if (BASE64.test(trimmed)) return Uint8Array.from(Buffer.from(trimmed, 'base64')) as MasterKey;
+  throw new SealError(`The master key in ${origin} must be ${KEY_BYTES} bytes, written in hex or base64.`);
 }
 
 /** On disk before anything is sealed with it: a power cut must not leave a store without its key. */

@@ -13,7 +13,10 @@ export interface Account {
 }
 
 export interface Accounts {
-  /** Creates the administrator if there is none. Answers the one-time password, which is shown once and not kept. */
+  /**
+   * Creates the administrator if there is none. Answers the one-time password, which is shown once and not
+   * kept.
+   */
   ensureAdministrator(): Promise<string | null>;
   /** A new token, or `null` for a wrong name or password: the same answer in the same time. */
   signIn(name: string, password: string, address: string): Promise<string | null>;

@@ -75,7 +75,9 @@ const NOBODY = [
   Buffer.alloc(32).toString('base64'),
 ].join('$');
 
-/** Letters and digits that cannot be mistaken for one another, in groups: to be read from a screen and typed. */
+/**
+ * Letters and digits that cannot be mistaken for one another, in groups: to be read from a screen and typed.
+ */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const GROUPS = 5;
 const GROUP_LENGTH = 5;

@@ -2,8 +2,8 @@ import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 
 /**
- * The log. Lines name routes, never URLs: a URL may carry secrets. Standard output belongs to the ready line, so
- * everything goes to standard error.
+ * The log. Lines name routes, never URLs: a URL may carry secrets. Standard output belongs to the ready line,
+ * so everything goes to standard error.
  */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 

@@ -53,7 +53,7 @@ function authRoute(accounts: Accounts): Route {
     access: 'public',
     summary: 'Exchange a name and a password (HTTP Basic) for a token',
     answer: { kind: 'json', schema: z.object({ message: z.string(), token: z.string() }) },
-    errors: ['unauthorized', 'too_many_requests'],
+    errors: ['unauthorized', 'too_many_requests', 'store_unavailable'],
     handle: async ({ request, address }) => {
       const { name, password } = readBasic(request.headers.get('authorization'));
       const token = await accounts.signIn(name, password, address);

@@ -8,6 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { Outcome } from '../../core/decision.ts';
 import { exampleLicense, NOW, register } from '../../core/examples.ts';
 import { Fault } from '../../core/fault.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { grantedOf, users } from '../exercise-bench.ts';
@@ -95,6 +96,40 @@ describe('a disk that takes no more', options, () => {
     await store.close();
   });
 
+  test('is downtime, however long: nobody loses a slot for it, and no clock is suspected', async (t) => {
+    const { file, onNotice, kinds } = setUp(t);
+    const clock = createManualClock(NOW);
+    const store = openInThreadStore({ file, masterKey, clock, onNotice });
+    await install(store);
+    await store.execute(register('ada'));
+    limitFileSize(0);
+    await expectFaults([store.execute(register('bob'))]);
+    clock.advance(48 * HOUR_MS);
+    limitFileSize('unlimited');
+    assert.equal((await store.keepClock()).now, plus(NOW, 48 * HOUR_MS));
+    assert.deepEqual(await listUsers(store), ['ada']);
+    assert.deepEqual(kinds(), ['commit_failed', 'store_recovered']);
+    clock.advance(10 * MINUTE_MS);
+    assert.deepEqual(await listUsers(store), []);
+    await expectSound(store);
+    await store.close();
+  });
+
+  test('may stop before the commit, when a batch is too large for memory', async (t) => {
+    const { file, onNotice } = setUp(t);
+    const clock = createManualClock(NOW);
+    const store = openInThreadStore({ file, masterKey, clock, onNotice });
+    await install(store);
+    limitFileSize(0);
+    const host = { hostname: null, address: null, info: 'x'.repeat(8000) };
+    await expectFaults(users(500).map((user) => store.execute(register(user, {}, host))));
+    limitFileSize('unlimited');
+    clock.advance(1000);
+    assert.equal(grantedOf(await store.execute(register('ada'))).inUse, 1);
+    await expectSound(store);
+    await store.close();
+  });
+
   test('may stop anywhere in a commit', async (t) => {
     const { file, onNotice } = setUp(t);
     const clock = createManualClock(NOW);
@@ -140,6 +175,7 @@ describe('a disk that takes no more', options, () => {
   test('does not end the threads', async (t) => {
     const { file, onNotice, kinds } = setUp(t);
     const store = await openThreadedStore({ file, masterKey, onNotice });
+    t.after(() => store.close());
     await install(store);
     await store.execute(register('ada'));
     limitFileSize(0);

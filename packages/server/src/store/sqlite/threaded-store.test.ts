@@ -12,7 +12,7 @@ import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { grantedOf, users } from '../exercise-bench.ts';
 import { expectSound } from '../exercise-soundness.ts';
 import { exerciseContention } from '../exercise-store.ts';
-import type { Store, StoreNotice } from '../store.ts';
+import type { Store } from '../store.ts';
 import { openThreadedStore } from './threaded-store.ts';
 
 const masterKey = makeKey();
@@ -21,14 +21,21 @@ function makeKey(): MasterKey {
   return randomBytes(32) as Uint8Array as MasterKey;
 }
 
-async function makeFile(t: TestContext): Promise<string> {
+/** A file in a folder of its own; what was opened is closed when the test ends, however it ends. */
+async function setUp(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'berth-threads-'));
-  t.after(() => rm(folder, { recursive: true }));
-  return join(folder, 'berth.db');
-}
-
-function open(file: string, key = masterKey, onNotice: (notice: StoreNotice) => void = () => {}) {
-  return openThreadedStore({ file, masterKey: key, onNotice });
+  const file = join(folder, 'berth.db');
+  const stores: Store[] = [];
+  t.after(async () => {
+    for (const store of stores) await store.close();
+    await rm(folder, { recursive: true });
+  });
+  const open = async (key = masterKey) => {
+    const store = await openThreadedStore({ file, masterKey: key, onNotice: () => {} });
+    stores.push(store);
+    return store;
+  };
+  return { file, open };
 }
 
 async function install(store: Store, slots: number): Promise<void> {
@@ -45,32 +52,32 @@ function isFault(error: unknown): boolean {
 }
 
 exerciseContention('the SQLite store with its threads', ({ folder, onNotice }) =>
-  open(join(folder, 'berth.db'), masterKey, onNotice),
+  openThreadedStore({ file: join(folder, 'berth.db'), masterKey, onNotice }),
 );
 
 describe('closing the store with its threads', () => {
   test('waits for everything that was asked for', async (t) => {
-    const file = await makeFile(t);
-    const store = await open(file);
+    const { open } = await setUp(t);
+    const store = await open();
     await install(store, 300);
     const asked = users(300).map((user) => store.execute(register(user)));
     await store.close();
     for (const outcome of await Promise.all(asked)) grantedOf(outcome);
-    const again = await open(file);
+    const again = await open();
     assert.equal(await countSlots(again), 300);
     await expectSound(again);
     await again.close();
   });
 
   test('waits for the writer: the file is let go of, and the next one finds it whole', async (t) => {
-    const file = await makeFile(t);
+    const { file, open } = await setUp(t);
     for (const version of ['1', '2', '3', '4', '5']) {
-      const store = await open(file);
+      const store = await open();
       await store.execute({ kind: 'record_event', event: { kind: 'server_started', version } });
       await store.close();
       assert.equal(existsSync(`${file}-wal`), false);
     }
-    const store = await open(file);
+    const store = await open();
     const { links } = await store.read({ kind: 'verify_audit' });
     assert.equal(links, 5);
     await expectSound(store);
@@ -78,7 +85,8 @@ describe('closing the store with its threads', () => {
   });
 
   test('leaves nobody waiting: what is asked later is refused at once', async (t) => {
-    const store = await open(await makeFile(t));
+    const { open } = await setUp(t);
+    const store = await open();
     await store.close();
     await assert.rejects(store.execute(register('ada')), isFault);
     await assert.rejects(store.read({ kind: 'verify_audit' }), isFault);
@@ -89,7 +97,8 @@ describe('closing the store with its threads', () => {
 
 describe('the two threads', () => {
   test('agree: a question sees every command that was answered before it', async (t) => {
-    const store = await open(await makeFile(t));
+    const { open } = await setUp(t);
+    const store = await open();
     await install(store, 200);
     for (const [index, user] of users(200).entries()) {
       await store.execute(register(user));
@@ -99,7 +108,8 @@ describe('the two threads', () => {
   });
 
   test('verify the audit while it grows', async (t) => {
-    const store = await open(await makeFile(t));
+    const { open } = await setUp(t);
+    const store = await open();
     await install(store, 5000);
     let isDone = false;
     const writing = (async () => {
@@ -117,7 +127,8 @@ describe('the two threads', () => {
   });
 
   test('let a command that throws fail alone', async (t) => {
-    const store = await open(await makeFile(t));
+    const { open } = await setUp(t);
+    const store = await open();
     await install(store, 5);
     await store.execute(register('held'));
     const bad = { ...release('held'), by: 10n as unknown as string };
@@ -133,7 +144,8 @@ describe('the two threads', () => {
   });
 
   test('survive a command that cannot cross between them', async (t) => {
-    const store = await open(await makeFile(t));
+    const { open } = await setUp(t);
+    const store = await open();
     await install(store, 5);
     await assert.rejects(store.execute(register(Symbol('user') as unknown as string)), /clone/);
     assert.equal(grantedOf(await store.execute(register('ada'))).inUse, 1);
@@ -141,7 +153,8 @@ describe('the two threads', () => {
   });
 
   test('share the license: it arrives whole, and anew when it has changed', async (t) => {
-    const store = await open(await makeFile(t));
+    const { open } = await setUp(t);
+    const store = await open();
     await install(store, 5);
     assert.deepEqual(grantedOf(await store.execute(register('ada'))).license, exampleLicense({ slots: 5 }));
     await install(store, 6);
@@ -152,34 +165,35 @@ describe('the two threads', () => {
 
 describe('the store with its threads does not open', () => {
   test('with another master key, and says which one it needs', async (t) => {
-    const file = await makeFile(t);
-    await (await open(file)).close();
+    const { open } = await setUp(t);
+    await (await open()).close();
     const other = makeKey();
-    await assert.rejects(open(file, other), (error) => {
+    await assert.rejects(open(other), (error) => {
       assert.ok(isFault(error));
       assert.match(String(error), new RegExp(fingerprint(other)));
       assert.match(String(error), new RegExp(fingerprint(masterKey)));
       return true;
     });
-    const store = await open(file);
+    const store = await open();
     assert.equal((await store.read({ kind: 'describe_store' })).schemaVersion, 1);
     await store.close();
   });
 
   test('on data of a newer release, and says what to do', async (t) => {
-    const file = await makeFile(t);
-    const store = await open(file);
+    const { file, open } = await setUp(t);
+    const store = await open();
     await install(store, 1);
     await store.execute(register('ada', { licenseId: LICENSE_ID }));
     await store.close();
     const db = new DatabaseSync(file);
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await assert.rejects(open(file), /written by a newer Berth \(schema 99.+Start the newer version/);
+    await assert.rejects(open(), /written by a newer Berth \(schema 99.+Start the newer version/);
   });
 
   test('in a folder that is not there', async (t) => {
-    const file = await makeFile(t);
-    await assert.rejects(open(join(file, 'nowhere', 'berth.db')), isFault);
+    const { file } = await setUp(t);
+    const nowhere = join(file, 'nowhere', 'berth.db');
+    await assert.rejects(openThreadedStore({ file: nowhere, masterKey, onNotice: () => {} }), isFault);
   });
 });

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { exampleLicense, LICENSE_ID, NOW, register, unregister } from '../../core/examples.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import type { AuditVerdict } from '../query.ts';
+import type { Store } from '../store.ts';
+import { loadAuditKey } from './audit-chain.ts';
+import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
+import { verifyAudit } from './verify-audit.ts';
+import { SqliteWriter } from './writer.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
@@ -17,7 +22,7 @@ const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 async function writeHistory(file: string): Promise<void> {
   const clock = createManualClock(NOW);
   const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
-  await store.execute({ kind: 'install_license', license: exampleLicense(), by: 'admin' });
+  await store.execute({ kind: 'install_license', license: exampleLicense({ slots: 2 }), by: 'admin' });
   for (const command of [register('ada'), register('bob'), register('eve'), unregister('ada')]) {
     clock.advance(1000);
     await store.execute(command);
@@ -29,8 +34,19 @@ async function writeHistory(file: string): Promise<void> {
   await store.close();
 }
 
+function open(file: string): Store {
+  return openInThreadStore({ file, masterKey, clock: createManualClock(NOW), onNotice: () => {} });
+}
+
+/** Each of them is lent a slot, in a commit of its own. */
+async function goOn(file: string, users: readonly string[]): Promise<void> {
+  const store = open(file);
+  for (const user of users) await store.execute(register(user));
+  await store.close();
+}
+
 async function verify(file: string): Promise<AuditVerdict> {
-  const store = openInThreadStore({ file, masterKey, clock: createManualClock(NOW), onNotice: () => {} });
+  const store = open(file);
   try {
     return await store.read({ kind: 'verify_audit' });
   } finally {
@@ -38,19 +54,20 @@ async function verify(file: string): Promise<AuditVerdict> {
   }
 }
 
-/** What the verification says of a history into which somebody has reached with SQL. */
-async function verifyAfter(tamper: (db: DatabaseSync) => void): Promise<AuditVerdict> {
+function makeFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-audit-'));
-  try {
-    const file = join(folder, 'berth.db');
-    await writeHistory(file);
-    const db = new DatabaseSync(file);
-    tamper(db);
-    db.close();
-    return await verify(file);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** What the verification says of a history into which somebody has reached with SQL. */
+async function verifyAfter(t: TestContext, tamper: (db: DatabaseSync) => void): Promise<AuditVerdict> {
+  const file = join(makeFolder(t), 'berth.db');
+  await writeHistory(file);
+  const db = new DatabaseSync(file);
+  tamper(db);
+  db.close();
+  return verify(file);
 }
 
 function run(sql: string): (db: DatabaseSync) => void {
@@ -72,8 +89,8 @@ const INSERT = `
   UPDATE license SET audit_n = audit_n + 1`;
 
 describe('the audit', () => {
-  test('verifies as it was written', async () => {
-    const verdict = await verifyAfter(() => {});
+  test('verifies as it was written', async (t) => {
+    const verdict = await verifyAfter(t, () => {});
     assert.deepEqual(verdict, { ok: true, chains: 2, links: 8, events: 8, problems: [] });
   });
 
@@ -91,33 +108,74 @@ describe('the audit', () => {
     ['a head that was set back', 'UPDATE license SET audit_n = audit_n - 1', 5],
   ];
   for (const [title, sql, n] of found) {
-    test(`finds ${title}, and where`, async () => {
-      const { ok, problems } = await verifyAfter(run(sql));
+    test(`finds ${title}, and where`, async (t) => {
+      const { ok, problems } = await verifyAfter(t, run(sql));
       assert.equal(ok, false);
       assert.deepEqual([problems[0]?.chain, problems[0]?.n], [LICENSE_ID, n]);
       assert.match(problems[0]?.problem ?? '', /^.+\.$/);
     });
   }
 
-  test('finds a link that was moved to another chain', async () => {
+  test('finds a genuine link of another history', async (t) => {
+    const folder = makeFolder(t);
+    const [file, fork] = [join(folder, 'berth.db'), join(folder, 'fork.db')];
+    await writeHistory(file);
+    copyFileSync(file, fork);
+    await goOn(file, ['one', 'two']);
+    await goOn(fork, ['other', 'two']);
+    const db = new DatabaseSync(file);
+    db.exec(`ATTACH '${fork}' AS fork;
+      UPDATE main.audit_link SET (at, events, mac) =
+        (SELECT at, events, mac FROM fork.audit_link WHERE chain = ${LICENSE_ID} AND n = 7)
+      WHERE chain = ${LICENSE_ID} AND n = 7`);
+    db.close();
+    const { problems } = await verify(file);
+    assert.deepEqual(
+      problems.map(({ chain, n }) => [chain, n]),
+      [[LICENSE_ID, 8]],
+    );
+  });
+
+  test('is verified as of one moment, while it grows', (t) => {
+    const file = join(makeFolder(t), 'berth.db');
+    const writer = new SqliteWriter({ file, masterKey, clock: createManualClock(NOW) });
+    const license = exampleLicense({ slots: 100 });
+    writer.executeBatch([{ kind: 'install_license', license, by: 'admin' }, register('ada')]);
+    const db = openReadOnly(file);
+    const key = loadAuditKey(db, masterKey);
+    const prepare = db.prepare.bind(db);
+    let commits = 0;
+    // Somebody else commits before every question that the verification asks.
+    db.prepare = (...args) => {
+      writer.executeBatch([register(`user-${++commits}`)]);
+      return prepare(...args);
+    };
+    assert.deepEqual(verifyAudit(db, key).problems, []);
+    assert.ok(commits >= 3);
+    db.close();
+    writer.close();
+  });
+
+  test('finds a link that was moved to another chain', async (t) => {
     const { problems } = await verifyAfter(
+      t,
       run('UPDATE audit_link SET chain = 0, n = 3 WHERE chain = :chain AND n = 6'),
     );
     assert.deepEqual(new Set(problems.map(({ chain }) => chain)), new Set([0, LICENSE_ID]));
   });
 
-  test('finds links of a license that is not there', async () => {
-    const { problems } = await verifyAfter(run('DELETE FROM license'));
+  test('finds links of a license that is not there', async (t) => {
+    const { problems } = await verifyAfter(t, run('DELETE FROM license'));
     assert.deepEqual(
       problems.map(({ chain, n }) => [chain, n]),
       [[LICENSE_ID, 0]],
     );
   });
 
-  test('names no more than a hundred problems', async () => {
+  test('names no more than a hundred problems', async (t) => {
     const flood = `
       WITH RECURSIVE many(n) AS (SELECT 1000 UNION ALL SELECT n + 2 FROM many WHERE n < 2000)
       INSERT INTO audit_link (chain, n, at, events, mac) SELECT :chain, n, 0, '[]', x'' FROM many`;
-    assert.equal((await verifyAfter(run(flood))).problems.length, 100);
+    assert.equal((await verifyAfter(t, run(flood))).problems.length, 100);
   });
 });

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { openTestStore } from '../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../test/support/test-license.ts';
+import { instant, MINUTE_MS } from '../core/instant.ts';
+import { createHousekeeping, type Housekeeping } from '../services/housekeeping.ts';
+import { createClockKeeper, createSweeper } from './housekeeping-loops.ts';
+
+/** The same housekeeping, which also says when a piece of it is done. */
+function watch(housekeeping: Housekeeping) {
+  const swept = Promise.withResolvers<number>();
+  const kept = Promise.withResolvers<void>();
+  const watched: Housekeeping = {
+    async sweep() {
+      const collected = await housekeeping.sweep();
+      swept.resolve(collected);
+      return collected;
+    },
+    async keepClock() {
+      await housekeeping.keepClock();
+      kept.resolve();
+    },
+  };
+  return { watched, swept: swept.promise, kept: kept.promise };
+}
+
+test('the sweeper tidies away what has ended, and says so in the log', async (t) => {
+  const { store, clock } = await openTestStore(t, [testLicense(1)]);
+  const host = { hostname: null, address: null, info: null };
+  await store.execute({ kind: 'register', product: null, licenseId: null, user: 'ann', host });
+  clock.advance(11 * MINUTE_MS);
+  const lines: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => lines.push(line) });
+  const { watched, swept } = watch(createHousekeeping(store));
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const sweeper = createSweeper(watched, log, 30);
+  sweeper.start();
+  t.mock.timers.tick(30_000);
+  assert.equal(await swept, 1);
+  await sweeper.stop();
+  assert.match(lines.join(''), /"collected":1.*ended slots collected/);
+});
+
+test('the clock keeper notices a jump', async (t) => {
+  const { store, clock } = await openTestStore(t, [testLicense(1)]);
+  clock.setWall(instant(clock.readWall() + 60 * MINUTE_MS));
+  const { watched, kept } = watch(createHousekeeping(store));
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const keeper = createClockKeeper(watched, pino({ level: 'silent' }));
+  keeper.start();
+  t.mock.timers.tick(1000);
+  await kept;
+  await keeper.stop();
+  const [link] = await store.read({ kind: 'list_audit', chain: 'system', before: null, limit: 1 });
+  assert.equal(link?.events[0]?.kind, 'clock_jumped');
+});

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { SETTINGS } from '../config.ts';
+import { COMMANDS } from './commands.ts';
+import { formatFacts, formatTable } from './terminal.ts';
+import { usage } from './usage.ts';
+
+describe('what people read', () => {
+  test('a table has columns as wide as their widest cell, and no blanks at the end', () => {
+    const table = formatTable(
+      ['id', 'user', 'until'],
+      [
+        [1, 'ann', null],
+        [20, 'b', '2030'],
+      ],
+    );
+    assert.equal(table, 'id  user  until\n1   ann   -\n20  b     2030');
+  });
+
+  test('a table may be long', () => {
+    const rows = Array.from({ length: 200_000 }, (_, index) => [index, 'x']);
+    assert.ok(formatTable(['n', 'x'], rows).endsWith('\n199999  x'));
+  });
+
+  test('facts stand under one another', () => {
+    assert.equal(formatFacts({ a: 1, long: null, list: [1] }), 'a     1\nlong  -\nlist  [1]');
+  });
+
+  test('the usage page has every command and every setting in its three names', () => {
+    const page = usage(COMMANDS);
+    for (const { words, arguments: names, about } of COMMANDS) {
+      assert.ok(page.includes([words, ...names].join(' ')), words);
+      assert.ok(page.includes(about), about);
+    }
+    for (const { path } of SETTINGS) assert.ok(page.includes(`      ${path}: `), path);
+    assert.match(page, /--log-slow-request-ms, BERTH_LOG_SLOW_REQUEST_MS\n/);
+  });
+});

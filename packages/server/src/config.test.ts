@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { temporaryFolder } from '../../../test/support/server-process.ts';
+import { type Config, ConfigError, envOf, flagOf, loadConfig, SETTINGS, suggest } from './config.ts';
+
+type Given = Partial<Parameters<typeof loadConfig>[0]>;
+
+/** Without a file of its own it reads an empty one, so that no berth.yaml of the machine counts. */
+function load(t: { after(work: () => void): void }, yaml: string, { flags = {}, env = {} }: Given = {}) {
+  const file = join(temporaryFolder(t), 'berth.yaml');
+  writeFileSync(file, yaml);
+  return loadConfig({ flags, env, file });
+}
+
+function readSetting(config: Config, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], config);
+}
+
+describe('where a setting comes from', () => {
+  test('defaults, when nobody says anything', (t) => {
+    const { config, warnings } = load(t, '');
+    assert.deepEqual(warnings, []);
+    assert.equal(config.data, resolve('./data'));
+    for (const { path, default: value } of SETTINGS) {
+      if (path !== 'data') assert.equal(readSetting(config, path), value, path);
+    }
+  });
+
+  test('flags over environment over file over defaults', (t) => {
+    const yaml = 'port: 1\nlog:\n  level: debug\nhost: 10.0.0.1';
+    const env = { BERTH_PORT: '2', BERTH_LOG_LEVEL: 'warn' };
+    const fromFile = load(t, yaml).config;
+    const fromEnv = load(t, yaml, { env }).config;
+    const fromFlags = load(t, yaml, { env, flags: { port: '3' } }).config;
+    assert.deepEqual([fromFile.port, fromEnv.port, fromFlags.port], [1, 2, 3]);
+    assert.deepEqual([fromFile.log.level, fromFlags.log.level], ['debug', 'warn']);
+    assert.equal(fromFlags.host, '10.0.0.1');
+    assert.equal(fromFlags.log.format, 'auto');
+  });
+
+  test('every setting can be given in each of the three ways', (t) => {
+    for (const setting of SETTINGS) {
+      const { path, oneOf } = setting;
+      const other = { string: '/elsewhere', number: '7', boolean: 'true' }[
+        typeof setting.default as 'string'
+      ];
+      const value = oneOf?.at(-1) ?? other;
+      const expected = { string: value, number: 7, boolean: true }[typeof setting.default as 'string'];
+      const ways = [
+        load(t, `${path}: ${value}`),
+        load(t, '', { env: { [envOf(path)]: value } }),
+        load(t, '', { flags: { [flagOf(path)]: value } }),
+      ];
+      for (const { config } of ways) assert.equal(readSetting(config, path), expected, path);
+    }
+  });
+
+  test('names of flags and variables follow the path', () => {
+    assert.equal(flagOf('http.maxConnectionsPerAddress'), 'http-max-connections-per-address');
+    assert.equal(envOf('http.maxConnectionsPerAddress'), 'BERTH_HTTP_MAX_CONNECTIONS_PER_ADDRESS');
+  });
+
+  test('sections and dotted names are the same', (t) => {
+    const nested = load(t, 'log:\n  format: json\n  requests: true');
+    assert.deepEqual(load(t, 'log.format: json\nlog.requests: true').config, nested.config);
+    assert.equal(nested.config.log.requests, true);
+  });
+
+  test('a flag without a value is true, and false can be said', (t) => {
+    assert.equal(load(t, '', { flags: { 'log-requests': true } }).config.log.requests, true);
+    const env = { BERTH_LOG_REQUESTS: 'false' };
+    assert.equal(load(t, 'log.requests: true', { env }).config.log.requests, false);
+  });
+
+  test('port 0 takes a free one', (t) => {
+    assert.equal(load(t, '', { flags: { port: '0' } }).config.port, 0);
+    assert.equal(load(t, 'port: 0').config.port, 0);
+  });
+
+  test('a relative data folder is made absolute', (t) => {
+    assert.equal(load(t, 'data: ./here').config.data, resolve('./here'));
+  });
+});
+
+describe('a value that cannot be used is refused with what is allowed', () => {
+  const bad: readonly [string, string, RegExp][] = [
+    ['port', '65536', /"port" cannot be "65536". Allowed: whole numbers from 0 to 65535\./],
+    ['port', '-1', /"port" cannot be "-1"/],
+    ['port', '80.5', /"port"/],
+    ['port', 'http', /"port"/],
+    ['port', '""', /"port"/],
+    ['port', 'true', /"port"/],
+    ['port', '[80]', /"port"/],
+    ['port', '', /"port" cannot be "null"/],
+    ['host', '""', /"host" cannot be "". It must not be empty\./],
+    ['host', '7', /"host" cannot be "7"/],
+    ['log.level', 'loud', /"log.level" cannot be "loud". Allowed: debug, info, warn, error\./],
+    ['log.requests', 'maybe', /"log.requests" cannot be "maybe". Allowed: true, false\./],
+    ['auth.localAdmin', 'ALWAYS', /Allowed: setup, always, never\./],
+    ['http.maxConnections', '0', /from 1 to 100000/],
+    ['sweeper.intervalSeconds', '3601', /from 0 to 3600/],
+  ];
+
+  for (const [path, value, message] of bad) {
+    test(`${path}: ${value}`, (t) => {
+      assert.throws(
+        () => load(t, `${path}: ${value}`),
+        (error: Error) => {
+          assert.ok(error instanceof ConfigError);
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    });
+  }
+
+  test('in the environment and as a flag too', (t) => {
+    assert.throws(() => load(t, '', { env: { BERTH_PORT: '' } }), ConfigError);
+    assert.throws(() => load(t, '', { flags: { port: '0x50' } }), ConfigError);
+  });
+});
+
+describe('a name that is not known', () => {
+  test('in the file is an error with a suggestion', (t) => {
+    const suggestions: Readonly<Record<string, RegExp>> = {
+      'prot: 1': /unknown setting "prot"\. Did you mean "port"\?/,
+      'log:\n  levle: info': /unknown setting "log\.levle"\. Did you mean "log\.level"\?/,
+      'auth.localadmin: never': /Did you mean "auth\.localAdmin"\?/,
+      'something.else.entirely: 1': /unknown setting "something\.else\.entirely"\.$/,
+    };
+    for (const [yaml, message] of Object.entries(suggestions)) {
+      assert.throws(() => load(t, yaml), { message });
+    }
+  });
+
+  test('in the environment is a warning with a suggestion, unless it has another prefix', (t) => {
+    const env = {
+      BERTH_PROT: '1',
+      BERTH_SOMETHING_ELSE_ENTIRELY: '1',
+      BERT_PORT: '1',
+      BERTH_MASTER_KEY: 'x',
+    };
+    assert.deepEqual(load(t, '', { env }).warnings, [
+      'The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?',
+      'The environment variable BERTH_SOMETHING_ELSE_ENTIRELY is unknown.',
+    ]);
+  });
+
+  test('is suggested only where something is near', () => {
+    assert.equal(suggest('stauts', ['status', 'serve']), ' Did you mean "status"?');
+    assert.equal(suggest('STATUS', ['status']), ' Did you mean "status"?');
+    assert.equal(suggest('xyz', ['status', 'serve']), '');
+  });
+});
+
+describe('a file that cannot be used', () => {
+  test('that was named and is not there', () => {
+    const message = /configuration file \/nowhere\/x\.yaml cannot be read: ENOENT/;
+    assert.throws(() => loadConfig({ flags: {}, env: {}, file: '/nowhere/x.yaml' }), { message });
+  });
+
+  test('that is no YAML, or no names and values', (t) => {
+    assert.throws(() => load(t, 'port: [1'), { message: /is not valid YAML/ });
+    assert.throws(() => load(t, 'port: 1\nport: 2'), { message: /is not valid YAML/ });
+    assert.throws(() => load(t, 'just text'), { message: /must hold names and values/ });
+    assert.throws(() => load(t, '- 1'), { message: /must hold names and values/ });
+  });
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { pino } from 'pino';
+import { instant } from '../core/instant.ts';
+import { describeNotice, type Notice } from './notices.ts';
+
+const [EARLY, LATE] = [instant(Date.UTC(2030, 0, 1)), instant(Date.UTC(2030, 0, 3))];
+const jump = { kind: 'clock_jumped', serverAt: EARLY, wallAt: LATE } as const;
+
+/** Each notice with its level, words of its sentence and the facts it must name. */
+const NOTICES: readonly (readonly [Notice, string, RegExp, readonly string[]])[] = [
+  [{ ...jump, direction: 'ahead', followed: false }, 'warn', /berth clock accept/, ['2030-01-03T00']],
+  [{ ...jump, direction: 'ahead', followed: true }, 'warn', /berth clock reset/, ['2030-01-01T00']],
+  [{ ...jump, direction: 'behind', followed: false }, 'warn', /set back/, ['2030-01-03T00']],
+  [{ kind: 'clock_agrees', serverAt: EARLY }, 'info', /agrees/, ['2030-01-01T00']],
+  [{ kind: 'clock_taken_over', from: EARLY, to: LATE }, 'warn', /24 hours/, ['2030-01-01T00']],
+  [{ kind: 'commit_failed', error: 'disk full' }, 'error', /503/, ['disk full']],
+  [{ kind: 'store_recovered' }, 'info', /works again/, []],
+  [{ kind: 'store_lost', error: 'thread died' }, 'error', /lost/, ['thread died']],
+];
+
+describe('what the store notices is said in the log', () => {
+  for (const [notice, level, sentence, facts] of NOTICES) {
+    test(JSON.stringify(notice), () => {
+      const lines: string[] = [];
+      const labels = { level: (label: string) => ({ level: label }) };
+      const log = pino({ level: 'debug', formatters: labels }, { write: (line) => lines.push(line) });
+      describeNotice(log, notice);
+      assert.equal(lines.length, 1);
+      const line = JSON.parse(lines[0] as string) as Record<string, string>;
+      assert.equal(line.level, level);
+      assert.match(line.msg as string, sentence);
+      for (const fact of facts) assert.ok(lines[0]?.includes(fact), fact);
+    });
+  }
+});

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { SETTINGS } from '../../packages/server/src/config.ts';
+import { type CommandResult, runBerth } from '../faults/berth-command.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { testLicense } from '../support/test-license.ts';
+
+/** The commands of this file share their compiled code, which makes them twice as fast. */
+process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+const TIME = 'yyyy-mm-ddThh:mm:ss.mmmZ';
+
+/** Commands that only look, so that a running and a stopped server have the same to say. */
+const LOOKING: readonly (readonly string[])[] = [
+  ['status'],
+  ['config'],
+  ['clock'],
+  ['clock', 'accept'],
+  ['license', 'list'],
+  ['license', 'list', '--product', 'nothing'],
+  ['license', 'show', '1'],
+  ['license', 'show', '9'],
+  ['registration', 'list'],
+  ['registration', 'list', '--user', 'nobody'],
+  ['registration', 'release', 'nobody', '--product', 'cad'],
+  ['registration', 'recall', 'ann', '--license-id', '1'],
+  ['audit', 'list', '--license-id', '1'],
+  ['audit', 'list', '--limit', '1', '--license-id', '1'],
+  ['audit', 'verify'],
+];
+
+/** Commands that change something; the first letter of the user says in which state of the server. */
+const CHANGING: readonly (readonly [string, string, string])[] = [
+  ['registration', 'release', 'plain'],
+  ['registration', 'recall', 'borrower'],
+];
+
+type Transcript = Readonly<Record<string, CommandResult>>;
+
+let data: string;
+let running: Transcript;
+let stopped: Transcript;
+
+before(async () => {
+  data = temporaryFolder({ after });
+  await seedLicenses(data, [testLicense(1, { slots: 9 }), testLicense(2, { product: 'cam' })]);
+  const server = await startServerProcess({ data });
+  after(() => server.stop('SIGKILL'));
+  for (const state of ['r', 's']) {
+    await lend(server.url, 'register', `${state}-plain`);
+    await lend(server.url, 'borrow', `${state}-borrower`);
+  }
+  await lend(server.url, 'register', 'ann');
+  running = { ...(await record(1, changingIn('r'))), ...(await record(4, LOOKING)) };
+  assert.equal(await server.stop(), 0);
+  stopped = { ...(await record(1, LOOKING)), ...(await record(1, changingIn('s'))) };
+});
+
+async function lend(url: string, operation: string, user: string): Promise<void> {
+  const body = JSON.stringify({ product: 'cad', user, os_hostname: `host-of-${user}` });
+  const { status } = await fetch(`${url}/api/v4/${operation}`, { method: 'POST', body });
+  assert.equal(status, 200);
+}
+
+function changingIn(state: string): readonly (readonly string[])[] {
+  return CHANGING.map(([noun, verb, user]) => [noun, verb, `${state}-${user}`, '--product', 'cad']);
+}
+
+/** Runs each command for people and with `--json`, some at once: a stopped server has room for one. */
+async function record(atOnce: number, commands: readonly (readonly string[])[]): Promise<Transcript> {
+  const jobs = commands.flatMap((words) => [words, [...words, '--json']]);
+  const results: Record<string, CommandResult> = {};
+  const work = async () => {
+    for (let words = jobs.shift(); words !== undefined; words = jobs.shift()) {
+      results[words.join(' ')] = await runBerth(data, words);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return results;
+}
+
+/** Without what may differ: times, the address, how long it has been up, and how much was audited. */
+function normalize(text: string): string {
+  return text
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, TIME)
+    .replaceAll(/^(\s*"?(?:url|uptime_seconds)"?:?\s+).*$/gm, '$1…')
+    .replaceAll(/\d+( events in )\d+( links)/g, 'n$1n$2')
+    .replaceAll(/("(?:links|events|ahead_ms)": )-?\d+/g, '$1…');
+}
+
+function read(transcript: Transcript, command: string): CommandResult {
+  const result = transcript[command];
+  assert.ok(result !== undefined, command);
+  return result;
+}
+
+function assertOutput(command: string, expected: string): void {
+  const { code, stdout, stderr } = read(running, command);
+  assert.equal(stderr, '');
+  assert.equal(normalize(stdout), `${expected}\n`);
+  assert.equal(code, 0);
+}
+
+function assertRefused(command: string, code: string, message: RegExp): void {
+  const plain = read(running, command);
+  assert.equal(plain.code, 1);
+  assert.equal(plain.stdout, '');
+  assert.match(plain.stderr, message);
+  const json = read(running, `${command} --json`);
+  assert.equal(json.code, 1);
+  const problem = JSON.parse(json.stdout);
+  assert.equal(problem.code, code);
+  assert.match(problem.message, message);
+}
+
+describe('running and stopped say the same', () => {
+  for (const words of LOOKING) {
+    for (const command of [words.join(' '), [...words, '--json'].join(' ')]) {
+      test(command, () => {
+        const [one, two] = [read(running, command), read(stopped, command)];
+        assert.equal(normalize(two.stdout), normalize(one.stdout));
+        assert.equal(two.stderr, one.stderr);
+        assert.equal(two.code, one.code);
+        if (command.endsWith('--json')) assert.equal(typeof JSON.parse(one.stdout), 'object');
+      });
+    }
+  }
+});
+
+describe('what is said', () => {
+  test('status', () => {
+    const { code, stdout } = read(running, 'status');
+    assert.equal(code, 0);
+    const facts = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    const values = Object.fromEntries(facts) as Record<string, string>;
+    assert.match(values.url ?? '', /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(values.data, data);
+    assert.equal(values.healthy, 'true');
+    assert.equal(values['store.licenses'], '2');
+    assert.equal(values['store.registrations'], '3');
+    assert.equal(values.clock, 'agrees');
+    assert.match(read(stopped, 'status').stdout, /^url +-$/m);
+  });
+
+  test('config, every setting', () => {
+    const names = read(running, 'config')
+      .stdout.split('\n')
+      .map((line) => line.split(' ')[0]);
+    for (const { path } of SETTINGS) assert.ok(names.includes(path), path);
+    assert.equal(JSON.parse(read(running, 'config --json').stdout).data, data);
+  });
+
+  test('clock', () => {
+    assertOutput('clock', `server time  ${TIME}\nwall clock   ${TIME}\nclock        agrees`);
+    assertRefused('clock accept', 'clock_not_ahead', /nothing to accept/);
+  });
+
+  test('licenses', () => {
+    const lines = [
+      'id  product  state   source   slots  in use  borrowed',
+      '2   cam      active  offline  5      0       0',
+      '1   cad      active  offline  9      3       1',
+    ];
+    assertOutput('license list', lines.join('\n'));
+    assertOutput('license list --product nothing', 'No licenses.');
+    const shown = JSON.parse(read(running, 'license show 1 --json').stdout);
+    assert.equal(shown.id, 1);
+    assert.equal(shown.state, 'active');
+    assert.match(read(running, 'license show 1').stdout, /^floating_in_use +3$/m);
+    assertRefused('license show 9', 'license_not_found', /^This server holds no license with the id 9\.\n?$/);
+  });
+
+  test('registrations', () => {
+    const header = 'license  product  user        host                ends at';
+    const row = (user: string, until: string) =>
+      `1        cad      ${user.padEnd(10)}  ${`host-of-${user}`.padEnd(18)}  ${TIME}  ${until}`;
+    const lines = [
+      `${header}                   borrowed until`,
+      row('ann', '-'),
+      row('s-borrower', TIME),
+      row('s-plain', '-'),
+    ];
+    assertOutput('registration list', lines.join('\n'));
+    assertOutput('registration list --user nobody', 'Nobody holds a slot.');
+  });
+
+  test('taking back, or why not', () => {
+    const borrowed = 'The slot is free. The borrower keeps a proof that ends at its own time.';
+    for (const [state, transcript] of [
+      ['r', running],
+      ['s', stopped],
+    ] as const) {
+      const released = read(transcript, `registration release ${state}-plain --product cad`);
+      assert.deepEqual(released, { code: 0, stdout: 'The slot is free.\n', stderr: '' });
+      const recalled = read(transcript, `registration recall ${state}-borrower --product cad`);
+      assert.deepEqual(recalled, { code: 0, stdout: `${borrowed}\n`, stderr: '' });
+      const again = read(transcript, `registration release ${state}-plain --product cad --json`);
+      assert.equal(JSON.parse(again.stdout).code, 'device_not_found');
+    }
+    assertRefused('registration release nobody --product cad', 'device_not_found', /"nobody" holds no slot/);
+    assertRefused('registration recall ann --license-id 1', 'slot_not_borrowed', /Release it instead/);
+  });
+
+  test('the audit log', () => {
+    const newest = [
+      'at                        license  event',
+      `${TIME}  1        slot_recalled  user=r-borrower borrowed_until=${TIME} by=control`,
+    ];
+    assertOutput('audit list --limit 1 --license-id 1', newest.join('\n'));
+    const events = JSON.parse(read(running, 'audit list --license-id 1 --json').stdout).events;
+    const kinds = events.map(({ kind }: { kind: string }) => kind);
+    assert.deepEqual(kinds.slice(0, 2), ['slot_recalled', 'slot_returned']);
+    assert.equal(kinds.at(-1), 'license_added');
+    assertOutput('audit verify', 'The audit log is whole: n events in n links of 3 chains.');
+    assert.equal(JSON.parse(read(running, 'audit verify --json').stdout).ok, true);
+  });
+});
