@@ -12,6 +12,7 @@ import { createRoutes } from '../../packages/server/src/http/route-table.ts';
 import type { MasterKey } from '../../packages/server/src/secrets/seal.ts';
 import { createAccounts } from '../../packages/server/src/services/accounts.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
+import { createCounting } from '../../packages/server/src/services/counting.ts';
 import { createLending } from '../../packages/server/src/services/lending.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
 import { createManualClock } from '../../packages/server/src/store/clock.ts';
@@ -76,7 +77,11 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const { store, clock, folder } = await openTestStore(t, licenses);
   const accounts = createAccounts(store);
   const facts = { version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 };
-  const services = { catalogue: createCatalogue(store), lending: createLending(store) };
+  const services = {
+    catalogue: createCatalogue(store),
+    counting: createCounting(store),
+    lending: createLending(store),
+  };
   const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });
   const log: Record<string, unknown>[] = [];
   const app = createApp({

@@ -10,7 +10,7 @@ const OLDER = licenseId(1);
 const NEWER = licenseId(2);
 
 function candidate(id: number, facts: Partial<License> = {}, holdsSlot = false): Candidate {
-  return { license: exampleLicense({ id: licenseId(id), ...facts }), holdsSlot };
+  return { license: exampleLicense({ id: licenseId(id), ...facts }), holdsSlot, hasAnswered: false };
 }
 
 function choose(target: Partial<Target>, candidates: readonly Candidate[], products = 1) {

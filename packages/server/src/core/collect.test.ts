@@ -88,8 +88,8 @@ describe('the housekeeping command', () => {
 
   test('turns counters of denials into events, and forgets the ones that count nothing', () => {
     const code = 'floating_not_available';
-    const busy: Denial = { user: 'bob', code, deniedAt: plus(NOW, -60_000), repeated: 4 };
-    const once: Denial = { user: 'eve', code, deniedAt: plus(NOW, -60_000), repeated: 0 };
+    const busy: Denial = { user: 'bob', feature: '', code, deniedAt: plus(NOW, -60_000), repeated: 4 };
+    const once: Denial = { user: 'eve', feature: '', code, deniedAt: plus(NOW, -60_000), repeated: 0 };
     const { outcome, changes, events } = decide(
       collectCommand,
       exampleView({ staleDenials: [busy, once] }, null),

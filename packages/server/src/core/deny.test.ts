@@ -10,7 +10,7 @@ const license = exampleLicense({ slots: 0 });
 const FULL = 'floating_not_available';
 
 function denialOf(facts: Partial<Denial> = {}): Denial {
-  return { user: 'ada', code: FULL, deniedAt: NOW, repeated: 0, ...facts };
+  return { user: 'ada', feature: '', code: FULL, deniedAt: NOW, repeated: 0, ...facts };
 }
 
 function denyAt(now: Instant, denials: readonly Denial[]) {

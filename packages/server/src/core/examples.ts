@@ -1,9 +1,11 @@
 import type { Borrow, BorrowUntil, Recall, Register, Release, Unregister } from './command.ts';
+import { type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { DEMO_LICENSE } from './demo-license.ts';
+import type { FeatureSlot } from './feature-slot.ts';
 import { type Instant, instant, MINUTE_MS, plus } from './instant.ts';
 import { type License, type LicenseId, licenseId } from './license.ts';
 import { type HostInfo, isLive, type Registration } from './registration.ts';
-import { COLLECT_LIMIT, type Denial, type LicenseView } from './view.ts';
+import { COLLECT_LIMIT, type Denial, type LicenseView, type RememberedAnswer, type Report } from './view.ts';
 
 /** Facts that tests begin with, so that each of them says only what matters to it. */
 export const NOW = instant(Date.UTC(2030, 0, 15, 12));
@@ -36,6 +38,13 @@ export interface ViewFacts {
   readonly denials?: readonly Denial[];
   readonly recalls?: number;
   readonly staleDenials?: readonly Denial[];
+  /** Every stored feature slot of the license, ended ones included. */
+  readonly featureSlots?: readonly FeatureSlot[];
+  /** What was counted, of the license or of the feature that the command is about. */
+  readonly meter?: Partial<Meter>;
+  readonly rememberedAnswer?: RememberedAnswer | null;
+  readonly report?: Report | null;
+  readonly staleAnswers?: number;
 }
 
 /** What a store would show of these facts to a command of this user. */
@@ -45,6 +54,10 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
   const ended = byEnd.filter((slot) => !isLive(slot, now));
   return {
     license,
+    ...exampleFeatureView(facts, ended, user, now),
+    rememberedAnswer: facts.rememberedAnswer ?? null,
+    report: facts.report ?? null,
+    staleAnswers: facts.staleAnswers ?? 0,
     storedInUse: slots.length,
     ended: ended.slice(0, COLLECT_LIMIT),
     endedBeyond: Math.max(0, ended.length - COLLECT_LIMIT),
@@ -53,6 +66,33 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     denials: denials.filter((denial) => denial.user === user),
     recalls,
     staleDenials,
+  };
+}
+
+/** A slot of the feature "render" that was lent a minute ago and lives for nine more. */
+export function exampleFeatureSlot(user: string, facts: Partial<FeatureSlot> = {}): FeatureSlot {
+  const { registeredAt, endsAt } = exampleSlot(user);
+  return { feature: 'render', user, registeredAt, endsAt, borrowedUntil: null, ...facts };
+}
+
+function exampleFeatureView(
+  { featureSlots = [], meter = {} }: ViewFacts,
+  endedSlots: readonly Registration[],
+  user: string | null,
+  now: Instant,
+) {
+  const endedUsers = new Set(endedSlots.map((slot) => slot.user));
+  const isOver = (slot: FeatureSlot) => slot.endsAt <= now || endedUsers.has(slot.user);
+  const feature = meter.feature ?? WHOLE_LICENSE;
+  const ofFeature = featureSlots.filter((slot) => slot.feature === feature);
+  const counted = { feature, windowStart: instant(0), total: 0, pending: 0, reported: 0, ...meter };
+  return {
+    featureSlots: featureSlots.filter((slot) => slot.user === user),
+    endedFeatureSlots: featureSlots.filter(isOver),
+    featureEndedBeyond: 0,
+    featureNextEndsAt: ofFeature.find((slot) => !isOver(slot))?.endsAt ?? null,
+    featureSlotCount: featureSlots.filter((slot) => !isOver(slot)).length,
+    meter: { storedInUse: ofFeature.length, ...counted },
   };
 }
 
