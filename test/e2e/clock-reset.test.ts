@@ -22,8 +22,8 @@ const WRONG_YEAR = Date.UTC(2031, 5, 1);
 const CLOCKS_DIFFER_MS = 1000;
 
 /**
- * A server that believes in 2031. Ada is live, Bea has borrowed, Fay's borrow is over but she goes on; Eve's time is
- * over and nobody has tidied. Then the clock is set right and the server started again.
+ * A server that believes in 2031. Ada is live, Bea has borrowed, Fay's borrow is over but she goes on; Eve's
+ * time is over and nobody has tidied. Then the clock is set right and the server started again.
  */
 async function startPoisoned(t: TestContext, clock: FakedClock): Promise<ServerUnderTest> {
   clock.set(WRONG_YEAR - Date.now());

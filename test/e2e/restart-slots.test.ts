@@ -47,7 +47,7 @@ async function assertStillFull({ api }: ServerUnderTest, startedAt: number): Pro
   assert.deepEqual([denied.body.code, denied.body.in_use], ['floating_not_available', 3]);
 }
 
-/** What would be known after a crash: read from the file, because asking the server would make it remember. */
+/** What a crash would leave: read from the file, because asking the server would make it remember. */
 async function waitForMark(server: ServerUnderTest, at: number): Promise<void> {
   const db = new DatabaseSync(join(server.data, 'berth.db'), { readOnly: true });
   const readMark = () => db.prepare('SELECT mark FROM server').get()?.mark as number;

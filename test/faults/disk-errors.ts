@@ -8,11 +8,11 @@ import { makeUpSeed } from './random.ts';
 import { ServerUnderTest } from './server-under-test.ts';
 
 /**
- * Lets the Nth write or sync of the server fail, and some after it, while clients go on asking. Whatever it could not
- * store it must not acknowledge; it must go on, and work again when the disk does.
+ * Lets the Nth write or sync of the server fail, and some after it, while clients go on asking. Whatever it
+ * could not store it must not acknowledge; it must go on, and work again when the disk does.
  */
 export interface DiskFault {
-  /** The system calls that fail: they are counted in each thread, and the thread that writes does nothing else. */
+  /** The system calls that fail. They are counted in each thread; one thread does all the writing. */
   readonly calls: string;
   readonly error: string;
   readonly first: number;

@@ -13,7 +13,7 @@ export const YEAR_MS = 365 * DAY_MS;
 /** Why a test with a faked clock is skipped. */
 export const NO_FAKED_CLOCK = 'optional: needs libfaketime';
 
-/** A wall clock for server processes that a test can set, while they run too; their monotonic clock stays true. */
+/** A wall clock that a test can set for a process, while it runs too; its monotonic clock stays true. */
 export interface FakedClock {
   /** What a process needs to see it. */
   readonly env: Readonly<Record<string, string>>;

@@ -7,8 +7,8 @@ export interface RoundsOptions {
   readonly licenseIds: readonly number[];
   readonly seed: number;
   /**
-   * Whether "nothing was changed" can be taken at its word. Not where the server ends before its disk works again: a
-   * commit whose sync failed may still be found by the next start.
+   * Whether "nothing was changed" can be taken at its word. Not where the server ends before its disk works
+   * again: a commit whose sync failed may still be found by the next start.
    */
   readonly trustsUnavailable: boolean;
 }

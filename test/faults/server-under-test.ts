@@ -21,7 +21,7 @@ export interface UnderTestOptions extends Launch {
   readonly data?: string;
 }
 
-/** A data folder and the server on it, which can be stopped and started again. Both are gone after the test. */
+/** A data folder and the server on it, which can be stopped and started again. It is gone after the test. */
 export class ServerUnderTest {
   readonly data: string;
   readonly #launch: Launch;

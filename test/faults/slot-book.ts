@@ -17,8 +17,8 @@ const COUNTED_KINDS = ['slot_lent', 'slot_borrowed', 'slot_returned'] as const;
 type CountedKind = (typeof COUNTED_KINDS)[number];
 
 /**
- * What must be true of the server, known from its acknowledgements alone. Of a user's operations that were never
- * answered one may have happened, or none; the next look at the server tells, and anything else is a violation.
+ * What must be true of the server, known from its acknowledgements alone. Of a user's operations that were
+ * never answered one may have happened, or none; the next look tells, and anything else is a violation.
  */
 export class SlotBook {
   readonly violations: string[] = [];

@@ -237,7 +237,7 @@ export class SqliteWriter {
   /** What is held in memory may be ahead of the file now: it is loaded anew before the next batch. */
   #abandon({ isNewJump, isTakenOver, ranTo, now }: ClockReading): void {
     this.#isBroken = true;
-    // A wall clock whose taking over was not stored is not followed: it is found again, and can be accepted again.
+    // A wall clock whose taking over was not stored is not followed: the next reading finds it ahead again.
     const reached = isTakenOver ? ranTo : now;
     if (this.#clock.mark > reached) this.#clock.moveTo(reached);
     if (isNewJump) this.#clock.forgetJump();
