@@ -9,6 +9,8 @@ export interface Answer {
 
 export type Facts = Readonly<Record<string, unknown>>;
 
+type Headers = Readonly<Record<string, string>>;
+
 /** One who holds a slot, as the admin API lists them. */
 export interface Holder {
   readonly license_id: number;
@@ -47,11 +49,11 @@ export class BerthApi {
   }
 
   get(path: string): Promise<Answer> {
-    return this.#send('GET', path, null);
+    return this.#send('GET', path, null, {});
   }
 
-  post(path: string, body: Facts = {}): Promise<Answer> {
-    return this.#send('POST', path, JSON.stringify(body));
+  post(path: string, body: Facts = {}, headers: Headers = {}): Promise<Answer> {
+    return this.#send('POST', path, JSON.stringify(body), headers);
   }
 
   register(body: Facts): Promise<Answer> {
@@ -123,9 +125,9 @@ export class BerthApi {
     return body;
   }
 
-  #send(method: string, path: string, body: string | null): Promise<Answer> {
+  #send(method: string, path: string, body: string | null, extra: Headers): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const headers = body === null ? {} : { 'content-type': 'application/json' };
+      const headers = { ...(body === null ? {} : { 'content-type': 'application/json' }), ...extra };
       const options = { method, agent: this.#agent, headers, timeout: ANSWER_TIMEOUT_MS };
       const outgoing = request(`${this.#url}${path}`, options, (incoming) => {
         let text = '';

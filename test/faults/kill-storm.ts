@@ -12,8 +12,8 @@ import { SlotBook } from './slot-book.ts';
 import { Storm } from './storm.ts';
 
 /**
- * Kills the server in the middle of a storm of requests, again and again on one data folder, and compares what
- * is there after each restart with everything that was acknowledged.
+ * Kills the server in the middle of a storm of requests, again and again on one data folder, and compares
+ * what is there after each restart with everything that was acknowledged.
  */
 export interface KillStormOptions {
   readonly cycles: number;
@@ -93,7 +93,7 @@ async function finish(server: ServerProcess, data: string, book: SlotBook): Prom
 const MOST_ACKNOWLEDGED_BEFORE_KILL = 1500;
 const MOST_MS_BEFORE_KILL = 15;
 
-/** The moment is a number of acknowledgements and some milliseconds, so that it hits all phases of a commit. */
+/** The moment is a number of acknowledgements and some milliseconds: so it hits all phases of a commit. */
 async function stormAndKill(server: ServerProcess, book: SlotBook, random: Random): Promise<void> {
   const api = new BerthApi(server.url, { connections: CLIENTS });
   const storm = new Storm({

@@ -5,7 +5,9 @@ import type { LicenseId } from '@berth/server/core/license';
 import type { Registration } from '@berth/server/core/registration';
 import type { Bench } from '@berth/server/store/exercise-bench';
 import type fc from 'fast-check';
-import type { Expected, Facts, LendingModel } from './lending-model.ts';
+import type { CountingModel } from './counting-model.ts';
+import { expectSameCounts } from './expect-same-counts.ts';
+import type { Expected, Facts } from './lending-model.ts';
 
 /** The store, and the slots as they were listed after the last step. */
 export interface Real {
@@ -14,34 +16,40 @@ export interface Real {
   steps: number;
 }
 
-export type LendingCommand = fc.AsyncCommand<LendingModel, Real>;
+export type LendingCommand = fc.AsyncCommand<CountingModel, Real>;
 
 interface Step {
   readonly title: string;
   /** It takes slots back before their time. */
   readonly takesBack?: boolean;
-  run(model: LendingModel, bench: Bench): Promise<void>;
+  run(model: CountingModel, bench: Bench): Promise<void>;
 }
 
 /** Runs on both, and holds the store to the model and to the invariants after each step. */
-function command({ title, takesBack = false, run }: Step): LendingCommand {
+export function command({ title, takesBack = false, run }: Step): LendingCommand {
   return {
     check: () => true,
     toString: () => title,
     async run(model, real) {
       await run(model, real.bench);
+      model.forgetFeatures();
       await expectSameSlots(model, real, takesBack);
+      await expectSameCounts(model, real.bench);
       real.steps += 1;
     },
   };
 }
 
 /** The part of an outcome about which the model has a word. */
-function expectOutcome(outcome: Outcome, expected: Expected): void {
+export function expectOutcome(outcome: Outcome, expected: Expected): void {
   if (outcome.kind === 'granted') {
     const { license, inUse, registration } = outcome;
     const { endsAt, borrowedUntil } = registration;
     assert.deepEqual({ kind: 'granted', licenseId: license.id, inUse, endsAt, borrowedUntil }, expected);
+  } else if (outcome.kind === 'measured') {
+    const { licenseId, total, inUse, slot } = outcome;
+    const { endsAt = null, borrowedUntil = null } = slot ?? {};
+    assert.deepEqual({ kind: 'measured', licenseId, total, inUse, endsAt, borrowedUntil }, expected);
   } else if (outcome.kind === 'refused') {
     const isFull = outcome.code === 'floating_not_available';
     const told = { kind: 'refused', code: outcome.code, ...(isFull ? { details: outcome.details } : {}) };
@@ -51,7 +59,7 @@ function expectOutcome(outcome: Outcome, expected: Expected): void {
   }
 }
 
-async function expectSameSlots(model: LendingModel, real: Real, takesBack: boolean): Promise<void> {
+async function expectSameSlots(model: CountingModel, real: Real, takesBack: boolean): Promise<void> {
   const records = await real.bench.listLicenses();
   const slots = new Map<LicenseId, readonly Registration[]>();
   for (const { id, facts, holders } of model.licenses) {
@@ -95,16 +103,16 @@ function expectNobodyFreedEarly(
   assert.deepEqual(early, [], 'freed before its time');
 }
 
-interface Who {
+export interface Who {
   readonly user: string;
   readonly licenseId: LicenseId | null;
 }
 
-const say = ({ user, licenseId }: Who) => `${user}${licenseId === null ? '' : ` on ${licenseId}`}`;
+export const sayWho = ({ user, licenseId }: Who) => `${user}${licenseId === null ? '' : ` on ${licenseId}`}`;
 
 export function register(who: Who): LendingCommand {
   return command({
-    title: `register ${say(who)}`,
+    title: `register ${sayWho(who)}`,
     run: async (model, bench) => {
       const { user, licenseId } = who;
       expectOutcome(await bench.register(user, { licenseId }), model.register(user, licenseId));
@@ -128,7 +136,7 @@ export function registerCrowd(users: readonly string[]): LendingCommand {
 /** `until`: milliseconds from now, or a word. */
 export function borrow(who: Who, until: number | 'longest' | 'unreadable'): LendingCommand {
   return command({
-    title: `borrow ${say(who)} until ${until}`,
+    title: `borrow ${sayWho(who)} until ${until}`,
     run: async (model, bench) => {
       const { user, licenseId } = who;
       const wanted = typeof until === 'number' ? plus(model.now, until) : until;
@@ -139,7 +147,7 @@ export function borrow(who: Who, until: number | 'longest' | 'unreadable'): Lend
 
 export function takeBack(kind: 'unregister' | 'release' | 'recall', who: Who): LendingCommand {
   return command({
-    title: `${kind} ${say(who)}`,
+    title: `${kind} ${sayWho(who)}`,
     takesBack: true,
     run: async (model, bench) => {
       const { user, licenseId } = who;

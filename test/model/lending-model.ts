@@ -13,12 +13,12 @@ export interface Facts {
   readonly validUntil: Instant | null;
 }
 
-interface Held {
+export interface Held {
   endsAt: Instant;
   borrowedUntil: Instant | null;
 }
 
-interface ModelLicense {
+export interface ModelLicense {
   readonly id: LicenseId;
   facts: Facts;
   readonly holders: Map<string, Held>;
@@ -34,6 +34,14 @@ export type Expected =
       readonly licenseId: LicenseId;
       readonly inUse: number;
       readonly endsAt: Instant;
+      readonly borrowedUntil: Instant | null;
+    }
+  | {
+      readonly kind: 'measured';
+      readonly licenseId: LicenseId;
+      readonly total: number;
+      readonly inUse: number;
+      readonly endsAt: Instant | null;
       readonly borrowedUntil: Instant | null;
     }
   | { readonly kind: 'done'; readonly count: number }
@@ -78,7 +86,7 @@ export class LendingModel {
   }
 
   change(id: LicenseId, facts: Facts): Expected {
-    const license = this.#get(id);
+    const license = this.get(id);
     const isSame = JSON.stringify(license.facts) === JSON.stringify(facts);
     license.facts = facts;
     for (const held of license.holders.values()) {
@@ -89,18 +97,18 @@ export class LendingModel {
   }
 
   register(user: string, id: LicenseId | null): Expected {
-    const license = this.#choose(user, id);
+    const license = this.choose(user, id);
     const held = license.holders.get(user);
-    const refusal = this.#refuseByState(license);
+    const refusal = this.refuseByState(license);
     if (refusal !== null) return deny(license, refusal);
     if (held === undefined && isFull(license)) return deny(license, 'floating_not_available');
     return this.#hold(license, user, held?.borrowedUntil ?? null);
   }
 
   borrow(user: string, id: LicenseId | null, until: Instant | 'longest' | 'unreadable'): Expected {
-    const license = this.#choose(user, id);
+    const license = this.choose(user, id);
     const held = license.holders.get(user);
-    const refusal = this.#refuseByState(license);
+    const refusal = this.refuseByState(license);
     if (refusal !== null) return deny(license, refusal);
     const granted = this.#grantUntil(license, until);
     if (granted === null) return deny(license, 'borrow_until_not_valid');
@@ -111,18 +119,18 @@ export class LendingModel {
   }
 
   unregister(user: string, id: LicenseId | null): Expected {
-    const license = this.#choose(user, id);
+    const license = this.choose(user, id);
     return license.holders.delete(user) ? { kind: 'done', count: 1 } : refuse('device_not_found');
   }
 
   release(user: string, id: LicenseId | null): Expected {
-    const held = this.#choose(user, id).holders.get(user);
+    const held = this.choose(user, id).holders.get(user);
     if ((held?.borrowedUntil ?? 0) > this.now) return refuse('slot_is_borrowed');
     return this.unregister(user, id);
   }
 
   recall(user: string, id: LicenseId | null): Expected {
-    const license = this.#choose(user, id);
+    const license = this.choose(user, id);
     const held = license.holders.get(user);
     if (held === undefined) return refuse('device_not_found');
     if ((held.borrowedUntil ?? 0) <= this.now) return refuse('slot_not_borrowed');
@@ -133,7 +141,7 @@ export class LendingModel {
   }
 
   releaseAll(id: LicenseId): Expected {
-    const { holders } = this.#get(id);
+    const { holders } = this.get(id);
     const count = holders.size;
     holders.clear();
     return { kind: 'done', count };
@@ -145,18 +153,19 @@ export class LendingModel {
     }
   }
 
-  #get(id: LicenseId): ModelLicense {
+  protected get(id: LicenseId): ModelLicense {
     return this.licenses.find((license) => license.id === id) as ModelLicense;
   }
 
-  #choose(user: string, id: LicenseId | null): ModelLicense {
-    if (id !== null) return this.#get(id);
-    const holding = this.licenses.find(({ holders }) => holders.has(user));
-    const usable = this.licenses.find((license) => this.#refuseByState(license) === null);
+  /** With several of the product: where the user holds a slot, else the newest usable one. */
+  protected choose(user: string | null, id: LicenseId | null): ModelLicense {
+    if (id !== null) return this.get(id);
+    const holding = this.licenses.find(({ holders }) => user !== null && holders.has(user));
+    const usable = this.licenses.find((license) => this.refuseByState(license) === null);
     return holding ?? usable ?? (this.licenses[0] as ModelLicense);
   }
 
-  #refuseByState({ facts }: ModelLicense): string | null {
+  protected refuseByState({ facts }: ModelLicense): string | null {
     if (!facts.enabled) return 'license_not_enabled';
     return cut(this.now, facts.validUntil) < this.now || facts.validUntil === this.now
       ? 'license_expired'
@@ -189,7 +198,7 @@ function isOver({ facts, holders }: ModelLicense): boolean {
   return holders.size > facts.slots;
 }
 
-function refuse(code: string): Expected {
+export function refuse(code: string): Expected {
   return { kind: 'refused', code };
 }
 
@@ -202,10 +211,10 @@ function deny(license: ModelLicense, code: string): Expected {
   return { kind: 'refused', code, details: { slots: facts.slots, inUse: holders.size, nextFreeAt } };
 }
 
-function later(a: Instant, b: Instant): Instant {
+export function later(a: Instant, b: Instant): Instant {
   return a > b ? a : b;
 }
 
-function cut(at: Instant, limit: Instant | null): Instant {
+export function cut(at: Instant, limit: Instant | null): Instant {
   return limit !== null && limit < at ? limit : at;
 }

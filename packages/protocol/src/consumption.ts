@@ -4,7 +4,9 @@ import { featureObject, licenseObject } from './license-object.ts';
 
 const COUNT_ERROR = { error: 'must be a whole number below 2^53, as a number or as digits' };
 
-/** A count: a whole number, or digits. Missing and `null` mean 1; anything else is refused, blank text too. */
+/**
+ * A count: a whole number, or digits. Missing and `null` mean 1; anything else is refused, blank text too.
+ */
 export const count = z.preprocess(
   (value) => (value === null || value === undefined ? 1 : integerOf(value)),
   z.int(COUNT_ERROR),
@@ -12,15 +14,18 @@ export const count = z.preprocess(
 
 /** `true` and `false`, also as text in any case. Blank means "not given". */
 const flag = z.preprocess(
-  (value) => (typeof value === 'string' ? (FLAGS[value.trim().toLowerCase()] ?? value) : value),
+  (value) => (typeof value === 'string' ? readFlag(value.trim().toLowerCase()) : value),
   z.boolean({ error: 'must be true or false' }).nullish(),
 );
 
-const FLAGS: Readonly<Record<string, boolean | null>> = { true: true, false: false, '': null };
+function readFlag(text: string): boolean | string | null {
+  if (text === '') return null;
+  return text === 'true' || (text === 'false' ? false : text);
+}
 
 /** How much overage the caller wants at most. Blank means "not given". */
 const overage = z.preprocess(
-  (value) => (value === '' ? null : integerOf(value)),
+  (value) => (typeof value === 'string' && value.trim() === '' ? null : integerOf(value)),
   z.int(COUNT_ERROR).min(0, { error: 'must not be negative' }).nullish(),
 );
 

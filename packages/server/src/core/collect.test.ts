@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { collect, countInUse, inUseChange } from './collect.ts';
+import { collect, countFeatureInUse, countInUse, inUseChange } from './collect.ts';
 import { decide } from './decide.ts';
-import { exampleLicense, exampleSlot, exampleView, LICENSE_ID, NOW, register } from './examples.ts';
+import { ANSWER_LIFETIME_MS } from './decide-add-consumption.ts';
+import {
+  exampleFeatureSlot,
+  exampleLicense,
+  exampleSlot,
+  exampleView,
+  LICENSE_ID,
+  NOW,
+  register,
+} from './examples.ts';
 import { plus } from './instant.ts';
 import { COLLECT_LIMIT, type Denial } from './view.ts';
 
@@ -101,5 +110,62 @@ describe('the housekeeping command', () => {
       { kind: 'remove_denial', denial: once },
     ]);
     assert.deepEqual(events, [{ kind: 'denials_repeated', user: 'bob', code, repeated: 4 }]);
+  });
+});
+
+describe('feature slots that have ended', () => {
+  test('go before the slots of the license, each with its event and its own end', () => {
+    const slots = [exampleSlot('ada'), exampleSlot('bob', { endsAt: plus(NOW, -5) })];
+    const featureSlots = [
+      exampleFeatureSlot('ada', { endsAt: plus(NOW, -1) }),
+      exampleFeatureSlot('bob', { endsAt: plus(NOW, 99) }),
+    ];
+    const { changes, events } = decide(collectCommand, exampleView({ slots, featureSlots }, null), NOW);
+    assert.deepEqual(changes, [
+      { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
+      { kind: 'remove_feature_slot', feature: 'render', user: 'bob' },
+      { kind: 'remove_registration', user: 'bob' },
+      { kind: 'set_in_use', inUse: 1 },
+    ]);
+    assert.deepEqual(events, [
+      { kind: 'feature_expired', feature: 'render', user: 'ada', endedAt: plus(NOW, -1) },
+      { kind: 'feature_expired', feature: 'render', user: 'bob', endedAt: plus(NOW, -5) },
+      { kind: 'slot_expired', user: 'bob', endedAt: plus(NOW, -5) },
+    ]);
+  });
+
+  test('of the user go once, also where they lie beyond the first thousand', () => {
+    const own = exampleFeatureSlot('ada', { endsAt: NOW });
+    const view = exampleView({ slots: [exampleSlot('ada')], featureSlots: [own] }, 'ada');
+    assert.equal(collect(view, NOW).changes.length, 1);
+    const { changes, heldFeatures } = collect({ ...view, endedFeatureSlots: [] }, NOW);
+    assert.deepEqual(changes, [{ kind: 'remove_feature_slot', feature: 'render', user: 'ada' }]);
+    assert.deepEqual(heldFeatures, []);
+  });
+
+  test('of the user end with the slot of the license, also where no view lists them as ended', () => {
+    const slots = [exampleSlot('ada', { endsAt: NOW })];
+    const view = exampleView({ slots, featureSlots: [exampleFeatureSlot('ada')] }, 'ada');
+    const { changes, heldFeatures } = collect({ ...view, endedFeatureSlots: [] }, NOW);
+    assert.deepEqual(changes[0], { kind: 'remove_feature_slot', feature: 'render', user: 'ada' });
+    assert.deepEqual(heldFeatures, []);
+  });
+
+  test('do not count, nor do those that no view shows', () => {
+    const view = exampleView(
+      { featureSlots: [exampleFeatureSlot('ada'), exampleFeatureSlot('bob', { endsAt: NOW })] },
+      null,
+    );
+    const meter = { ...(view.meter as NonNullable<typeof view.meter>), storedInUse: 12 };
+    assert.equal(countFeatureInUse({ ...view, meter, featureEndedBeyond: 10 }, 'render'), 1);
+  });
+
+  test('old answers are forgotten by the housekeeping alone', () => {
+    const view = exampleView({ staleAnswers: 3 }, 'ada');
+    const { outcome, changes } = decide(collectCommand, view, NOW);
+    assert.deepEqual(outcome, { kind: 'done', count: 3 });
+    assert.deepEqual(changes, [{ kind: 'remove_answers', answeredBy: plus(NOW, -ANSWER_LIFETIME_MS) }]);
+    const registering = decide(register('ada'), view, NOW).changes;
+    assert.ok(!registering.some(({ kind }) => kind === 'remove_answers'));
   });
 });

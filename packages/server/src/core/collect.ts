@@ -1,7 +1,7 @@
 import type { LicenseEvent } from './audit-event.ts';
 import type { Change } from './decision.ts';
 import type { FeatureSlot } from './feature-slot.ts';
-import type { Instant } from './instant.ts';
+import { earlier, type Instant } from './instant.ts';
 import { isLive, type Registration } from './registration.ts';
 import type { LicenseHead, LicenseView } from './view.ts';
 
@@ -41,14 +41,23 @@ export function collect(view: LicenseView, now: Instant): Collected {
       ...ended.map(({ user }) => ({ kind: 'remove_registration', user }) as const),
     ],
     events: [
-      ...endedFeatures.map(featureExpired),
+      ...expireFeatures(endedFeatures, ended),
       ...ended.map(({ user, endsAt }) => ({ kind: 'slot_expired', user, endedAt: endsAt }) as const),
     ],
   };
 }
 
-function featureExpired({ feature, user, endsAt }: FeatureSlot): LicenseEvent {
-  return { kind: 'feature_expired', feature, user, endedAt: endsAt };
+/** A feature slot ended with its own time or with its user's slot, whichever came first. */
+function expireFeatures(
+  slots: readonly FeatureSlot[],
+  ended: readonly Registration[],
+): readonly LicenseEvent[] {
+  if (slots.length === 0) return [];
+  const endOf = new Map(ended.map(({ user, endsAt }) => [user, endsAt]));
+  return slots.map(({ feature, user, endsAt }) => {
+    const endedAt = earlier(endsAt, endOf.get(user) ?? endsAt);
+    return { kind: 'feature_expired', feature, user, endedAt };
+  });
 }
 
 /** As with the license's slot: the user's own ended ones must go before they get new ones. */

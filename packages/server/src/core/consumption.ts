@@ -19,6 +19,9 @@ export interface Meter {
 /** The code under which the license's own meter stands beside those of its features. */
 export const WHOLE_LICENSE = '';
 
+/** No amount is larger: beyond it numbers are no longer exact. */
+export const LARGEST_AMOUNT = Number.MAX_SAFE_INTEGER;
+
 /** A total that is never reset has one window, from the beginning of time. */
 const ALWAYS = instant(0);
 const DAY_MS = 24 * HOUR_MS;

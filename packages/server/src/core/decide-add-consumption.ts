@@ -1,6 +1,6 @@
 import { type Collected, collect, collectedChanges, countFeatureInUse } from './collect.ts';
 import type { AddConsumption, IdempotencyKey } from './command.ts';
-import { highestTotal, type Meter } from './consumption.ts';
+import { highestTotal, LARGEST_AMOUNT, type Meter } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
 import { type Change, type Decision, type Measured, type Refused, refuse } from './decision.ts';
 import { deny, NOBODY } from './deny.ts';
@@ -9,7 +9,7 @@ import { findFeature, isFeatureExpired } from './feature-slot.ts';
 import { HOUR_MS, type Instant } from './instant.ts';
 import type { License } from './license.ts';
 import { refuseByState, refuseFeatureExpired, refuseUnknownFeature } from './refusals.ts';
-import type { AnswerScope, LicenseHead, LicenseView } from './view.ts';
+import type { AnswerScope, LicenseHead, LicenseView, RememberedAnswer } from './view.ts';
 
 /** How long a repeated request with the same key gets the first answer again. */
 export const ANSWER_LIFETIME_MS = 24 * HOUR_MS;
@@ -18,8 +18,9 @@ export const ANSWER_LIFETIME_MS = 24 * HOUR_MS;
 export const MAX_REMEMBERED_ANSWERS = 1_000_000;
 
 /**
- * Adds to a total, all or nothing: of the license, or of one of its features. What is accepted is also pending for
- * the vendor from the same commit on. A request that carries a known key gets its first answer again.
+ * Adds to a total, all or nothing: of the license, or of one of its features. What is accepted is also
+ * pending for the vendor from the same commit on. A request that carries a known key gets its first answer
+ * again.
  */
 export function decideAddConsumption(command: AddConsumption, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
@@ -64,12 +65,13 @@ function chooseFeature(license: License, code: string, now: Instant): Counted | 
 function refuseCount(
   { count: added, narrowing }: AddConsumption,
   { feature, limits }: Counted,
-  { total }: Meter,
+  { total, pending, reported }: Meter,
 ) {
   if (added < 0) return refuseNegative(added, limits, total);
-  const highest = highestTotal(limits, narrowing) ?? Number.MAX_SAFE_INTEGER;
-  if (added === 0 || total + added <= highest) return null;
-  const left = Math.max(0, highest - total);
+  const highest = Math.min(highestTotal(limits, narrowing) ?? LARGEST_AMOUNT, LARGEST_AMOUNT);
+  // What was counted in all windows together must stay a number that the store can keep.
+  const left = Math.max(0, Math.min(highest - total, LARGEST_AMOUNT - pending - reported));
+  if (added === 0 || added <= left) return null;
   return refuse(
     feature === null ? 'license_not_enough_consumptions' : 'feature_not_enough_consumptions',
     `${added} cannot be added: ${left} of ${highest} are left.`,
@@ -111,7 +113,7 @@ function count(
     changes: [
       ...collectedChanges(view, base),
       { kind: 'put_meter', meter: { ...before, total, pending: before.pending + command.count } },
-      ...rememberAnswer(command, outcome, now),
+      ...rememberAnswer(command, view, outcome, now),
     ],
     events: [...base.events, { kind: 'consumption_added', feature, user, count: command.count, total }],
   };
@@ -129,6 +131,11 @@ export function answerScope({ idempotency, feature, user }: AddConsumption): Ans
   return { operation, user: user ?? NOBODY, key: idempotency.key };
 }
 
+/** An answer that is too old is forgotten, whether or not it is still stored. */
+export function isRemembered({ answeredAt }: RememberedAnswer, now: Instant): boolean {
+  return now < answeredAt + ANSWER_LIFETIME_MS;
+}
+
 /** The first answer again, a refusal for another request under the same key, or `null` for a new key. */
 function repeatAnswer(
   idempotency: IdempotencyKey | null,
@@ -136,7 +143,7 @@ function repeatAnswer(
   now: Instant,
 ): Measured | Refused | null {
   if (idempotency === null || rememberedAnswer === null) return null;
-  if (now >= rememberedAnswer.answeredAt + ANSWER_LIFETIME_MS) return null;
+  if (!isRemembered(rememberedAnswer, now)) return null;
   if (rememberedAnswer.bodyHash === idempotency.bodyHash) return rememberedAnswer.outcome;
   return refuse(
     'idempotency_key_reused',
@@ -145,11 +152,17 @@ function repeatAnswer(
 }
 
 /** Only accepted effects are kept: a refusal is decided anew. */
-function rememberAnswer(command: AddConsumption, outcome: Measured, now: Instant): readonly Change[] {
+function rememberAnswer(
+  command: AddConsumption,
+  { rememberedAnswer }: LicenseView,
+  outcome: Measured,
+  now: Instant,
+): readonly Change[] {
   const scope = answerScope(command);
   if (scope === null || command.idempotency === null) return [];
   const { bodyHash } = command.idempotency;
-  return [{ kind: 'remember_answer', answer: { ...scope, bodyHash, answeredAt: now, outcome } }];
+  const answer = { ...scope, bodyHash, answeredAt: now, outcome };
+  return [{ kind: 'remember_answer', answer, isNew: rememberedAnswer === null }];
 }
 
 function denyConsumption(

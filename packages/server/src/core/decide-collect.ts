@@ -7,7 +7,10 @@ import { NOBODY } from './deny.ts';
 import { type Instant, plus } from './instant.ts';
 import type { Denial, LicenseView } from './view.ts';
 
-/** Tidies: what has ended goes, counters of denials whose window is over become events, old answers are forgotten. */
+/**
+ * Tidies: what has ended goes, counters of denials whose window is over become events, old answers are
+ * forgotten.
+ */
 export function decideCollect(view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   return {

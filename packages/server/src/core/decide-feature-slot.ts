@@ -26,8 +26,8 @@ import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
 /**
- * Lends a slot of a floating feature, or renews it. It takes the license's slot, and ends with it at the latest; its
- * limit, timeout and borrow are its own.
+ * Lends a slot of a floating feature, or renews it. It takes the license's slot, and ends with it at the
+ * latest; its limit, timeout and borrow are its own.
  */
 export function decideRegisterFeature(command: RegisterFeature, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
@@ -69,7 +69,10 @@ function chooseFloating(license: License, code: string, now: Instant): FloatingF
   return refuse('feature_not_floating', `The feature "${code}" has no slots of its own.`);
 }
 
-/** Until when the slot is to be borrowed; `null` for a heartbeat. A feature is not borrowed beyond its license. */
+/**
+ * Until when the slot is to be borrowed; `null` for a heartbeat. A feature is not borrowed beyond its
+ * license.
+ */
 function chooseUntil({ command, now }: Request, feature: FloatingFeature, holder: Registration) {
   if (command.until === null) return null;
   const { canBorrow, maxBorrowHours } = feature.floating;
@@ -79,7 +82,9 @@ function chooseUntil({ command, now }: Request, feature: FloatingFeature, holder
   return resolveUntil(command.until, latest, now);
 }
 
-/** As with licenses: while a shrunk feature is over its limit, holders renew, but no borrow starts or grows. */
+/**
+ * As with licenses: while a shrunk feature is over its limit, holders renew, but no borrow starts or grows.
+ */
 function isShort(
   { floating }: FloatingFeature,
   inUse: number,

@@ -1,14 +1,14 @@
 import { collect, collectedChanges } from './collect.ts';
 import type { CutReport, SettleReport } from './command.ts';
-import { type Meter, WHOLE_LICENSE } from './consumption.ts';
+import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
 import type { Instant } from './instant.ts';
 import type { LicenseView } from './view.ts';
 
 /**
- * Takes everything that is pending and puts it under an id, in one commit: what is on its way is neither pending nor
- * reported, and a repeated cut with the same id takes nothing.
+ * Takes everything that is pending and puts it under an id, in one commit: what is on its way is neither
+ * pending nor reported, and a repeated cut with the same id takes nothing.
  */
 export function decideCutReport(command: CutReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
@@ -36,8 +36,8 @@ export function decideSettleReport(command: SettleReport, view: LicenseView, now
   const { id: reportId, amount } = report;
   const feature = report.feature === WHOLE_LICENSE ? null : report.feature;
   const settled = command.isCounted
-    ? { ...meter, reported: meter.reported + amount }
-    : { ...meter, pending: meter.pending + amount };
+    ? { ...meter, reported: addUp(meter.reported, amount) }
+    : { ...meter, pending: addUp(meter.pending, amount) };
   return {
     outcome: { kind: 'done', count: amount },
     changes: [
@@ -49,4 +49,9 @@ export function decideSettleReport(command: SettleReport, view: LicenseView, now
       ? [...base.events, { kind: 'consumption_reported', feature, amount, reportId }]
       : base.events,
   };
+}
+
+/** An amount that no number can tell any more stays the largest one, so that the meter can still be read. */
+function addUp(before: number, amount: number): number {
+  return Math.min(before + amount, LARGEST_AMOUNT);
 }

@@ -112,6 +112,7 @@ describe('an administrator takes back all slots of a license', () => {
     assert.deepEqual(decision.outcome, { kind: 'done', count: 1 });
     assert.deepEqual(decision.changes, [
       { kind: 'remove_registration', user: 'bob' },
+      { kind: 'remove_all_feature_slots' },
       { kind: 'remove_live_registrations' },
       { kind: 'set_in_use', inUse: 0 },
     ]);

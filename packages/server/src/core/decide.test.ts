@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from './command.ts';
 import { decide, needsOf, targetOf } from './decide.ts';
+import { ANSWER_LIFETIME_MS } from './decide-add-consumption.ts';
 import { DENIAL_WINDOW_MS } from './deny.ts';
 import {
   borrow,
@@ -101,20 +102,24 @@ describe('a view is no wider than the decision needs', () => {
   const full = exampleView({ slots: FULL }, null);
   const closed = exampleView({ license: exampleLicense({ enabled: false }) }, null);
   const denial = { registrationOf: 'ada', denialsOf: 'ada', nextEnd: true };
+  const own = { registrationOf: 'ada', featureSlotsOf: 'ada' };
 
   const cases: [string, LicenseCommand, typeof free, Partial<typeof NO_NEEDS>][] = [
     ['register on a free license', register('ada'), free, { registrationOf: 'ada' }],
     ['register on a full license', register('ada'), full, denial],
     ['register on a closed license', register('ada'), closed, denial],
     ['borrow, whose date may be refused', borrow('ada', 'longest'), free, denial],
-    ['unregister', unregister('ada'), full, { registrationOf: 'ada' }],
-    ['release', release('ada'), full, { registrationOf: 'ada' }],
-    ['recall', recall('ada'), full, { registrationOf: 'ada', recallsAfter: plus(NOW, -24 * HOUR_MS) }],
+    ['unregister', unregister('ada'), full, own],
+    ['release', release('ada'), full, own],
+    ['recall', recall('ada'), full, { ...own, recallsAfter: plus(NOW, -24 * HOUR_MS) }],
     [
       'collect',
       { kind: 'collect', licenseId: LICENSE_ID },
       full,
-      { denialsOpenedBy: plus(NOW, -DENIAL_WINDOW_MS) },
+      {
+        denialsOpenedBy: plus(NOW, -DENIAL_WINDOW_MS),
+        answersGivenBy: plus(NOW, -ANSWER_LIFETIME_MS),
+      },
     ],
     ['release all', { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }, full, {}],
     ['install', { kind: 'install_license', license: exampleLicense(), by: 'admin' }, full, {}],

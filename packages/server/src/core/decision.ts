@@ -71,7 +71,8 @@ export type Change =
   | { readonly kind: 'end_feature_slots_by'; readonly feature: string; readonly endsBy: Instant }
   /** What was counted; the slots of the feature are not touched by it. */
   | { readonly kind: 'put_meter'; readonly meter: Omit<Meter, 'storedInUse'> }
-  | { readonly kind: 'remember_answer'; readonly answer: RememberedAnswer }
+  /** `isNew`: nothing was remembered under its key, not even an answer that is too old. */
+  | { readonly kind: 'remember_answer'; readonly answer: RememberedAnswer; readonly isNew: boolean }
   | { readonly kind: 'remove_answers'; readonly answeredBy: Instant }
   | { readonly kind: 'add_report'; readonly report: Report }
   | { readonly kind: 'remove_report'; readonly reportId: string };

@@ -1,6 +1,17 @@
-import type { Borrow, BorrowUntil, Recall, Register, Release, Unregister } from './command.ts';
+import type {
+  AddConsumption,
+  Borrow,
+  BorrowUntil,
+  Recall,
+  Register,
+  RegisterFeature,
+  Release,
+  ReleaseFeature,
+  Unregister,
+} from './command.ts';
 import { type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { DEMO_LICENSE } from './demo-license.ts';
+import type { ConsumptionLimits, Feature } from './feature.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import { type Instant, instant, MINUTE_MS, plus } from './instant.ts';
 import { type License, type LicenseId, licenseId } from './license.ts';
@@ -121,4 +132,38 @@ export function release(user: string, aim: Partial<Aim> = {}): Release {
 
 export function recall(user: string, aim: Partial<Aim> = {}): Recall {
   return { kind: 'recall', user, by: 'admin', ...ANY, ...aim };
+}
+
+/** Ten, without overage, for ever. */
+export function exampleLimits(facts: Partial<ConsumptionLimits> = {}): ConsumptionLimits {
+  return { ...DEMO_LICENSE.consumption, max: 10, period: null, ...facts };
+}
+
+/** The feature "export" counts; "render" has two slots of its own. */
+export function exampleFeature(code: 'export' | 'render', facts: Partial<Feature> = {}): Feature {
+  const feature = DEMO_LICENSE.features.find((one) => one.code === code) as Feature;
+  return { ...feature, ...facts };
+}
+
+/** Adds to the license's total, for nobody in particular. */
+export function consume(count: number, facts: Partial<AddConsumption> = {}): AddConsumption {
+  const narrowing = { allowOverages: null, maxOverages: null };
+  return {
+    kind: 'add_consumption',
+    feature: null,
+    user: null,
+    count,
+    narrowing,
+    idempotency: null,
+    ...ANY,
+    ...facts,
+  };
+}
+
+export function registerFeature(user: string, facts: Partial<RegisterFeature> = {}): RegisterFeature {
+  return { kind: 'register_feature', feature: 'render', user, until: null, ...ANY, ...facts };
+}
+
+export function releaseFeature(user: string, facts: Partial<ReleaseFeature> = {}): ReleaseFeature {
+  return { kind: 'release_feature', feature: 'render', user, ...ANY, ...facts };
 }

@@ -57,7 +57,7 @@ export interface ViewNeeds {
   /** Whose registration, and whose feature slots. */
   readonly registrationOf: string | null;
   readonly featureSlotsOf: string | null;
-  /** How many slots of the meter's feature have ended beyond the collected ones, and when the next one ends. */
+  /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
   readonly featureSlotsEnd: boolean;
   readonly answer: AnswerScope | null;
   readonly reportId: string | null;

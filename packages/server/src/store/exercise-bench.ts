@@ -4,14 +4,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditEvent } from '../core/audit-event.ts';
 import type { Command } from '../core/command.ts';
-import type { Granted, Outcome, Refused } from '../core/decision.ts';
-import { borrow, exampleLicense, NOW, recall, register, release, unregister } from '../core/examples.ts';
+import type { Standing } from '../core/consumption.ts';
+import type { Granted, Measured, Outcome, Refused } from '../core/decision.ts';
+import {
+  borrow,
+  consume,
+  exampleLicense,
+  NOW,
+  recall,
+  register,
+  registerFeature,
+  release,
+  releaseFeature,
+  unregister,
+} from '../core/examples.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
 import { type Clock, createManualClock } from './clock.ts';
 import type { LicenseRecord } from './query.ts';
-import type { Store, StoreNotice } from './store.ts';
+import type { Executed, Store, StoreNotice } from './store.ts';
 
 export interface OpenOptions {
   /** An empty folder, or one in which this kind of store was opened before. */
@@ -71,7 +83,7 @@ export class Bench {
     await crashed.close();
   }
 
-  execute(command: Command): Promise<Outcome> {
+  execute(command: Command): Promise<Executed> {
     return this.#store.execute(command);
   }
 
@@ -104,6 +116,41 @@ export class Bench {
 
   releaseAll({ id }: License): Promise<Outcome> {
     return this.execute({ kind: 'release_all', licenseId: id, by: 'admin' });
+  }
+
+  consume(...args: Parameters<typeof consume>): Promise<Outcome> {
+    return this.execute(consume(...args));
+  }
+
+  registerFeature(...args: Parameters<typeof registerFeature>): Promise<Outcome> {
+    return this.execute(registerFeature(...args));
+  }
+
+  releaseFeature(...args: Parameters<typeof releaseFeature>): Promise<Outcome> {
+    return this.execute(releaseFeature(...args));
+  }
+
+  /** How much was pending, now under this id. */
+  async cutReport({ id }: License, reportId: string, feature: string | null = null): Promise<number> {
+    const outcome = await this.execute({ kind: 'cut_report', licenseId: id, feature, reportId });
+    return outcome.kind === 'done' ? outcome.count : Number.NaN;
+  }
+
+  async settleReport({ id }: License, reportId: string, isCounted: boolean, feature: string | null = null) {
+    const report = { licenseId: id, feature, reportId, isCounted };
+    const outcome = await this.execute({ kind: 'settle_report', ...report });
+    return outcome.kind === 'done' ? outcome.count : Number.NaN;
+  }
+
+  /** What was counted, as a question tells it. */
+  async readStanding({ id }: License): Promise<Standing> {
+    const record = (await this.listLicenses()).find(({ license }) => license.id === id);
+    return (record as LicenseRecord).standing;
+  }
+
+  async countFeatureSlots(license: License, feature = 'render'): Promise<number | undefined> {
+    const { features } = await this.readStanding(license);
+    return features.find(({ code }) => code === feature)?.inUse;
   }
 
   /** The server's time, as it keeps it. */
@@ -160,6 +207,11 @@ export class Bench {
 export function grantedOf(outcome: Outcome): Granted {
   assert.equal(outcome.kind, 'granted', JSON.stringify(outcome));
   return outcome as Granted;
+}
+
+export function measuredOf(outcome: Outcome): Measured {
+  assert.equal(outcome.kind, 'measured', JSON.stringify(outcome));
+  return outcome as Measured;
 }
 
 export function refusedOf(outcome: Outcome): Refused {

@@ -2,12 +2,24 @@ import { describe, test } from 'node:test';
 import { Bench, type OpenStore } from './exercise-bench.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './exercise-clock.ts';
 import { CONTENTION } from './exercise-contention.ts';
+import {
+  COUNTING,
+  COUNTING_AT_ONCE,
+  countingRestartCases,
+  REPEATED_REQUESTS,
+  REPORTS,
+  WINDOWS,
+} from './exercise-counting.ts';
+import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './exercise-features.ts';
 import { LENDING } from './exercise-lending.ts';
 import { ACCOUNTS, ISOLATION, LICENSES } from './exercise-licenses.ts';
 import { restartCases } from './exercise-restart.ts';
 import { expectSound } from './exercise-soundness.ts';
 
 type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
+
+/** Looks into the folder of a store, at what no question shows. */
+type Inspect = (folder: string) => void;
 
 const EXAM: Readonly<Record<string, Chapter>> = {
   'many at once': CONTENTION,
@@ -20,37 +32,64 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'the clock while running': RUNNING_CLOCK,
   'a clock that is followed': ACCEPTED_CLOCK,
   'a clock that is reset': RESET_CLOCK,
+  'many who count at once': COUNTING_AT_ONCE,
+  counting: COUNTING,
+  'requests that are repeated': REPEATED_REQUESTS,
+  'windows of counting': WINDOWS,
+  'reports to the vendor': REPORTS,
+  'counting goes on after a close': countingRestartCases('restart'),
+  'counting goes on after a crash': countingRestartCases('crash'),
+  'many who want a feature at once': FEATURES_AT_ONCE,
+  'feature slots come and go': FEATURES,
+  'feature slots and the clock': FEATURE_CLOCK,
+  'feature slots after a close': featureRestartCases('restart'),
+  'feature slots after a crash': featureRestartCases('crash'),
 };
 
 /**
  * The one exam for every store: each guarantee of `store.ts`. After every case the whole store must be sound.
  */
-export function exerciseStore(name: string, open: OpenStore): void {
-  examine(name, EXAM, open);
+export function exerciseStore(name: string, open: OpenStore, inspect: Inspect = () => {}): void {
+  examine(name, EXAM, open, inspect);
 }
 
 /** The part that asks for no clock of its own, for stores that run on the machine's. */
 export function exerciseContention(name: string, open: OpenStore): void {
-  examine(name, { 'many at once': CONTENTION }, open);
+  const exam = {
+    'many at once': CONTENTION,
+    'many who count at once': COUNTING_AT_ONCE,
+    'many who want a feature at once': FEATURES_AT_ONCE,
+  };
+  examine(name, exam, open, () => {});
 }
 
-function examine(name: string, exam: Readonly<Record<string, Chapter>>, open: OpenStore): void {
+function examine(
+  name: string,
+  exam: Readonly<Record<string, Chapter>>,
+  open: OpenStore,
+  inspect: Inspect,
+): void {
   describe(name, () => {
     for (const [title, chapter] of Object.entries(exam)) {
       describe(title, () => {
         for (const [caseTitle, run] of Object.entries(chapter)) {
-          test(caseTitle, () => examineCase(run, open));
+          test(caseTitle, () => examineCase(run, open, inspect));
         }
       });
     }
   });
 }
 
-async function examineCase(run: (bench: Bench) => Promise<void>, open: OpenStore): Promise<void> {
+async function examineCase(
+  run: (bench: Bench) => Promise<void>,
+  open: OpenStore,
+  inspect: Inspect,
+): Promise<void> {
   const bench = await Bench.start(open);
   try {
     await run(bench);
     await expectSound(bench.store);
+    inspect(bench.folder);
   } finally {
     await bench.end();
   }

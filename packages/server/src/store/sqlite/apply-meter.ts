@@ -1,4 +1,3 @@
-import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
 import type { Change } from '../../core/decision.ts';
 import type { FeatureSlot } from '../../core/feature-slot.ts';
 import { COLLECT_LIMIT, type RememberedAnswer } from '../../core/view.ts';
@@ -44,7 +43,7 @@ export function applyMeterChange(target: ChangeTarget, change: MeterChange): voi
       entry.meters.put({ ...entry.meters.get(statements, change.meter), ...change.meter });
       break;
     case 'remember_answer':
-      rememberAnswer(target, change.answer);
+      rememberAnswer(target, change.answer, change.isNew);
       break;
     case 'remove_answers':
       target.answers.count -= Number(
@@ -79,14 +78,16 @@ function removeAllFeatureSlots({ statements, entry }: ChangeTarget): void {
 }
 
 /** Room for new answers is made in larger steps, so that a full table does not cost every request. */
-const ROOM = 10_000;
+const ROOM_SHARE = 100;
 
-function rememberAnswer({ statements, entry, answers }: ChangeTarget, answer: RememberedAnswer): void {
-  if (answers.count >= MAX_REMEMBERED_ANSWERS) {
-    answers.count -= Number(statements.removeOldestAnswers.run(ROOM).changes);
+function rememberAnswer(target: ChangeTarget, answer: RememberedAnswer, isNew: boolean): void {
+  const { statements, entry, answers } = target;
+  if (isNew && answers.count >= answers.limit) {
+    const room = Math.ceil(answers.limit / ROOM_SHARE);
+    answers.count -= Number(statements.removeOldestAnswers.run(room).changes);
   }
   const { operation, user, key, bodyHash, answeredAt, outcome } = answer;
   const { id } = entry.license;
   statements.rememberAnswer.run(id, operation, user, key, bodyHash, answeredAt, JSON.stringify(outcome));
-  answers.count += 1;
+  if (isNew) answers.count += 1;
 }

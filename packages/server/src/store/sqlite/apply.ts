@@ -9,6 +9,7 @@ import type { Statements } from './statements.ts';
 /** How many first answers are remembered, counted along so that nobody has to count rows. */
 export interface AnswerCount {
   count: number;
+  readonly limit: number;
 }
 
 /** What a change is applied to. */

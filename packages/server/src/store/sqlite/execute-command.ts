@@ -1,7 +1,7 @@
 import { chooseLicense } from '../../core/choose-license.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
 import { decide, targetOf } from '../../core/decide.ts';
-import { answerScope } from '../../core/decide-add-consumption.ts';
+import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
 import { type AccountCommand, decideSystem } from '../../core/decide-system.ts';
 import type { Decision, Refused } from '../../core/decision.ts';
@@ -150,10 +150,11 @@ function candidateOf(
 ): Candidate {
   const registration = user === null ? null : findRegistration(statements, license.id, user);
   const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
+  const answer = scope === null ? null : findAnswer(statements, license.id, scope);
   return {
     license,
     holdsSlot: registration !== null && isLive(registration, now),
-    hasAnswered: scope !== null && findAnswer(statements, license.id, scope) !== null,
+    hasAnswered: answer !== null && isRemembered(answer, now),
   };
 }
 

@@ -39,7 +39,7 @@ export function loadFeatureView(
     featureNextEndsAt:
       feature === WHOLE_LICENSE
         ? null
-        : instantOrNull(statements.findNextFeatureEnd.get(id, feature, now)?.ends_at),
+        : instantOrNull(statements.findNextFeatureEnd.get({ id, feature, now })?.ends_at),
     featureSlotCount: needs.featureSlotCount ? countLive(statements, id, null, now) : 0,
   };
 }
@@ -81,6 +81,7 @@ function countBeyond(statements: Statements, head: LicenseHead, feature: string,
   return stored - collected - countLive(statements, head.license.id, feature, now);
 }
 
-function countLive(statements: Statements, id: number, feature: string | null, now: Instant): number {
+/** Slots of a feature, or of all of them, whose time is not over and whose user holds the license's slot. */
+export function countLive(statements: Statements, id: number, feature: string | null, now: Instant): number {
   return statements.countLiveFeatureSlots.get({ id, feature, now })?.count as number;
 }

@@ -4,8 +4,8 @@ import type { MeterNeed } from '../../core/view.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * The meters of one license as the writer holds them in memory: a thousand counts in one batch are one row in the
- * database. Values are replaced, never changed, so that remembering the map is enough to undo a command.
+ * The meters of one license as the writer holds them in memory: a thousand counts in one batch are one row in
+ * the database. Values are replaced, never changed, so that remembering the map is enough to undo a command.
  */
 export class Meters {
   readonly #licenseId: number;

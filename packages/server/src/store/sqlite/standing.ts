@@ -2,12 +2,13 @@ import { type Standing, WHOLE_LICENSE, windowEnd, windowStart } from '../../core
 import type { ConsumptionLimits } from '../../core/feature.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
-import type { ShelfEntry } from './shelf.ts';
+import { countLive } from './load-feature-view.ts';
+import { mayHaveFeatureSlots, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * What was counted of a license and its features. The same object as long as nothing has changed: so a heartbeat pays
- * nothing for it, and whoever makes a text from it can keep the text.
+ * What was counted of a license and its features. The same object as long as nothing has changed: so a
+ * heartbeat pays nothing for it, and whoever makes a text from it can keep the text.
  */
 export function standingOf(statements: Statements, entry: ShelfEntry, now: Instant): Standing {
   const kept = entry.standing;
@@ -20,16 +21,27 @@ export function standingOf(statements: Statements, entry: ShelfEntry, now: Insta
   return standing;
 }
 
-function makeStanding(statements: Statements, { license, meters }: ShelfEntry, now: Instant): Standing {
+function makeStanding(statements: Statements, entry: ShelfEntry, now: Instant): Standing {
+  const { license, meters } = entry;
+  const isBehind = hasEnded(statements, entry, now);
   const read = (feature: string, { period }: ConsumptionLimits) =>
     meters.get(statements, { feature, windowStart: windowStart(period, now) });
   return {
     total: read(WHOLE_LICENSE, license.consumption).total,
-    features: license.features.map(({ code, consumption }) => {
+    features: license.features.map(({ code, consumption, floating }) => {
       const { total, storedInUse } = read(code, consumption);
-      return { code, total, inUse: storedInUse };
+      if (floating === null) return { code, total, inUse: 0 };
+      return { code, total, inUse: isBehind ? countLive(statements, license.id, code, now) : storedInUse };
     }),
   };
+}
+
+/** Whether so many slots ended at once that some are still stored: then the stored numbers are behind. */
+function hasEnded(statements: Statements, entry: ShelfEntry, now: Instant): boolean {
+  if (!mayHaveFeatureSlots(entry)) return false;
+  const { id } = entry.license;
+  const ends = [statements.findFirstFeatureEnd.get(id)?.ends_at, statements.findFirstEnd.get(id)?.ends_at];
+  return ends.some((end) => typeof end === 'number' && end <= now);
 }
 
 /** The first instant at which one of the totals starts anew. */

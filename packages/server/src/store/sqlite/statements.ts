@@ -64,7 +64,8 @@ const SQL = {
   findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',
   putMeter: `
     INSERT INTO meter (license_id, feature, pending, reported, in_use) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET pending = excluded.pending, reported = excluded.reported, in_use = excluded.in_use`,
+    ON CONFLICT DO UPDATE SET pending = excluded.pending, reported = excluded.reported,
+      in_use = excluded.in_use`,
   findTotal: 'SELECT total FROM consumption_total WHERE license_id = ? AND feature = ? AND window_start = ?',
   putTotal: `
     INSERT INTO consumption_total (license_id, feature, window_start, total) VALUES (?, ?, ?, ?)
@@ -100,7 +101,10 @@ const SQL = {
     SELECT * FROM feature_slot WHERE license_id = ? AND ends_at <= ? ORDER BY ends_at LIMIT ?`,
   findFirstFeatureEnd: 'SELECT min(ends_at) AS ends_at FROM feature_slot WHERE license_id = ?',
   findNextFeatureEnd: `
-    SELECT min(ends_at) AS ends_at FROM feature_slot WHERE license_id = ? AND feature = ? AND ends_at > ?`,
+    SELECT feature_slot.ends_at FROM feature_slot CROSS JOIN registration USING (license_id, user)
+    WHERE license_id = :id AND feature = :feature
+      AND feature_slot.ends_at > :now AND registration.ends_at > :now
+    ORDER BY feature_slot.ends_at LIMIT 1`,
   countLiveFeatureSlots: `
     SELECT count(*) AS count FROM feature_slot JOIN registration USING (license_id, user)
     WHERE license_id = :id AND (:feature IS NULL OR feature = :feature)

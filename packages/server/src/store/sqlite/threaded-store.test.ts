@@ -13,6 +13,7 @@ import { grantedOf, users } from '../exercise-bench.ts';
 import { expectSound } from '../exercise-soundness.ts';
 import { exerciseContention } from '../exercise-store.ts';
 import type { Store } from '../store.ts';
+import { SCHEMA_VERSION } from './migrate.ts';
 import { openThreadedStore } from './threaded-store.ts';
 
 const masterKey = makeKey();
@@ -175,7 +176,7 @@ describe('the store with its threads does not open', () => {
       return true;
     });
     const store = await open();
-    assert.equal((await store.read({ kind: 'describe_store' })).schemaVersion, 1);
+    assert.equal((await store.read({ kind: 'describe_store' })).schemaVersion, SCHEMA_VERSION);
     await store.close();
   });
 

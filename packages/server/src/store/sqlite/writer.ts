@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ClockJumped } from '../../core/audit-event.ts';
 import { type ClockReading, jumpAtStart, jumpEvent } from '../../core/clock.ts';
 import type { Command } from '../../core/command.ts';
+import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
 import { type Instant, MINUTE_MS } from '../../core/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
@@ -20,6 +21,8 @@ export interface WriterOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly masterKey: MasterKey;
+  /** How many first answers are remembered at most. */
+  readonly maxRememberedAnswers?: number;
 }
 
 export interface BatchReply {
@@ -115,7 +118,10 @@ export class SqliteWriter {
     const server = this.#statements.getServer.get();
     this.#systemHead = { n: server?.audit_n as number, mac: server?.audit_mac as Uint8Array };
     this.#shelf = new Shelf(this.#statements.listLicenses.all());
-    this.#answers = { count: this.#statements.countAnswers.get()?.count as number };
+    this.#answers = {
+      count: this.#statements.countAnswers.get()?.count as number,
+      limit: this.#options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
+    };
   }
 
   /** The store was away since `mark`: nobody who was live then loses a slot for it. */

@@ -37,8 +37,10 @@ function featureRegisterRoute(counting: Counting): Route {
       'device_not_found',
     ],
     handle: async ({ body }) => {
-      const until = body.borrowed_until ? untilOf(body.borrowed_until) : null;
-      const outcome = await counting.registerFeature(requestOf(body), body.feature ?? null, until);
+      const until = untilOf(body.borrowed_until);
+      // Unlike `borrow`, a date that is not set asks for no borrow at all.
+      const wanted = until === 'longest' ? null : until;
+      const outcome = await counting.registerFeature(requestOf(body), body.feature ?? null, wanted);
       return measuredReply(outcome, presentHeldFeature);
     },
   });

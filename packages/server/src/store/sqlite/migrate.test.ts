@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  consume,
+  exampleFeature,
+  exampleLicense,
+  exampleLimits,
+  NOW,
+  register,
+  registerFeature,
+} from '../../core/examples.ts';
+import type { Feature } from '../../core/feature.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
+import { createManualClock } from '../clock.ts';
+import { codeOf, grantedOf, measuredOf } from '../exercise-bench.ts';
+import { expectSoundRows } from './exercise-rows.ts';
+import { openInThreadStore } from './in-thread-store.ts';
+import { SCHEMA_VERSION } from './migrate.ts';
+
+const masterKey = randomBytes(32) as Uint8Array as MasterKey;
+
+/** The first release knew no borrowing of features. */
+const OLD_RENDER = { ...exampleFeature('render'), floating: { slots: 2, timeoutMinutes: 10 } } as Feature;
+const LICENSE = exampleLicense({ slots: 1, consumption: exampleLimits(), features: [OLD_RENDER] });
+const ENDS_AT = plus(NOW, 9 * MINUTE_MS);
+
+function makeFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-migrate-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** A database as the first release left it: one license, one who holds its slot, one who was denied. */
+function writeSchema1(file: string): void {
+  const sql = readFileSync(new URL('./migrations/0001-lending.sql', import.meta.url), 'utf8');
+  const db = new DatabaseSync(file);
+  const empty = new Uint8Array(0);
+  db.exec(sql);
+  db.prepare('INSERT INTO server (id, identity, mark, audit_mac) VALUES (1, ?, ?, ?)').run(
+    'ab'.repeat(16),
+    NOW,
+    empty,
+  );
+  db.prepare(
+    `INSERT INTO license (id, product, facts, added_order, added_at, in_use, audit_mac)
+     VALUES (?, ?, ?, 1, ?, 1, ?)`,
+  ).run(LICENSE.id, LICENSE.product, JSON.stringify(LICENSE), NOW, empty);
+  db.prepare(
+    `INSERT INTO registration (license_id, user, hostname, registered_at, ends_at)
+     VALUES (?, 'ada', 'desk', ?, ?)`,
+  ).run(LICENSE.id, NOW, ENDS_AT);
+  db.prepare('INSERT INTO denial (license_id, user, code, denied_at, repeated) VALUES (?, ?, ?, ?, ?)').run(
+    LICENSE.id,
+    'bob',
+    'floating_not_available',
+    NOW,
+    3,
+  );
+  db.exec('PRAGMA user_version = 1; PRAGMA application_id = 0x42525448');
+  db.close();
+}
+
+function open(folder: string) {
+  const clock = createManualClock(NOW);
+  const file = join(folder, 'berth.db');
+  return { clock, store: openInThreadStore({ file, masterKey, clock, onNotice: () => {} }) };
+}
+
+describe('data of the first schema', () => {
+  test('is opened and keeps everything: who holds a slot, who was denied how often', async (t) => {
+    const folder = makeFolder(t);
+    writeSchema1(join(folder, 'berth.db'));
+    const { store } = open(folder);
+    const described = await store.read({ kind: 'describe_store' });
+    assert.deepEqual(
+      [described.schemaVersion, described.identity, described.registrations],
+      [SCHEMA_VERSION, 'ab'.repeat(16), 1],
+    );
+    const [record] = await store.read({ kind: 'list_licenses', product: null });
+    assert.deepEqual(record?.license, LICENSE);
+    assert.equal(record?.inUse, 1);
+    assert.equal(codeOf(await store.execute(register('bob'))), 'floating_not_available');
+    const audit = await store.read({ kind: 'list_audit', chain: LICENSE.id, limit: 10, before: null });
+    assert.deepEqual(audit, [], 'the denial was folded into the counter that was there');
+    const { inUse, registration } = grantedOf(await store.execute(register('ada')));
+    assert.deepEqual([inUse, registration.registeredAt], [1, NOW]);
+    await store.close();
+  });
+
+  test('counts from the first day, and its old counter becomes an event', async (t) => {
+    const folder = makeFolder(t);
+    writeSchema1(join(folder, 'berth.db'));
+    const { store, clock } = open(folder);
+    assert.equal(measuredOf(await store.execute(consume(4))).total, 4);
+    clock.advance(MINUTE_MS);
+    await store.execute({ kind: 'collect', licenseId: LICENSE.id });
+    const links = await store.read({ kind: 'list_audit', chain: LICENSE.id, limit: 10, before: null });
+    const events = links.flatMap((link) => link.events);
+    assert.deepEqual(
+      events.find(({ kind }) => kind === 'denials_repeated'),
+      { kind: 'denials_repeated', user: 'bob', code: 'floating_not_available', repeated: 3 },
+    );
+    await store.close();
+    expectSoundRows(folder);
+    const again = open(folder).store;
+    const [record] = await again.read({ kind: 'list_licenses', product: null });
+    assert.equal(record?.standing.total, 4);
+    await again.close();
+  });
+
+  test('lends the features of its licenses, and lends them for no longer than it could', async (t) => {
+    const folder = makeFolder(t);
+    writeSchema1(join(folder, 'berth.db'));
+    const { store, clock } = open(folder);
+    assert.equal(measuredOf(await store.execute(registerFeature('ada'))).inUse, 1);
+    const borrow = registerFeature('ada', { until: 'longest' });
+    assert.equal(codeOf(await store.execute(borrow)), 'license_borrow_not_allowed');
+    clock.setWall(plus(NOW, -HOUR_MS));
+    assert.equal(codeOf(await store.execute({ kind: 'reset_clock', by: 'admin' })), 'done');
+    const [record] = await store.read({ kind: 'list_licenses', product: null });
+    assert.equal(record?.standing.features[0]?.inUse, 1);
+    clock.advance(10 * MINUTE_MS);
+    const [later] = await store.read({ kind: 'list_licenses', product: null });
+    assert.equal(later?.standing.features[0]?.inUse, 0);
+    await store.close();
+  });
+});

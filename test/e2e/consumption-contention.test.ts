@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { exampleFeature, exampleLimits } from '../../packages/server/src/core/examples.ts';
+import type { Answer, BerthApi, Facts } from '../faults/berth-api.ts';
+import { runBerth } from '../faults/berth-command.ts';
+import { ServerUnderTest } from '../faults/server-under-test.ts';
+import { testLicense } from '../support/test-license.ts';
+
+const CONNECTIONS = 64;
+const LIMIT = 5000;
+
+/** So many that every client is refused some, too. */
+const REQUESTS = LIMIT + 10 * CONNECTIONS;
+
+/** Each connection asks as fast as it is answered, until all requests together are sent. */
+async function addFromAll(api: BerthApi, path: string, body: Facts): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  let sent = 0;
+  const runClient = async (client: number) => {
+    while (sent < REQUESTS) {
+      sent += 1;
+      answers.push(await api.post(path, { ...body, user: `user-${client}` }));
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, (_, client) => runClient(client)));
+  return answers;
+}
+
+function assertExactly(answers: readonly Answer[], code: string): void {
+  assert.equal(answers.length, REQUESTS);
+  const accepted = answers.filter(({ status }) => status === 200);
+  assert.equal(accepted.length, LIMIT);
+  const totals = accepted.map(({ body }) => body.total_consumptions as number).sort((a, b) => a - b);
+  assert.deepEqual(
+    totals,
+    Array.from({ length: LIMIT }, (_, index) => index + 1),
+    'every total was told once, and none above the limit',
+  );
+  for (const { status, body } of answers.filter((answer) => answer.status !== 200)) {
+    assert.deepEqual([status, body.code, body.left], [400, code, 0]);
+    assert.equal(body.total_consumptions, LIMIT);
+  }
+}
+
+async function readTotal({ api }: ServerUnderTest, feature: string | null): Promise<unknown> {
+  const { body } = await api.get('/api/v4/license?product=cad');
+  const features = body.product_features as readonly Facts[];
+  const one = feature === null ? body : features.find(({ code }) => code === feature);
+  return one?.total_consumptions;
+}
+
+describe('64 connections that add 1 against a limit of 5,000', () => {
+  const limits = exampleLimits({ max: LIMIT });
+  const cases = {
+    'on a license': { path: '/api/v4/add_consumption', feature: null, code: 'license' },
+    'on a feature': { path: '/api/v4/add_feature_consumption', feature: 'export', code: 'feature' },
+  };
+
+  for (const [title, { path, feature, code }] of Object.entries(cases)) {
+    test(`${title}: exactly 5,000 are counted, and they are there after a crash`, async (t) => {
+      const features = [exampleFeature('export', { consumption: limits })];
+      const license = testLicense(7, { consumption: limits, features });
+      const server = await ServerUnderTest.start(t, { licenses: [license] });
+      const body = { product: 'cad', consumptions: 1, feature };
+      assertExactly(await addFromAll(server.api, path, body), `${code}_not_enough_consumptions`);
+      assert.equal(await readTotal(server, feature), LIMIT);
+      await server.stop('SIGKILL');
+      await server.start();
+      assert.equal(await readTotal(server, feature), LIMIT);
+      const { body: refusal } = await server.api.post(path, body);
+      assert.equal(refusal.code, `${code}_not_enough_consumptions`);
+      await server.stop();
+      assert.equal((await runBerth(server.data, ['audit', 'verify'])).code, 0);
+    });
+  }
+});

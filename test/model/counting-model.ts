@@ -1,0 +1,247 @@
+import { exampleFeature, exampleLimits } from '@berth/server/core/examples';
+import type { ConsumptionLimits, Feature } from '@berth/server/core/feature';
+import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/instant';
+import type { LicenseId } from '@berth/server/core/license';
+import {
+  cut,
+  type Expected,
+  type Held,
+  LendingModel,
+  later,
+  type ModelLicense,
+  refuse,
+  TOLERANCE_MS,
+} from './lending-model.ts';
+
+export const DAY_MS = 24 * HOUR_MS;
+export const FEATURE_TIMEOUT_MS = 30 * MINUTE_MS;
+const FEATURE_SLOTS = 2;
+const FEATURE_BORROW_MS = 2 * HOUR_MS;
+
+export type Counted = null | 'export';
+
+export const LIMITS: Readonly<Record<'license' | 'export', ConsumptionLimits>> = {
+  license: exampleLimits({ allowOverages: true, maxOverages: 3, allowNegative: true, period: 'daily' }),
+  export: exampleLimits({ max: 5, period: 'weekly' }),
+};
+
+export const FEATURES: readonly Feature[] = [
+  exampleFeature('export', { consumption: LIMITS.export }),
+  exampleFeature('render', {
+    floating: {
+      slots: FEATURE_SLOTS,
+      timeoutMinutes: FEATURE_TIMEOUT_MS / MINUTE_MS,
+      canBorrow: true,
+      maxBorrowHours: FEATURE_BORROW_MS / HOUR_MS,
+    },
+  }),
+];
+
+export interface Consumed {
+  readonly user: string | null;
+  readonly licenseId: LicenseId | null;
+  readonly feature: Counted;
+  readonly count: number;
+  readonly maxOverages: number | null;
+  readonly key: string | null;
+}
+
+class Meter {
+  /** By the number of the day or week. */
+  readonly totals = new Map<number, number>();
+  readonly inFlight = new Map<string, number>();
+  pending = 0;
+  reported = 0;
+  accepted = 0;
+}
+
+interface Remembered {
+  readonly at: Instant;
+  readonly body: string;
+  readonly answer: Expected;
+}
+
+/** What was counted and who holds a feature: maps beside those of the lending. */
+export class CountingModel extends LendingModel {
+  readonly #meters = new Map<string, Meter>();
+  readonly #answers = new Map<string, Remembered>();
+  readonly #featureSlots = new Map<LicenseId, Map<string, Held>>();
+
+  /** What ended by itself, and what went with the slot of the license. Called after every step. */
+  forgetFeatures(): void {
+    for (const { id, holders } of this.licenses) {
+      const slots = this.featureSlots(id);
+      for (const [user, { endsAt }] of slots) {
+        if (endsAt <= this.now || !holders.has(user)) slots.delete(user);
+      }
+    }
+  }
+
+  override restart(downMs: number): void {
+    super.restart(downMs);
+    for (const license of this.licenses) {
+      const timeout = this.#featureTimeout(license);
+      for (const held of this.featureSlots(license.id).values()) held.endsAt = later(held.endsAt, timeout);
+    }
+  }
+
+  featureSlots(id: LicenseId): Map<string, Held> {
+    const slots = this.#featureSlots.get(id) ?? new Map<string, Held>();
+    this.#featureSlots.set(id, slots);
+    return slots;
+  }
+
+  meter(id: LicenseId, feature: Counted): Meter {
+    const key = `${id}/${feature}`;
+    const meter = this.#meters.get(key) ?? new Meter();
+    this.#meters.set(key, meter);
+    return meter;
+  }
+
+  total(id: LicenseId, feature: Counted): number {
+    return this.meter(id, feature).totals.get(this.#window(feature)) ?? 0;
+  }
+
+  consume(request: Consumed): Expected {
+    const { feature, count, key } = request;
+    const license = this.#chooseCounted(request);
+    const known = this.#remembered(license, request);
+    if (known !== undefined) {
+      return known.body === bodyOf(request) ? known.answer : refuse('idempotency_key_reused');
+    }
+    const state = this.refuseByState(license);
+    if (state !== null) return this.#deny(license, state);
+    const total = this.total(license.id, feature);
+    const refusal = refuseCount(request, total);
+    if (refusal === 'validation_error') return refuse(refusal);
+    if (refusal !== null) return this.#deny(license, refusal);
+    const answer = this.#answer(license, total + count, null);
+    if (count === 0) return answer;
+    const meter = this.meter(license.id, feature);
+    meter.totals.set(this.#window(feature), total + count);
+    meter.pending += count;
+    meter.accepted += count;
+    if (key !== null) {
+      const remembered = { at: this.now, body: bodyOf(request), answer };
+      this.#answers.set(scopeOf(license, request), remembered);
+    }
+    return answer;
+  }
+
+  cutReport(id: LicenseId, feature: Counted, reportId: string): Expected {
+    const meter = this.meter(id, feature);
+    const amount = meter.pending;
+    if (meter.inFlight.has(reportId) || amount === 0) return { kind: 'done', count: 0 };
+    meter.inFlight.set(reportId, amount);
+    meter.pending = 0;
+    return { kind: 'done', count: amount };
+  }
+
+  settleReport(id: LicenseId, feature: Counted, reportId: string, isCounted: boolean): Expected {
+    const meter = this.meter(id, feature);
+    const amount = meter.inFlight.get(reportId);
+    if (amount === undefined) return { kind: 'done', count: 0 };
+    meter.inFlight.delete(reportId);
+    if (isCounted) meter.reported += amount;
+    else meter.pending += amount;
+    return { kind: 'done', count: amount };
+  }
+
+  registerFeature(user: string, id: LicenseId | null, until: number | 'longest' | 'unreadable' | null) {
+    const license = this.choose(user, id);
+    const state = this.refuseByState(license);
+    if (state !== null) return this.#deny(license, state);
+    const holder = license.holders.get(user);
+    if (holder === undefined) return this.#deny(license, 'device_not_found');
+    const granted = until === null ? null : this.#grantFeatureUntil(holder, until);
+    if (until !== null && granted === null) return this.#deny(license, 'borrow_until_not_valid');
+    const slots = this.featureSlots(license.id);
+    const held = slots.get(user);
+    if (held === undefined && slots.size >= FEATURE_SLOTS) return this.#denyFull(license, slots);
+    const borrowedUntil = granted ?? held?.borrowedUntil ?? null;
+    const endsAt = later(this.#featureTimeout(license), borrowedUntil ?? instant(0));
+    slots.set(user, { endsAt, borrowedUntil });
+    return this.#answer(license, 0, { endsAt, borrowedUntil });
+  }
+
+  releaseFeature(user: string, id: LicenseId | null): Expected {
+    const isHeld = this.featureSlots(this.choose(user, id).id).delete(user);
+    return isHeld ? { kind: 'done', count: 1 } : refuse('floating_feature_device_not_in_use');
+  }
+
+  releaseAllFeatures(id: LicenseId): Expected {
+    const slots = this.featureSlots(id);
+    const count = slots.size;
+    slots.clear();
+    return { kind: 'done', count };
+  }
+
+  /** Monday is the first day of a week; the first day of all was a Thursday. */
+  #window(feature: Counted): number {
+    const day = Math.floor(this.now / DAY_MS);
+    return feature === null ? day : Math.floor((day + 3) / 7);
+  }
+
+  #chooseCounted(request: Consumed): ModelLicense {
+    const { user, licenseId } = request;
+    const answered = this.licenses.find((license) => this.#remembered(license, request) !== undefined);
+    return licenseId === null && answered !== undefined ? answered : this.choose(user, licenseId);
+  }
+
+  #remembered(license: ModelLicense, request: Consumed): Remembered | undefined {
+    if (request.key === null) return undefined;
+    const known = this.#answers.get(scopeOf(license, request));
+    return known !== undefined && this.now < known.at + DAY_MS ? known : undefined;
+  }
+
+  #featureTimeout({ facts }: ModelLicense): Instant {
+    return cut(plus(this.now, FEATURE_TIMEOUT_MS), facts.validUntil);
+  }
+
+  #grantFeatureUntil(holder: Held, until: number | 'longest' | 'unreadable'): Instant | null {
+    const latest = cut(plus(this.now, FEATURE_BORROW_MS), holder.endsAt);
+    if (until === 'longest') return latest;
+    if (until === 'unreadable' || until <= this.now || until > latest + TOLERANCE_MS) return null;
+    return cut(instant(until), latest);
+  }
+
+  #answer({ id }: ModelLicense, total: number, slot: Held | null): Expected {
+    const inUse = slot === null ? 0 : this.featureSlots(id).size;
+    const { endsAt = null, borrowedUntil = null } = slot ?? {};
+    return { kind: 'measured', licenseId: id, total, inUse, endsAt, borrowedUntil };
+  }
+
+  #deny(license: ModelLicense, code: string): Expected {
+    license.denials += 1;
+    return refuse(code);
+  }
+
+  #denyFull(license: ModelLicense, slots: Map<string, Held>): Expected {
+    license.denials += 1;
+    const nextFreeAt = Math.min(...[...slots.values()].map(({ endsAt }) => endsAt));
+    const details = { slots: FEATURE_SLOTS, inUse: slots.size, nextFreeAt };
+    return { kind: 'refused', code: 'floating_not_available', details };
+  }
+}
+
+/** What tells requests apart that carry the same key. */
+export function bodyOf({ licenseId, feature, count, maxOverages }: Consumed): string {
+  return JSON.stringify([licenseId, feature, count, maxOverages]);
+}
+
+function scopeOf({ id }: ModelLicense, { feature, user, key }: Consumed): string {
+  return JSON.stringify([id, feature, user, key]);
+}
+
+/** The highest total, with the overage that the request leaves. */
+export function highestOf(feature: Counted, maxOverages: number | null): number {
+  const { max, maxOverages: own } = LIMITS[feature ?? 'license'];
+  return max + Math.min(own, maxOverages ?? own);
+}
+
+function refuseCount({ feature, count, maxOverages }: Consumed, total: number): string | null {
+  const { allowNegative } = LIMITS[feature ?? 'license'];
+  if (count < 0) return allowNegative && total + count >= 0 ? null : 'validation_error';
+  if (count === 0 || total + count <= highestOf(feature, maxOverages)) return null;
+  return feature === null ? 'license_not_enough_consumptions' : 'feature_not_enough_consumptions';
+}
