@@ -1,7 +1,7 @@
 import type { BerthApi } from './berth-api.ts';
 import type { SlotBook } from './slot-book.ts';
 
-/** Compares everything that the server holds with everything that it acknowledged; the book notes violations. */
+/** Compares what the server holds with everything that it acknowledged; the book notes violations. */
 export async function compareWithBook(api: BerthApi, book: SlotBook): Promise<void> {
   const holders = await api.holders();
   book.reconcile(holders);

@@ -197,11 +197,15 @@ interface ClockFacts {
   readonly wall_at: string;
   readonly ahead_ms: number;
   readonly jump: { readonly direction: string; readonly seen_at: string } | null;
+  readonly jump_at_start: { readonly from: string; readonly to: string } | null;
 }
 
-function showClock({ server_at, wall_at, jump }: ClockFacts): string {
+function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts): string {
   const state = jump === null ? 'agrees' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
-  return formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
+  const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
+  if (rest === null) return facts;
+  const hint = 'if the clock was wrong, set it right and run "berth clock reset"';
+  return `${facts}\nIt WENT AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
 }
 
 function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {

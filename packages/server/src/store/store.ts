@@ -35,6 +35,8 @@ export interface ClockStatus {
   readonly now: Instant;
   readonly wall: Instant;
   readonly jump: ClockJump | null;
+  /** The wall clock had gone far ahead when the store was opened: a long rest, or a wrong clock. */
+  readonly jumpAtStart: ClockJumped | null;
 }
 
 /** Told by the store to whoever opened it, to be logged. */

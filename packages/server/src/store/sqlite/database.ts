@@ -16,11 +16,20 @@ export function openWritable(file: string): DatabaseSync {
     setAndVerify(db, 'journal_mode', 'WAL', 'wal');
     setAndVerify(db, 'synchronous', 'FULL', 2);
     migrate(db);
+    checkpoint(db);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+/**
+ * Takes the log into the database and starts it anew. What a crash has left in the log may not be on disk although it
+ * can be read; new commits behind it would be lost with it in a power cut.
+ */
+function checkpoint(db: DatabaseSync): void {
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
 /** For lists and reports: cannot write, and never holds up the one that does. */

@@ -101,11 +101,7 @@ export class ResultUnpacker {
 
 /** What every command of a failed batch is answered with. */
 export function storeFault(cause: unknown): Fault {
-  return new Fault(
-    'store_unavailable',
-    'The server cannot write its data now. Nothing was changed; try again.',
-    {
-      cause,
-    },
-  );
+  return new Fault('store_unavailable', 'The server cannot write its data now. Try again in a moment.', {
+    cause,
+  });
 }

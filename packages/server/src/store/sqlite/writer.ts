@@ -48,6 +48,7 @@ export class SqliteWriter {
   #systemHead!: ChainHead;
   #storedMark!: Instant;
   #notices: StoreNotice[] = [];
+  #jumpAtStart: ClockJumped | null = null;
   #isBroken = false;
   #lastOpenMs: number;
 
@@ -75,7 +76,8 @@ export class SqliteWriter {
     const reading = this.#readClock();
     if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
     const wall = this.#clock.readWall();
-    return { now: this.#clock.mark, wall, jump: this.#clock.jump, notices: this.#takeNotices() };
+    const { mark: now, jump } = this.#clock;
+    return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
   }
 
   /**
@@ -103,10 +105,10 @@ export class SqliteWriter {
     this.#load();
     const mark = instantOrNull(this.#statements.getServer.get()?.mark);
     const isStart = this.#clock === undefined;
-    const jump = isStart ? jumpAtStart(mark, this.#options.clock.readWall()) : null;
+    if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
     this.#clock ??= new ServerClock(this.#options.clock, mark);
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
-    this.#resume(mark, jump);
+    this.#resume(mark, isStart ? this.#jumpAtStart : null);
   }
 
   #load(): void {
@@ -147,6 +149,12 @@ export class SqliteWriter {
       this.#notices.push({ kind: 'clock_agrees', serverAt: reading.now });
     }
     return reading;
+  }
+
+  /** The jump at start, unless a reset has undone it. */
+  #followedJump(): ClockJumped | null {
+    const jump = this.#jumpAtStart;
+    return jump !== null && this.#clock.mark >= jump.wallAt ? jump : null;
   }
 
   /** Whether the stored mark would say something wrong after a crash. */

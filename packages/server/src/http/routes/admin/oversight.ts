@@ -34,6 +34,10 @@ const clockStatus = z.object({
   jump: z
     .object({ direction: z.enum(['ahead', 'behind']), seen_at: z.string(), gap_ms: z.number() })
     .nullable(),
+  jump_at_start: z
+    .object({ from: z.string(), to: z.string() })
+    .nullable()
+    .meta({ description: 'the time went far ahead while the server was stopped' }),
 });
 
 export function oversightRoutes(services: OversightServices): readonly Route[] {
@@ -144,8 +148,9 @@ async function clockReply(oversight: Oversight, outcome: Outcome): Promise<Reply
   return json(presentClock(await oversight.readClock()));
 }
 
-function presentClock({ now, wall, jump }: Awaited<ReturnType<Oversight['readClock']>>) {
-  return toWire({ serverAt: now, wallAt: wall, aheadMs: now - wall, jump });
+function presentClock({ now, wall, jump, jumpAtStart }: Awaited<ReturnType<Oversight['readClock']>>) {
+  const rest = jumpAtStart === null ? null : { from: jumpAtStart.serverAt, to: jumpAtStart.wallAt };
+  return toWire({ serverAt: now, wallAt: wall, aheadMs: now - wall, jump, jumpAtStart: rest });
 }
 
 const auditQuery = z.object({
