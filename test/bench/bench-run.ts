@@ -40,6 +40,7 @@ export interface LoadWish {
 }
 
 const WARMUP_SECONDS = 0.5;
+const FIRST_WARMUP_SECONDS = 1.5;
 
 export function benchLicense(id: number, product: string, slots: number): License {
   return testLicense(id, { product, slots, timeoutMinutes: 120 });
@@ -73,6 +74,12 @@ const SEEDS: readonly Seed[] = [
   seed(8, PRODUCTS.borrow, 1000, 0),
   seed(9, PRODUCTS.herd, 5000, 0),
 ];
+
+/** Renewals of users who have held their slots since before the start, each on connections of their own. */
+export const HEARTBEATS: Pick<LoadWish, 'requests' | 'users'> = {
+  requests: [registerPlan(PRODUCTS.renew)],
+  users: { from: 0, step: 2, count: 1000, pick: 'own' },
+};
 
 function meanOf(a: ConstantMeasured, b: ConstantMeasured): ConstantMeasured {
   const cpuMicros = a.cpuMicros === null || b.cpuMicros === null ? null : (a.cpuMicros + b.cpuMicros) / 2;
@@ -120,6 +127,7 @@ export class BenchRun {
     const data = this.makeFolder();
     await seedStore(data, SEEDS);
     this.#berth = this.keep(await startBerth(data));
+    await this.#warmUp(this.#berth);
     return this.#berth;
   }
 
@@ -176,13 +184,7 @@ export class BenchRun {
 
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     this.#constant ??= await this.#startConstant();
-    const wish: LoadWish = {
-      label: 'constant',
-      connections,
-      requests: [registerPlan(PRODUCTS.renew)],
-      users: { from: 0, step: 2, count: 1000, pick: 'own' },
-      isSharing,
-    };
+    const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
     const { load, cpuMicros } = await this.load(this.#constant, wish, Math.min(2, this.seconds));
     if (load.errors > 0) throw new Error(`The constant server failed: ${load.firstError}`);
     this.#lastConstant = { connections, isSharing, rate: load.rate, cpuMicros };
@@ -196,6 +198,13 @@ export class BenchRun {
     const headers = { 'Content-Type': 'application/json' };
     const response = await fetch(`${url}/api/v4/register`, { method: 'POST', headers, body });
     if (response.status !== 200) throw new Error(`The first heartbeat was answered ${response.status}.`);
-    return this.keep(await startConstantServer(await response.text(), this.makeFolder()));
+    const constant = this.keep(await startConstantServer(await response.text(), this.makeFolder()));
+    await this.#warmUp(constant);
+    return constant;
+  }
+
+  /** A process that has just started is slow for a while; nobody measures that here. */
+  async #warmUp(server: BenchServer): Promise<void> {
+    await this.load(server, { label: 'warm-up', connections: 64, ...HEARTBEATS }, FIRST_WARMUP_SECONDS);
   }
 }

@@ -38,7 +38,7 @@ function percentOf(share: number | null): string {
   return share === null ? '' : `${(share * 100).toFixed(0)} %`;
 }
 
-/** What the constant takes of what this takes: like the share of the rate, but other programs disturb it less. */
+/** What the constant takes of what this takes: like the share of the rate, but less easily disturbed. */
 function cpuShareOf({ cpuMicros, constant }: Measurement): number | null {
   if (cpuMicros === null || constant === null || constant.cpuMicros === null) return null;
   return constant.cpuMicros / cpuMicros;

@@ -3,7 +3,7 @@ import { type Collected, collect } from './collect.ts';
 import type { Borrow } from './command.ts';
 import { type Decision, type Refused, refuse } from './decision.ts';
 import { denySlot } from './deny.ts';
-import { type Instant, later, MINUTE_MS, say } from './instant.ts';
+import { earlier, type Instant, later, MINUTE_MS, say } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
 import { refuseByState, refuseFull } from './refusals.ts';
 import type { Registration } from './registration.ts';
@@ -12,7 +12,7 @@ import type { LicenseView } from './view.ts';
 /**
  * Clients' clocks differ: a date this little beyond the latest allowed one is cut to it instead of refused.
  */
-const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
+const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /**
  * Registers the user and holds the slot until an instant, heartbeats or not; all or nothing. Borrowing again
@@ -55,11 +55,11 @@ function isShort({ license }: LicenseView, { inUse, held }: Collected, until: In
 function resolveUntil({ until }: Borrow, { license }: LicenseView, now: Instant): Instant | Refused {
   const latest = latestBorrowUntil(license, now);
   if (until === 'unreadable') return refuseUntil('cannot be read as a date', latest);
+  if (latest <= now) return refuseUntil('is not possible: the license is no longer valid', latest);
   const wanted = until === 'longest' ? latest : until;
   if (wanted <= now) return refuseUntil('is not in the future', latest);
-  if (wanted > latest + CLOCK_TOLERANCE_MS) return refuseUntil('is later than the license allows', latest);
-  const granted = wanted > latest ? latest : wanted;
-  return granted > now ? granted : refuseUntil('is later than the license allows', latest);
+  if (wanted > latest + BORROW_TOLERANCE_MS) return refuseUntil('is later than the license allows', latest);
+  return earlier(wanted, latest);
 }
 
 function refuseUntil(problem: string, latestUntil: Instant): Refused {

@@ -8,7 +8,7 @@ import type { Denial, LicenseView } from './view.ts';
 export function decideCollect(view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   return {
-    outcome: { kind: 'done', count: base.events.length },
+    outcome: { kind: 'done', count: Math.max(base.changes.length, view.staleDenials.length) },
     changes: [
       ...base.changes,
       ...inUseChange(view, base.storedInUse),

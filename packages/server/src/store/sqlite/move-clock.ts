@@ -21,10 +21,10 @@ export function prolongLive({ statements, shelf, now }: Batch, mark: Instant): v
 export function acceptClock(batch: Batch, by: Actor): Outcome {
   const { clock } = batch;
   const from = batch.now;
-  if (clock.jump?.direction !== 'ahead') {
+  const to = clock.readWall();
+  if (clock.jump?.direction !== 'ahead' || to <= from) {
     return refuse('clock_not_ahead', "The wall clock is not ahead of the server's time: nothing to accept.");
   }
-  const to = clock.readWall();
   batch.systemEvents.push(eventText({ kind: 'clock_accepted', from, to, by }));
   moveTo(batch, to);
   prolongLive(batch, from);

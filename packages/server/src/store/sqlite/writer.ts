@@ -19,6 +19,11 @@ export interface WriterOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly masterKey: MasterKey;
+  /**
+   * A server goes on at once. A command that opens a stopped server's data only to look does not: until it
+   * writes, time stands still, and nobody's slot is touched.
+   */
+  readonly resumeAtOpen?: boolean;
 }
 
 export interface BatchReply {
@@ -49,6 +54,9 @@ export class SqliteWriter {
   #storedMark!: Instant;
   #notices: StoreNotice[] = [];
   #jumpAtStart: ClockJumped | null = null;
+  /** The time at which the store was last seen alive. */
+  #awayFrom: Instant | null = null;
+  #isResumed = false;
   #isBroken = false;
   #lastOpenMs: number;
 
@@ -63,6 +71,7 @@ export class SqliteWriter {
    */
   executeBatch(commands: readonly Command[]): BatchReply {
     this.#heal();
+    this.#ensureResumed();
     const reading = this.#readClock();
     const results = this.#transact(reading, (batch) =>
       commands.map((command) => executeCommand(batch, command)),
@@ -73,6 +82,7 @@ export class SqliteWriter {
   /** See `Store.keepClock`: writes only when there is something to remember. */
   keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
     this.#heal();
+    if (!this.#isResumed) return this.#lookAtClock();
     const reading = this.#readClock();
     if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
     const wall = this.#clock.readWall();
@@ -85,13 +95,14 @@ export class SqliteWriter {
    * here.
    */
   peekNow(): Instant {
+    if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
     const { isTakenOver, ranTo, now } = this.#clock.peek();
     return isTakenOver ? ranTo : now;
   }
 
   close(): void {
     try {
-      if (!this.#isBroken) this.#transact(this.#readClock(), () => [], { force: true });
+      if (!this.#isBroken && this.#isResumed) this.#transact(this.#readClock(), () => [], { force: true });
     } finally {
       if (this.#db.isOpen) this.#db.close();
     }
@@ -108,7 +119,20 @@ export class SqliteWriter {
     if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
     this.#clock ??= new ServerClock(this.#options.clock, mark);
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
-    this.#resume(mark, isStart ? this.#jumpAtStart : null);
+    this.#awayFrom = mark;
+    this.#isResumed = false;
+    if (!isStart || this.#options.resumeAtOpen !== false) this.#ensureResumed(isStart);
+  }
+
+  #ensureResumed(isStart = true): void {
+    if (this.#isResumed) return;
+    this.#resume(this.#awayFrom, isStart ? this.#jumpAtStart : null);
+    this.#isResumed = true;
+  }
+
+  #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
+    const { now, jump } = this.#clock.peek();
+    return { now, wall: this.#clock.readWall(), jump, jumpAtStart: this.#jumpAtStart, notices: [] };
   }
 
   #load(): void {

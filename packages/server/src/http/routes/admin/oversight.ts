@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { licenseId as licenseIdField, name, positiveInteger } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
 import type { Outcome } from '../../../core/decision.ts';
@@ -60,7 +60,7 @@ function statusRoute({ oversight, facts }: OversightServices): Route {
     paths: ['/api/admin/status'],
     access: 'admin',
     summary: 'How the server is',
-    answer: { kind: 'json', schema: z.looseObject({ version: z.string(), clock: clockStatus }) },
+    answer: { kind: 'json', schema: z.looseObject({ version: z.string(), clock: clockStatus.nullable() }) },
     errors: [],
     handle: async () =>
       json({
@@ -70,9 +70,14 @@ function statusRoute({ oversight, facts }: OversightServices): Route {
         data: facts.data,
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
-        clock: presentClock(await oversight.readClock()),
+        clock: await describeClock(oversight),
       }),
   });
+}
+
+async function describeClock(oversight: Oversight) {
+  const clock = await oversight.findClock();
+  return clock === null ? null : presentClock(clock);
 }
 
 function licensesRoute(catalogue: Catalogue): Route {
@@ -156,8 +161,8 @@ function presentClock({ now, wall, jump, jumpAtStart }: Awaited<ReturnType<Overs
 const auditQuery = z.object({
   license_id: licenseIdField,
   chain: z.enum(['system'], { error: 'must be "system"' }).optional(),
-  before: licenseIdField,
-  limit: licenseIdField,
+  before: positiveInteger,
+  limit: positiveInteger,
 });
 
 const MAX_AUDIT_LINKS = 1000;
