@@ -29,7 +29,7 @@ export interface UserPlan {
   readonly count: number;
   /**
    * `own`: a connection is always the same user. `random`: any of the connection's share of users, so that no
-   * two connections are the same user at the same time. `next`: each round is a user who was not there before.
+   * two connections are the same user at the same time. `next`: each round is a user who was not there yet.
    */
   readonly pick: 'own' | 'random' | 'next';
 }

@@ -10,7 +10,9 @@ const target = { product: name, user: name, license_id: licenseId };
 
 const host = { os_hostname: hostText, ip_local: hostText, user_info: userInfo };
 
-/** Anything but text cannot be read as a date either; that is told like any other date that cannot be read. */
+/**
+ * Anything but text cannot be read as a date either; that is told like any other date that cannot be read.
+ */
 const anyDate = z.preprocess(
   (value) => (value === null || value === undefined || typeof value === 'string' ? value : NO_DATE),
   z.string().nullish(),

@@ -15,8 +15,8 @@ export interface Account {
 
 export interface Accounts {
   /**
-   * Creates the administrator if there is none. The one-time password is shown before it is stored: one that was
-   * shown and not stored does no harm, one that was stored and not shown locks everybody out.
+   * Creates the administrator if there is none. The one-time password is shown before it is stored: one
+   * that was shown and not stored does no harm, one that was stored and not shown locks everybody out.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /** A new token, or `null` for a wrong name or password: the same answer in the same time. */

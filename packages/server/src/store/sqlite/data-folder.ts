@@ -51,7 +51,9 @@ function takeLock(folder: string): FolderLock | null {
   }
 }
 
-/** Everything that keeps a folder from being opened has a sentence of its own; none of it is a bug of ours. */
+/**
+ * Everything that keeps a folder from being opened has a sentence of its own; none of it is a bug of ours.
+ */
 function explain(error: unknown): Error {
   if (error instanceof Fault || error instanceof SealError) return error;
   return new Fault('store_unavailable', error instanceof Error ? error.message : String(error), {
