@@ -3,7 +3,7 @@ import { testLicense } from '../support/test-license.ts';
 import { shareCores } from './cores.ts';
 import { type LoadClient, startLoadClient } from './load-client.ts';
 import { type LoadPlan, type LoadResult, type RequestPlan, USER_MARK, type UserPlan } from './load-plan.ts';
-import { readCpuSeconds } from './process-facts.ts';
+import { readCpuSeconds, readMachineCpuSeconds } from './process-facts.ts';
 import { registerPlan, requestBody } from './requests.ts';
 import { type Seed, seedStore } from './seed-store.ts';
 import { type BenchServer, makeFolder, startBerth, startConstantServer } from './servers.ts';
@@ -13,6 +13,8 @@ export interface Measured {
   readonly load: LoadResult;
   /** Processor time of the server for one request, in microseconds; `null` where it cannot be read. */
   readonly cpuMicros: number | null;
+  /** How many cores programs that are none of ours kept busy meanwhile. */
+  readonly othersCores: number | null;
 }
 
 /** One line of the results. */
@@ -80,6 +82,13 @@ export const HEARTBEATS: Pick<LoadWish, 'requests' | 'users'> = {
   requests: [registerPlan(PRODUCTS.renew)],
   users: { from: 0, step: 2, count: 1000, pick: 'own' },
 };
+
+interface Meters {
+  readonly server: number;
+  readonly own: number;
+  readonly machine: number;
+  readonly atMs: number;
+}
 
 function meanOf(a: ConstantMeasured, b: ConstantMeasured): ConstantMeasured {
   const cpuMicros = a.cpuMicros === null || b.cpuMicros === null ? null : (a.cpuMicros + b.cpuMicros) / 2;
@@ -168,12 +177,28 @@ export class BenchRun {
       rounds: wish.rounds ?? null,
     };
     shareCores(server.pid, wish.isSharing === true);
-    const cpuBefore = readCpuSeconds(server.pid);
+    const before = this.#readMeters(server);
     const load = await this.#load.run(plan);
-    const cpuAfter = readCpuSeconds(server.pid);
-    const cpuMicros =
-      cpuBefore === null || cpuAfter === null ? null : ((cpuAfter - cpuBefore) / load.answered) * 1e6;
-    return { load, cpuMicros };
+    const after = this.#readMeters(server);
+    if (before === null || after === null) return { load, cpuMicros: null, othersCores: null };
+    const serverSeconds = after.server - before.server;
+    const othersSeconds = after.machine - before.machine - serverSeconds - (after.own - before.own);
+    const elapsedSeconds = (after.atMs - before.atMs) / 1000;
+    return {
+      load,
+      cpuMicros: (serverSeconds / load.answered) * 1e6,
+      othersCores: Math.max(0, othersSeconds / elapsedSeconds),
+    };
+  }
+
+  /** Processor time used so far: by the server, by the load generator and this process, and by everything. */
+  #readMeters(server: BenchServer): Meters | null {
+    const serverSeconds = readCpuSeconds(server.pid);
+    const generator = readCpuSeconds(this.#load.pid);
+    const self = readCpuSeconds(process.pid);
+    const machine = readMachineCpuSeconds();
+    if (serverSeconds === null || generator === null || self === null || machine === null) return null;
+    return { server: serverSeconds, own: generator + self, machine, atMs: performance.now() };
   }
 
   async #findConstant(wish: LoadWish): Promise<ConstantMeasured> {
