@@ -3,7 +3,7 @@ import { testLicense } from '../support/test-license.ts';
 import { shareCores } from './cores.ts';
 import { type LoadClient, startLoadClient } from './load-client.ts';
 import { type LoadPlan, type LoadResult, type RequestPlan, USER_MARK, type UserPlan } from './load-plan.ts';
-import { readCpuSeconds } from './process-facts.ts';
+import { readCpuSeconds, readMachineCpuSeconds } from './process-facts.ts';
 import { registerPlan, requestBody } from './requests.ts';
 import { type Seed, seedStore } from './seed-store.ts';
 import { type BenchServer, makeFolder, startBerth, startConstantServer } from './servers.ts';
@@ -13,6 +13,8 @@ export interface Measured {
   readonly load: LoadResult;
   /** Processor time of the server for one request, in microseconds; `null` where it cannot be read. */
   readonly cpuMicros: number | null;
+  /** How many cores programs that are none of ours kept busy meanwhile. */
+  readonly othersCores: number | null;
 }
 
 /** One line of the results. */
@@ -40,6 +42,7 @@ export interface LoadWish {
 }
 
 const WARMUP_SECONDS = 0.5;
+const FIRST_WARMUP_SECONDS = 1.5;
 
 export function benchLicense(id: number, product: string, slots: number): License {
   return testLicense(id, { product, slots, timeoutMinutes: 120 });
@@ -73,6 +76,19 @@ const SEEDS: readonly Seed[] = [
   seed(8, PRODUCTS.borrow, 1000, 0),
   seed(9, PRODUCTS.herd, 5000, 0),
 ];
+
+/** Renewals of users who have held their slots since before the start, each on connections of their own. */
+export const HEARTBEATS: Pick<LoadWish, 'requests' | 'users'> = {
+  requests: [registerPlan(PRODUCTS.renew)],
+  users: { from: 0, step: 2, count: 1000, pick: 'own' },
+};
+
+interface Meters {
+  readonly server: number;
+  readonly own: number;
+  readonly machine: number;
+  readonly atMs: number;
+}
 
 function meanOf(a: ConstantMeasured, b: ConstantMeasured): ConstantMeasured {
   const cpuMicros = a.cpuMicros === null || b.cpuMicros === null ? null : (a.cpuMicros + b.cpuMicros) / 2;
@@ -120,6 +136,7 @@ export class BenchRun {
     const data = this.makeFolder();
     await seedStore(data, SEEDS);
     this.#berth = this.keep(await startBerth(data));
+    await this.#warmUp(this.#berth);
     return this.#berth;
   }
 
@@ -160,12 +177,28 @@ export class BenchRun {
       rounds: wish.rounds ?? null,
     };
     shareCores(server.pid, wish.isSharing === true);
-    const cpuBefore = readCpuSeconds(server.pid);
+    const before = this.#readMeters(server);
     const load = await this.#load.run(plan);
-    const cpuAfter = readCpuSeconds(server.pid);
-    const cpuMicros =
-      cpuBefore === null || cpuAfter === null ? null : ((cpuAfter - cpuBefore) / load.answered) * 1e6;
-    return { load, cpuMicros };
+    const after = this.#readMeters(server);
+    if (before === null || after === null) return { load, cpuMicros: null, othersCores: null };
+    const serverSeconds = after.server - before.server;
+    const othersSeconds = after.machine - before.machine - serverSeconds - (after.own - before.own);
+    const elapsedSeconds = (after.atMs - before.atMs) / 1000;
+    return {
+      load,
+      cpuMicros: (serverSeconds / load.answered) * 1e6,
+      othersCores: Math.max(0, othersSeconds / elapsedSeconds),
+    };
+  }
+
+  /** Processor time used so far: by the server, by the load generator and this process, and by everything. */
+  #readMeters(server: BenchServer): Meters | null {
+    const serverSeconds = readCpuSeconds(server.pid);
+    const generator = readCpuSeconds(this.#load.pid);
+    const self = readCpuSeconds(process.pid);
+    const machine = readMachineCpuSeconds();
+    if (serverSeconds === null || generator === null || self === null || machine === null) return null;
+    return { server: serverSeconds, own: generator + self, machine, atMs: performance.now() };
   }
 
   async #findConstant(wish: LoadWish): Promise<ConstantMeasured> {
@@ -176,13 +209,7 @@ export class BenchRun {
 
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     this.#constant ??= await this.#startConstant();
-    const wish: LoadWish = {
-      label: 'constant',
-      connections,
-      requests: [registerPlan(PRODUCTS.renew)],
-      users: { from: 0, step: 2, count: 1000, pick: 'own' },
-      isSharing,
-    };
+    const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
     const { load, cpuMicros } = await this.load(this.#constant, wish, Math.min(2, this.seconds));
     if (load.errors > 0) throw new Error(`The constant server failed: ${load.firstError}`);
     this.#lastConstant = { connections, isSharing, rate: load.rate, cpuMicros };
@@ -196,6 +223,13 @@ export class BenchRun {
     const headers = { 'Content-Type': 'application/json' };
     const response = await fetch(`${url}/api/v4/register`, { method: 'POST', headers, body });
     if (response.status !== 200) throw new Error(`The first heartbeat was answered ${response.status}.`);
-    return this.keep(await startConstantServer(await response.text(), this.makeFolder()));
+    const constant = this.keep(await startConstantServer(await response.text(), this.makeFolder()));
+    await this.#warmUp(constant);
+    return constant;
+  }
+
+  /** A process that has just started is slow for a while; nobody measures that here. */
+  async #warmUp(server: BenchServer): Promise<void> {
+    await this.load(server, { label: 'warm-up', connections: 64, ...HEARTBEATS }, FIRST_WARMUP_SECONDS);
   }
 }

@@ -16,6 +16,7 @@ const USAGE = `npm run bench -- [--scenario NAME]… [--seconds N] [--json] [--w
   --seconds N      how long one measurement takes; 3 unless told, which makes all of them take under 3 minutes
   --json           print the results as JSON
   --write          put the tables into docs/performance.md; needs all scenarios
+  --help           print this
 
 ${SCENARIOS.map(({ name, about }) => `  ${name.padEnd(18)} ${about}`).join('\n')}
 `;
@@ -26,8 +27,6 @@ interface Options {
   readonly json: boolean;
   readonly write: boolean;
 }
-
-class UsageError extends Error {}
 
 function readOptions(): Options {
   const { values } = parseArgs({
@@ -40,10 +39,10 @@ function readOptions(): Options {
   });
   const { scenario: names, json, write } = values;
   const unknown = names.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-  if (unknown !== undefined) throw new UsageError(`There is no scenario "${unknown}".`);
+  if (unknown !== undefined) throw new Error(`There is no scenario "${unknown}".`);
   const seconds = Number(values.seconds);
-  if (!(seconds >= 0.5 && seconds <= 60)) throw new UsageError('--seconds takes a number from 0.5 to 60.');
-  if (write && names.length > 0) throw new UsageError('--write needs all scenarios.');
+  if (!(seconds >= 0.5 && seconds <= 60)) throw new Error('--seconds takes a number from 0.5 to 60.');
+  if (write && names.length > 0) throw new Error('--write needs all scenarios.');
   const scenarios = SCENARIOS.filter(({ name }) => names.length === 0 || names.includes(name));
   return { scenarios, seconds, json, write };
 }
@@ -81,6 +80,9 @@ async function main(options: Options): Promise<void> {
   if (options.write) writePage(report);
 }
 
-const options = tryReadOptions();
-if (options === null) process.exitCode = 2;
-else await main(options);
+if (process.argv.includes('--help')) process.stdout.write(USAGE);
+else {
+  const options = tryReadOptions();
+  if (options === null) process.exitCode = 2;
+  else await main(options);
+}

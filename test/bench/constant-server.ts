@@ -23,8 +23,8 @@ const NO_STORE: Store = {
 };
 
 /**
- * The measure of everything: the HTTP side of the server, except that a register request is read and checked and
- * then answered with a text that stays the same. It decides nothing and stores nothing.
+ * The measure of everything: the HTTP side of the server, except that a register request is read and checked
+ * and then answered with a text that stays the same. It decides nothing and stores nothing.
  */
 function constantRoutes(answer: string): readonly Route[] {
   return lendingRoutes(createLending(NO_STORE)).map((route) =>

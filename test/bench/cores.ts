@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * The load generator has the last core for itself and the server has all others, so that neither takes time from
- * the other and runs can be compared. Where the system cannot do that, or has one core, they share.
+ * The load generator has the last core for itself and the server has all others, so that neither takes time
+ * from the other and runs can be compared. Where the system cannot do that, or has one core, they share.
  */
 const CORES = availableParallelism();
 const canPin = CORES > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0;

@@ -1,6 +1,6 @@
 import type { HistogramStep } from './load-plan.ts';
 
-/** Buckets grow by 2 %, from 10 microseconds to more than a minute: precise enough, and small however long it runs. */
+/** Buckets grow by 2 %, from 10 microseconds to more than a minute: precise enough, however long it runs. */
 const SMALLEST_MS = 0.01;
 const GROWTH = Math.log(1.02);
 const BUCKETS = 800;

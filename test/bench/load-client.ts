@@ -8,6 +8,7 @@ const GENERATOR = fileURLToPath(new URL('./load-generator.ts', import.meta.url))
 
 /** The load generator in its own process, on its own core. */
 export interface LoadClient {
+  readonly pid: number;
   /** One at a time. */
   run(plan: LoadPlan): Promise<LoadResult>;
   stop(): Promise<void>;
@@ -20,6 +21,7 @@ export function startLoadClient(): LoadClient {
   const child = spawn(words[0] as string, words.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const exited = once(child, 'exit');
   return {
+    pid: child.pid as number,
     async run(plan) {
       const reply = Promise.race([
         once(child, 'message').then(([message]) => message as Reply),

@@ -8,7 +8,7 @@ export interface LoadPlan {
   /** Sent before the clock starts, so that compilers and caches have settled. */
   readonly warmupSeconds: number;
   readonly seconds: number;
-  /** Requests a second, sent whether or not earlier ones were answered. `null`: each answer brings the next one. */
+  /** Requests a second, whether or not earlier ones were answered. `null`: each answer brings the next. */
   readonly rate: number | null;
   /** Ends after this many rounds instead of after a time. */
   readonly rounds: number | null;
@@ -28,8 +28,8 @@ export interface UserPlan {
   readonly step: number;
   readonly count: number;
   /**
-   * `own`: a connection is always the same user. `random`: any of the connection's share of users, so that no two
-   * connections are the same user at the same time. `next`: each round is a user that was not there before.
+   * `own`: a connection is always the same user. `random`: any of the connection's share of users, so that no
+   * two connections are the same user at the same time. `next`: each round is a user who was not there yet.
    */
   readonly pick: 'own' | 'random' | 'next';
 }

@@ -38,14 +38,14 @@ function percentOf(share: number | null): string {
   return share === null ? '' : `${(share * 100).toFixed(0)} %`;
 }
 
-/** What the constant takes of what this takes: like the share of the rate, but other programs disturb it less. */
+/** What the constant takes of what this takes: like the share of the rate, but less easily disturbed. */
 function cpuShareOf({ cpuMicros, constant }: Measurement): number | null {
   if (cpuMicros === null || constant === null || constant.cpuMicros === null) return null;
   return constant.cpuMicros / cpuMicros;
 }
 
 function cellsOf(measurement: Measurement): readonly string[] {
-  const { label, load, cpuMicros, constant } = measurement;
+  const { label, load, cpuMicros, constant, othersCores } = measurement;
   return [
     label,
     whole(load.rate),
@@ -56,6 +56,7 @@ function cellsOf(measurement: Measurement): readonly string[] {
     load.p50.toFixed(1),
     load.p99.toFixed(1),
     load.max.toFixed(0),
+    othersCores === null ? '' : othersCores.toFixed(2),
     String(load.errors),
   ];
 }
@@ -70,9 +71,10 @@ const COLUMNS = [
   'p50 ms',
   'p99 ms',
   'max ms',
+  'others',
   'errors',
 ];
-const WIDTHS = [52, 10, 10, 6, 6, 9, 7, 7, 7, 7];
+const WIDTHS = [52, 10, 10, 6, 6, 9, 7, 7, 7, 6, 6];
 
 function alignRow(cells: readonly string[]): string {
   return cells

@@ -1,5 +1,12 @@
 import { ensureTool } from '../support/install-tools.ts';
-import { type BenchRun, benchLicense, type LoadWish, type Measurement, PRODUCTS } from './bench-run.ts';
+import {
+  type BenchRun,
+  benchLicense,
+  HEARTBEATS,
+  type LoadWish,
+  type Measurement,
+  PRODUCTS,
+} from './bench-run.ts';
 import type { RequestPlan, UserPlan } from './load-plan.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, registerPlan, unregisterPlan } from './requests.ts';
@@ -46,7 +53,7 @@ function percent(share: number): string {
 }
 
 function renewal(label: string, connections: number): LoadWish {
-  return { label, connections, requests: [registerPlan(PRODUCTS.renew)], users: holders(1000) };
+  return { label, connections, ...HEARTBEATS };
 }
 
 const heartbeat: Scenario = {
@@ -202,9 +209,10 @@ const paced: Scenario = {
   name: 'paced',
   about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
   async run(bench) {
-    const peak = await bench.load(await bench.berth(), renewal('peak', CONNECTIONS));
+    const server = await bench.berth();
+    const peak = await bench.load(server, renewal('peak', CONNECTIONS));
     const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
-    const { load } = await bench.measure({ ...wish, rate: 0.7 * peak.load.rate });
+    const { load } = await bench.measureAlone(server, { ...wish, rate: 0.7 * peak.load.rate });
     return [
       {
         target: 'p99 at 70 % of the highest rate: at most 25 ms',

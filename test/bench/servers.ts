@@ -28,8 +28,8 @@ export function makeFolder(): { readonly folder: string; remove(): void } {
 }
 
 /**
- * The real server, as `berth serve` starts it, on the server's cores. A program that it is started under must make
- * way for it and keep to the background, as `strace -D` does.
+ * The real server, as `berth serve` starts it, on the server's cores. A program that it is started under must
+ * make way for it and keep to the background, as `strace -D` does.
  */
 export async function startBerth(data: string, under: readonly string[] = []): Promise<BenchServer> {
   const server = await startServerProcess({ data, under: [...pinServer(), ...under] });

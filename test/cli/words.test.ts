@@ -19,6 +19,8 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['license', 'show'], /^"berth license show" needs ID\.\n/],
   [['status', '--prot', '1'], /^Unknown option '--prot'\. Did you mean "--port"\?\n/],
   [['status', '--jsno'], /^Unknown option '--jsno'\. Did you mean "--json"\?\n/],
+  [['status', '--demo'], /^"berth status" takes no --demo\.\n/],
+  [['audit', 'list', '--product', 'cad'], /^"berth audit list" takes no --product\.\n/],
   [['status', '--port'], /^Option '--port' argument is ambiguous\.\n/],
   [['status', '--json=yes'], /^Option '--json' does not take an argument\.\n/],
 ];
@@ -38,6 +40,12 @@ describe('wrong words', () => {
     const { code, stdout } = await runBerth(temporaryFolder(t), []);
     assert.equal(code, 2);
     assert.match(stdout, /^berth COMMAND/);
+  });
+
+  test('--version is an answer', async (t) => {
+    const { code, stdout } = await runBerth(temporaryFolder(t), ['--version']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^berth \d+\.\d+\.\d+\n$/);
   });
 
   test('--help is an answer', async (t) => {

@@ -7,6 +7,7 @@ import { type ServerProcess, seedLicenses, startServerProcess } from '../support
 import { testLicense } from '../support/test-license.ts';
 import { BerthApi } from './berth-api.ts';
 import { runBerth } from './berth-command.ts';
+import { compareWithBook } from './compare-with-book.ts';
 import { createRandom, makeUpSeed, pickNumber, type Random } from './random.ts';
 import { SlotBook } from './slot-book.ts';
 import { Storm } from './storm.ts';
@@ -93,7 +94,7 @@ async function finish(server: ServerProcess, data: string, book: SlotBook): Prom
 const MOST_ACKNOWLEDGED_BEFORE_KILL = 1500;
 const MOST_MS_BEFORE_KILL = 15;
 
-/** The moment is a number of acknowledgements and some milliseconds: so it hits all phases of a commit. */
+/** The moment is a number of acknowledgements and some milliseconds: it hits all phases of a commit. */
 async function stormAndKill(server: ServerProcess, book: SlotBook, random: Random): Promise<void> {
   const api = new BerthApi(server.url, { connections: CLIENTS });
   const storm = new Storm({
@@ -117,12 +118,7 @@ async function stormAndKill(server: ServerProcess, book: SlotBook, random: Rando
 
 async function inspect(server: ServerProcess, book: SlotBook): Promise<void> {
   const api = new BerthApi(server.url);
-  const holders = await api.holders();
-  book.reconcile(holders);
-  book.checkLimits(await api.licenses(), holders);
-  book.checkAudit(await api.eventsAfter(book.lastSeq));
-  const verdict = await api.verifyAudit();
-  if (verdict.ok !== true) book.violations.push(`the audit log is broken: ${JSON.stringify(verdict)}`);
+  await compareWithBook(api, book);
   api.close();
 }
 

@@ -1,3 +1,4 @@
+import { compareWithBook } from './compare-with-book.ts';
 import { createRandom, pickOne, type Random } from './random.ts';
 import type { ServerUnderTest } from './server-under-test.ts';
 import { SlotBook } from './slot-book.ts';
@@ -45,14 +46,8 @@ export class LendingRounds {
   }
 
   /** Compares everything that the server holds with everything that it acknowledged. */
-  async inspect(): Promise<void> {
-    const { api } = this.#server;
-    const holders = await api.holders();
-    this.book.reconcile(holders);
-    this.book.checkLimits(await api.licenses(), holders);
-    this.book.checkAudit(await api.eventsAfter(this.book.lastSeq));
-    const verdict = await api.verifyAudit();
-    if (verdict.ok !== true) this.book.violations.push(`the audit log is broken: ${JSON.stringify(verdict)}`);
+  inspect(): Promise<void> {
+    return compareWithBook(this.#server.api, this.book);
   }
 
   async #ask(user: string): Promise<void> {

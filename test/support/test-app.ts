@@ -10,7 +10,7 @@ import type { AdminRules, Peer } from '../../packages/server/src/http/caller.ts'
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { createRoutes } from '../../packages/server/src/http/route-table.ts';
 import type { MasterKey } from '../../packages/server/src/secrets/seal.ts';
-import { createAccounts } from '../../packages/server/src/services/accounts.ts';
+import { type Accounts, createAccounts } from '../../packages/server/src/services/accounts.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
 import { createCounting } from '../../packages/server/src/services/counting.ts';
 import { createLending } from '../../packages/server/src/services/lending.ts';
@@ -144,4 +144,13 @@ export async function readTraces(store: Store) {
 export async function readEvents(store: Store) {
   const links = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 });
   return links.toReversed().flatMap(({ events }) => events);
+}
+
+/** The first administrator, and the password that they were shown. */
+export async function createAdministrator(accounts: Accounts): Promise<string> {
+  let shown = '';
+  await accounts.ensureAdministrator((password) => {
+    shown = password;
+  });
+  return shown;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hostText, integerOf, licenseId, name, userInfo } from './fields.ts';
+import { anyDate } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
 const COUNT_ERROR = { error: 'must be a whole number below 2^53, as a number or as digits' };
@@ -52,7 +53,7 @@ export const featureRegisterRequest = z.object({
   os_hostname: hostText,
   ip_local: hostText,
   user_info: userInfo,
-  borrowed_until: z.string({ error: 'must be a date' }).nullish(),
+  borrowed_until: anyDate,
 });
 
 export const featureReleaseRequest = z.object({ ...target, feature: name, os_hostname: hostText });

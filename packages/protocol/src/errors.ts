@@ -2,9 +2,9 @@
  * Every error code that Berth answers with, in order of precedence: when several apply, the one that stands
  * first is sent. `docs/errors.md` and the OpenAPI document are held to this table by tests.
  *
- * Clients treat 5xx as "the network is down", so every business refusal is a 4xx. `license_not_active`,
- * `license_not_enabled` and `license_expired` change a client's local state for good: they are never sent for
- * anything but what they say.
+ * Everything that is a matter of business is a 4xx: to a client, a 5xx means that the network is down. A
+ * client that hears `license_not_active`, `license_not_enabled` or `license_expired` remembers it for good,
+ * so these three are sent for nothing else.
  */
 export const ERRORS = {
   // The request did not get as far as a decision.

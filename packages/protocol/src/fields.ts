@@ -38,7 +38,9 @@ function description(maxLength: number) {
     z
       .string({ error: 'must be text' })
       .max(maxLength, { error: `must not be longer than ${maxLength} characters` })
-      .transform((text) => text.toWellFormed().replace(CONTROL_CHARACTERS, ' ')),
+      .transform((text) => text.toWellFormed().replace(CONTROL_CHARACTERS, ' '))
+      // What was nothing but control characters says nothing.
+      .transform((text) => (text.trim() === '' ? undefined : text)),
   );
 }
 
@@ -52,11 +54,13 @@ export function integerOf(value: unknown): unknown {
   return typeof value === 'string' && INTEGER_TEXT.test(value) ? Number(value) : value;
 }
 
-/** A license id: a positive integer below 2^53, as a number or as digits. */
-export const licenseId = z.preprocess(
+/** A positive integer below 2^53, as a number or as digits. */
+export const positiveInteger = z.preprocess(
   (value) => (isBlank(value) ? undefined : integerOf(value)),
   z
     .int({ error: 'must be a whole number below 2^53' })
     .positive({ error: 'must be a positive number' })
     .optional(),
 );
+
+export const licenseId = positiveInteger;

@@ -10,6 +10,16 @@ const target = { product: name, user: name, license_id: licenseId };
 
 const host = { os_hostname: hostText, ip_local: hostText, user_info: userInfo };
 
+/**
+ * Anything but text cannot be read as a date either; that is told like any other date that cannot be read.
+ */
+export const anyDate = z.preprocess(
+  (value) => (value === null || value === undefined || typeof value === 'string' ? value : NO_DATE),
+  z.string().nullish(),
+);
+
+const NO_DATE = 'not a date';
+
 export const registerRequest = z.object({ ...target, ...host });
 
 /**
@@ -19,7 +29,7 @@ export const registerRequest = z.object({ ...target, ...host });
 export const borrowRequest = z.object({
   ...target,
   ...host,
-  borrowed_until: z.string({ error: 'must be a date' }).nullish(),
+  borrowed_until: anyDate,
 });
 
 export const unregisterRequest = z.object({ ...target, os_hostname: hostText });

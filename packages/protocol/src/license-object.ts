@@ -38,8 +38,8 @@ export const featureObject = z.object({
 });
 
 /**
- * The license as clients read it. It never carries the server's own hardware id: a client would take it for
- * its own and refuse the license.
+ * The license as clients read it. There is no hardware id of the server in it: clients compare that field
+ * with their own, and would refuse the license.
  */
 export const licenseObject = z.object({
   id: count.meta({ description: "the license's id; clients send it back as license_id" }),

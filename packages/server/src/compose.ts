@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Config } from './config.ts';
@@ -128,13 +129,12 @@ function composeApp(store: Store, config: Config, log: Log, readUrl: () => strin
 
 /** What the first start creates, and what `--demo` adds. */
 async function prepareStore({ accounts, catalogue }: Parts, { demo, announce }: ServeOptions, log: Log) {
-  const password = await accounts.ensureAdministrator();
-  if (password !== null) {
+  await accounts.ensureAdministrator((password) =>
     announce(
       `Created the administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
         'It is shown only now. Keep it: it signs you in at /auth.\n',
-    );
-  }
+    ),
+  );
   if (!demo) return;
   if (await catalogue.addDemo()) log.info('the demo license was added: product "demo", not for production');
   else log.info('the store holds licenses already: the demo license was not added');
@@ -194,14 +194,21 @@ async function stopServer({ stops, store, log }: { stops: readonly Stop[]; store
   log.info('stopped');
 }
 
+/** A command of the command line may hold the folder for a moment. */
+const LOCK_ATTEMPTS = 20;
+const LOCK_INTERVAL_MS = 100;
+
 async function openOwnData(
   config: Config,
   env: ServeOptions['env'],
   useThreads: boolean,
   onNotice: (notice: StoreNotice) => void,
 ): Promise<Store> {
-  const store = await openOrNull(config, env, useThreads, onNotice);
-  if (store !== null) return store;
+  for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+    const store = await openOrNull(config, env, useThreads, onNotice);
+    if (store !== null) return store;
+    await delay(LOCK_INTERVAL_MS);
+  }
   throw new StartError(
     `The data folder ${config.data} is in use by another Berth process. ` +
       'Stop it first, or choose another folder.',

@@ -1,5 +1,10 @@
 #!/usr/bin/env node
 import { runCli } from './cli/cli.ts';
-import { isExpected, openStoppedServer, startServer } from './compose.ts';
+import { isExpected, openStoppedServer, startServer, VERSION } from './compose.ts';
 
-process.exitCode = await runCli(process.argv.slice(2), { startServer, openStoppedServer, isExpected });
+process.exitCode = await runCli(process.argv.slice(2), {
+  version: VERSION,
+  startServer,
+  openStoppedServer,
+  isExpected,
+});

@@ -8,6 +8,7 @@ import { usage } from './usage.ts';
 
 /** What the command line needs from the house; handed in, so that it can be wired in one place. */
 export interface CliDependencies {
+  readonly version: string;
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
   /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
@@ -48,6 +49,10 @@ function describeBug(error: unknown): string {
 
 async function dispatch(argv: readonly string[], deps: CliDependencies, terminal: Terminal): Promise<number> {
   const { words, flags } = parse(argv);
+  if (flags.version === true) {
+    terminal.print(`berth ${deps.version}`);
+    return EXIT_OK;
+  }
   if (flags.help === true || words.length === 0) {
     terminal.print(usage(COMMANDS));
     return words.length === 0 && flags.help !== true ? EXIT_USAGE : EXIT_OK;
@@ -55,6 +60,7 @@ async function dispatch(argv: readonly string[], deps: CliDependencies, terminal
   const loaded = loadConfig({ flags, env: process.env, file: (flags.config as string | undefined) ?? null });
   if (words[0] === 'serve') {
     rejectExtra(words.slice(1), 'serve');
+    rejectForeignFlags(flags, '--demo', 'serve');
     const isDemo = flags.demo === true;
     return serve({ ...loaded, demo: isDemo, start: deps.startServer, terminal, json: flags.json === true });
   }
@@ -77,6 +83,7 @@ async function runCommand(
 ): Promise<number> {
   const given = words.slice(0, command.arguments.length);
   rejectExtra(words.slice(command.arguments.length), command.words);
+  rejectForeignFlags(flags, command.flags, command.words);
   for (const [index, name] of command.arguments.entries()) {
     if (given[index] === undefined) throw new UsageError(`"berth ${command.words}" needs ${name}.`);
   }
@@ -108,6 +115,12 @@ function rejectExtra(words: readonly string[], command: string): void {
   throw new UsageError(`"${words[0]}" is one word too many.${suggest(`${command} ${words[0]}`, longer)}`);
 }
 
+/** A flag that a command does not know would do nothing, and nobody would notice. */
+function rejectForeignFlags(flags: Flags, own: string, command: string): void {
+  const foreign = OWN_FLAGS.find((name) => flags[name] !== undefined && !own.includes(`--${name}`));
+  if (foreign !== undefined) throw new UsageError(`"berth ${command}" takes no --${foreign}.`);
+}
+
 function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
   for (const length of [2, 1]) {
     const command = COMMANDS.find((candidate) => candidate.words === words.slice(0, length).join(' '));
@@ -121,6 +134,7 @@ type Flags = Readonly<Record<string, string | boolean | undefined>>;
 /** Flags of commands; those of settings come from their table. */
 const COMMAND_FLAGS = {
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
   json: { type: 'boolean' },
   demo: { type: 'boolean' },
   config: { type: 'string' },
@@ -130,6 +144,9 @@ const COMMAND_FLAGS = {
   system: { type: 'boolean' },
   limit: { type: 'string' },
 } as const;
+
+/** Those that only some commands take. */
+const OWN_FLAGS = ['demo', 'product', 'user', 'license-id', 'system', 'limit'] as const;
 
 function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
   const settings = SETTINGS.map(({ path, default: value }) => [

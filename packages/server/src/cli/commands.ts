@@ -161,7 +161,8 @@ async function askRegistrations(
     const page = (answer.body as { registrations: Facts[] }).registrations;
     all.push(...page);
     const last = page.at(-1);
-    if (last === undefined) return { ok: true, body: { registrations: all } as never };
+    const isSame = last?.user === after.after_user && String(last?.license_id) === after.after_license_id;
+    if (last === undefined || isSame) return { ok: true, body: { registrations: all } as never };
     after = { after_license_id: String(last.license_id), after_user: String(last.user) };
   }
 }
@@ -175,7 +176,7 @@ async function askAudit(client: AdminClient, _: readonly string[], flags: Flags)
   let before: string | undefined;
   for (;;) {
     const chain = flags.system === undefined ? undefined : 'system';
-    const query = { license_id: flags['license-id'], chain, limit: flags.limit, before };
+    const query = { license_id: flags['license-id'], chain, limit: String(most), before };
     const answer = await client.get('/api/admin/audit', query);
     if (!answer.ok) return answer;
     const page = (answer.body as { events: Facts[] }).events;
@@ -187,9 +188,10 @@ async function askAudit(client: AdminClient, _: readonly string[], flags: Flags)
   }
 }
 
-function showStatus(status: Facts & { clock: ClockFacts }): string {
+function showStatus(status: Facts & { clock: ClockFacts | null }): string {
   const { clock, ...rest } = status;
-  return `${formatFacts(flattenFacts(rest))}\n${showClock(clock)}`;
+  const time = clock === null ? 'The clock cannot be read: the disk fails.' : showClock(clock);
+  return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
 interface ClockFacts {
@@ -197,11 +199,15 @@ interface ClockFacts {
   readonly wall_at: string;
   readonly ahead_ms: number;
   readonly jump: { readonly direction: string; readonly seen_at: string } | null;
+  readonly jump_at_start: { readonly from: string; readonly to: string } | null;
 }
 
-function showClock({ server_at, wall_at, jump }: ClockFacts): string {
+function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts): string {
   const state = jump === null ? 'agrees' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
-  return formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
+  const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
+  if (rest === null) return facts;
+  const hint = 'if the clock was wrong, set it right and run "berth clock reset"';
+  return `${facts}\nIt WENT AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
 }
 
 function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {

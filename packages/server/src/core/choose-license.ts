@@ -5,9 +5,9 @@ import { isUsable } from './license.ts';
 import type { Candidate, Shelf } from './view.ts';
 
 /**
- * Which license answers. With a license id: that one. Without: the one of the product on which this user
- * holds a slot; else the most recently added usable one; else the most recently added one, with its refusal.
- * There is no spill-over to another license when one is full.
+ * Which license a request is about. A named one is meant, whatever its state. Otherwise whoever holds a
+ * slot stays where it is; everybody else gets the newest license that can be used, or hears why the newest
+ * cannot. A full license is not replaced by another one.
  */
 export function chooseLicense(target: Target, shelf: Shelf, now: Instant): Choice {
   const refusal = refuseTarget(target, shelf);

@@ -2,9 +2,9 @@ import type { ClockJumped } from './audit-event.ts';
 import { HOUR_MS, type Instant, later, MINUTE_MS, plus } from './instant.ts';
 
 /**
- * The server's own time. It runs with the monotonic clock from the latest instant ever used (the mark), is
- * drawn forward to the wall clock by at most five minutes at once, and never goes back. So turning the wall
- * clock back makes nothing longer, and turning it forward frees nothing early.
+ * The server's own time. From the latest instant that was ever used (the mark) it counts monotonic time,
+ * and takes over from the wall clock only small steps forward. A wall clock that is set cannot give or take
+ * anybody a slot.
  */
 export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 

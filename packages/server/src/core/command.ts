@@ -5,8 +5,8 @@ import type { License, LicenseId } from './license.ts';
 import type { HostInfo } from './registration.ts';
 
 /**
- * Every change that anyone can ask for, as plain data: it can cross to another thread, be batched and
- * replayed.
+ * All that can be asked of the store. Plain data, so it can cross to another thread, wait in a batch, be
+ * repeated.
  */
 export type Command = LicenseCommand | SystemCommand;
 

@@ -11,8 +11,8 @@ import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
 /**
- * Registers the user and holds the slot until an instant, heartbeats or not; all or nothing. Borrowing again
- * moves the date, later or earlier.
+ * Lends a slot that needs no heartbeats until a date. A refusal leaves everything as it was. A later borrow
+ * replaces the date, in either direction.
  */
 export function decideBorrow(command: Borrow, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);

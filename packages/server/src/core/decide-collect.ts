@@ -14,7 +14,10 @@ import type { Denial, LicenseView } from './view.ts';
 export function decideCollect(view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   return {
-    outcome: { kind: 'done', count: Math.max(base.events.length, view.staleAnswers) },
+    outcome: {
+      kind: 'done',
+      count: Math.max(base.changes.length, view.staleDenials.length, view.staleAnswers),
+    },
     changes: [
       ...base.changes,
       ...inUseChange(view, base.storedInUse),

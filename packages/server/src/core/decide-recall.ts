@@ -9,8 +9,8 @@ import { isBorrowed } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
 /**
- * An administrator frees a borrowed slot at once. The lost laptop still holds its proof until the borrow
- * would have ended, so within one longest borrow at most as many are recalled as the license has slots.
+ * An administrator frees a borrowed slot at once. Whoever borrowed it may go on using it offline until its
+ * date, so recalls are limited: within one longest borrow, no more than the license has slots.
  */
 export function decideRecall(command: Recall, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);

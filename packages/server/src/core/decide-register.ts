@@ -9,9 +9,8 @@ import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
 /**
- * Lends a slot to the user, or renews the one they hold: the same slot, its timer restarted, the host fields
- * updated, whatever address they now come from. A holder renews even where the license has shrunk below its
- * use.
+ * Lends a slot, or starts the timer of the one that the user holds again: never a second one, wherever they
+ * call from. Who holds a slot may renew it even where the license has become smaller than its use.
  */
 export function decideRegister(command: Register, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);

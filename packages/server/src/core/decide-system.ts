@@ -3,7 +3,7 @@ import type { SystemDecision } from './decision.ts';
 import { HOUR_MS, type Instant, plus } from './instant.ts';
 import type { SystemView } from './view.ts';
 
-/** How long a token from `/auth` lives after its last use: v4 clients keep theirs for ever. */
+/** A token from `/auth` lives this long after its last use; clients of this API never ask for another. */
 export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
 
 /** A token's last use is written at most this often, so that using one does not cost a write each time. */

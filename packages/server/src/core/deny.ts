@@ -17,8 +17,9 @@ export interface Denied {
 }
 
 /**
- * Refuses, and leaves a trace: the first denial of a user is an event at once; repeats within the window
- * raise a counter, which the next event carries. So a client that retries in a loop cannot flood the chain.
+ * Refuses, and leaves a trace. A user's first denial is recorded as it is; what follows within the window is
+ * only counted, and the count goes into the next record, so that a client in a retry loop cannot flood the
+ * chain.
  */
 export function deny(
   view: LicenseView,

@@ -10,8 +10,8 @@ import type { Registration } from './registration.ts';
 export const COLLECT_LIMIT = 1000;
 
 /**
- * What every decision on a license sees. Its cost does not grow with the number of slots: `inUse` is a stored
- * number, and it is right because every command first collects what has ended.
+ * What every decision on a license sees. Its cost does not grow with the number of slots: what
+ * is in use is a stored number, brought up to date by every command before it decides.
  */
 export interface LicenseHead {
   readonly license: License;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   CONTROL,
+  createAdministrator,
   FOREIGN,
   LOCAL,
   openTestApp,
@@ -94,8 +95,8 @@ async function walk(app: TestApp, { request, isAdmin }: Omit<Visit, 'rules'>): P
 }
 
 async function signIn(app: TestApp): Promise<string> {
-  const password = await app.accounts.ensureAdministrator();
-  const token = await app.accounts.signIn('admin', password ?? '', FOREIGN.address);
+  const password = await createAdministrator(app.accounts);
+  const token = await app.accounts.signIn('admin', password, FOREIGN.address);
   assert.ok(token !== null);
   return token;
 }

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { Fault } from '../core/fault.ts';
 import type { Accounts } from '../services/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type AdminRules, type Caller, type Peer, requireAdmin } from './caller.ts';
@@ -58,9 +59,10 @@ async function answer(
   requestLog: RequestLog,
 ): Promise<Reply> {
   const startedMs = options.readMonotonicMs();
-  const reply = await handle(route, request, peer, options).catch(
-    (error: unknown) => errorReply(error) ?? requestLog.noteBug(route.name, error),
-  );
+  const reply = await handle(route, request, peer, options).catch((error: unknown) => {
+    if (error instanceof Fault) requestLog.noteFault(route.name, error);
+    return errorReply(error) ?? requestLog.noteBug(route.name, error);
+  });
   requestLog.note(route.name, reply, options.readMonotonicMs() - startedMs);
   return reply;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Fault } from '../core/fault.ts';
 import type { Log } from '../telemetry/log.ts';
 import { bugReply } from './problem.ts';
 import type { Reply } from './reply.ts';
@@ -8,6 +9,8 @@ export interface RequestLog {
    * A request was answered. Writes a line only where it is worth one, or where every request is asked for.
    */
   note(route: string, reply: Reply, durationMs: number): void;
+  /** Something that the server stands on is away. Told once a second at most: such things come in floods. */
+  noteFault(route: string, error: Fault): void;
   /** A bug: the caller gets a request id, the log gets the rest under it. */
   noteBug(route: string, error: unknown): Reply;
 }
@@ -16,16 +19,26 @@ interface RequestLogOptions {
   readonly log: Log;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
+  readonly readMonotonicMs: () => number;
 }
 
-export function createRequestLog({ log, logRequests, slowRequestMs }: RequestLogOptions): RequestLog {
+const FAULT_INTERVAL_MS = 1000;
+
+export function createRequestLog(options: RequestLogOptions): RequestLog {
+  const { log, logRequests, slowRequestMs, readMonotonicMs } = options;
+  let lastFaultMs = Number.NEGATIVE_INFINITY;
   return {
     note(route, { status }, durationMs) {
       const facts = { route, status, ms: Math.round(durationMs) };
       if (durationMs > slowRequestMs) log.warn(facts, 'slow request');
       else if (logRequests) log.info(facts, 'request');
-      else if (status >= 500) log.error(facts, 'request failed');
       else if (status === 401) log.warn(facts, 'request refused');
+    },
+    noteFault(route, { code, cause }) {
+      const nowMs = readMonotonicMs();
+      if (nowMs - lastFaultMs < FAULT_INTERVAL_MS) return;
+      lastFaultMs = nowMs;
+      log.error({ route, code, cause: String(cause) }, 'request failed');
     },
     noteBug(route, error) {
       const requestId = randomUUID();

@@ -9,7 +9,7 @@ import type { Reply } from './reply.ts';
  */
 export type Access = 'public' | 'client' | 'admin';
 
-/** One operation of the API, told whole: who may, what comes in, what may come out, and how it is done. */
+/** One operation of the API: its callers, its input, its answers and its handler. */
 export interface Route {
   /** How the operation is called in the log and in the API document. */
   readonly name: string;

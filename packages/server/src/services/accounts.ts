@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isTokenAlive } from '../core/decide-system.ts';
+import { Fault } from '../core/fault.ts';
 import type { Store } from '../store/store.ts';
 import { checkPassword, hashPassword, makeUpPassword } from './passwords.ts';
 
@@ -14,10 +15,10 @@ export interface Account {
 
 export interface Accounts {
   /**
-   * Creates the administrator if there is none. Answers the one-time password, which is shown once and not
-   * kept.
+   * Creates the administrator if there is none. The one-time password is shown before it is stored: one
+   * that was shown and not stored does no harm, one that was stored and not shown locks everybody out.
    */
-  ensureAdministrator(): Promise<string | null>;
+  ensureAdministrator(show: (password: string) => void): Promise<void>;
   /** A new token, or `null` for a wrong name or password: the same answer in the same time. */
   signIn(name: string, password: string, address: string): Promise<string | null>;
   findByToken(token: string): Promise<Account | null>;
@@ -27,7 +28,7 @@ export interface Accounts {
 
 export function createAccounts(store: Store): Accounts {
   return {
-    ensureAdministrator: () => ensureAdministrator(store),
+    ensureAdministrator: (show) => ensureAdministrator(store, show),
     signIn: (name, password, address) => signIn(store, name, password, address),
     findByToken: (token) => findByToken(store, token),
     async isBeingSetUp() {
@@ -37,10 +38,11 @@ export function createAccounts(store: Store): Accounts {
   };
 }
 
-async function ensureAdministrator(store: Store): Promise<string | null> {
+async function ensureAdministrator(store: Store, show: (password: string) => void): Promise<void> {
   const existing = await store.read({ kind: 'find_account', name: FIRST_ADMINISTRATOR });
-  if (existing !== null) return null;
+  if (existing !== null) return;
   const password = makeUpPassword();
+  show(password);
   await store.execute({
     kind: 'create_account',
     name: FIRST_ADMINISTRATOR,
@@ -49,7 +51,6 @@ async function ensureAdministrator(store: Store): Promise<string | null> {
     oneTime: true,
     by: 'server',
   });
-  return password;
 }
 
 /** 256 random bits. */
@@ -73,6 +74,11 @@ async function findByToken(store: Store, token: string): Promise<Account | null>
   const tokenHash = hashToken(token);
   const record = await store.read({ kind: 'find_token', tokenHash });
   if (record === null || !isTokenAlive(record.usedAt, record.now)) return null;
-  await store.execute({ kind: 'use_token', tokenHash });
+  await store.execute({ kind: 'use_token', tokenHash }).catch(ignoreFault);
   return { name: record.account, role: record.role };
+}
+
+/** An administrator can look at a server whose disk fails; that the token was used is told another time. */
+function ignoreFault(error: unknown): void {
+  if (!(error instanceof Fault)) throw error;
 }

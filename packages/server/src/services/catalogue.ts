@@ -9,6 +9,8 @@ import type { Store } from '../store/store.ts';
 export interface Catalogue {
   /** All of them, or those of one product, the most recently added first. */
   list(product: string | null): Promise<readonly LicenseRecord[]>;
+  /** Those of the product that is meant, or why none is. */
+  listMeant(product: string | null): Promise<readonly LicenseRecord[] | Refused>;
   /** The one that would answer, or why none does. */
   find(target: Target): Promise<LicenseRecord | Refused>;
   /** Adds the demo license to an empty store. Answers whether it did. */
@@ -21,6 +23,12 @@ export function createCatalogue(store: Store): Catalogue {
     list,
     async find(target) {
       return choose(target, await list(null));
+    },
+    async listMeant(product) {
+      const records = await list(null);
+      const chosen = choose({ product, licenseId: null }, records);
+      if ('kind' in chosen) return chosen;
+      return records.filter(({ license }) => license.product === chosen.license.product);
     },
     async addDemo() {
       const isEmpty = (await list(null)).length === 0;

@@ -7,6 +7,8 @@ export interface Oversight {
   listAudit(filter: Omit<ListAudit, 'kind'>): Promise<readonly AuditLink[]>;
   verifyAudit(): Promise<AuditVerdict>;
   readClock(): Promise<ClockStatus>;
+  /** The same without ever failing: `null` while the disk does. */
+  findClock(): Promise<ClockStatus | null>;
   acceptClock(by: Actor): Promise<Executed>;
   resetClock(by: Actor): Promise<Executed>;
   describeStore(): Promise<StoreDescription>;
@@ -18,6 +20,7 @@ export function createOversight(store: Store): Oversight {
     listAudit: (filter) => store.read({ kind: 'list_audit', ...filter }),
     verifyAudit: () => store.read({ kind: 'verify_audit' }),
     readClock: () => store.keepClock(),
+    findClock: async () => (store.isHealthy() ? store.keepClock().catch(() => null) : null),
     acceptClock: (by) => store.execute({ kind: 'accept_clock', by }),
     resetClock: (by) => store.execute({ kind: 'reset_clock', by }),
     describeStore: () => store.read({ kind: 'describe_store' }),

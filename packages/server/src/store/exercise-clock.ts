@@ -47,6 +47,7 @@ export const RUNNING_CLOCK = {
       now: plus(NOW, TIMEOUT_MS),
       wall: plus(NOW, TIMEOUT_MS + YEAR_MS),
       jump,
+      jumpAtStart: null,
     });
   },
 

@@ -9,12 +9,13 @@ import type { Answer, Query } from './query.ts';
 /**
  * Where everything is kept. What every store promises; `exercise-store.ts` examines it.
  *
- * 1. `execute` loads what the command needs, decides, and applies changes and audit events in one commit. Its
- *    promise resolves after that commit is on disk. A refusal is a resolved outcome.
+ * 1. A command, its changes and its audit events are one commit. `execute` resolves when that is on disk,
+ *    also for a refusal, which is an outcome like any other.
  * 2. Commands on one license take effect one after the other, in some order, each on what the one before it
  *    left.
- * 3. A decision may be run again, so it must be pure. One that throws fails alone, and leaves nothing behind.
- * 4. A commit that fails, fails every command in it with a `Fault`; nothing of it was acknowledged. The store
+ * 3. Deciding may be repeated, and so has to be pure. A command that throws fails alone, and leaves nothing
+ *    behind.
+ * 4. When a commit fails, all of its commands fail with a `Fault`, and none was acknowledged. The store
  *    heals itself when the disk does.
  * 5. `now` comes from the store. It never runs back, not over a restart either, except by `reset_clock`.
  * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive
@@ -41,6 +42,8 @@ export interface ClockStatus {
   readonly now: Instant;
   readonly wall: Instant;
   readonly jump: ClockJump | null;
+  /** The wall clock had gone far ahead when the store was opened: a long rest, or a wrong clock. */
+  readonly jumpAtStart: ClockJumped | null;
 }
 
 /** Told by the store to whoever opened it, to be logged. */

@@ -3,18 +3,17 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { FOREIGN, openTestApp, readEvents, type TestApp } from '../../../../../test/support/test-app.ts';
+import {
+  createAdministrator,
+  FOREIGN,
+  openTestApp,
+  readEvents,
+} from '../../../../../test/support/test-app.ts';
 import { LIMITS } from '../../config.ts';
 import { TOKEN_LIFETIME_MS } from '../../core/decide-system.ts';
 
 function basic(name: string, password: string): { authorization: string } {
   return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
-}
-
-async function createAdministrator({ accounts }: TestApp): Promise<string> {
-  const password = await accounts.ensureAdministrator();
-  assert.ok(password !== null);
-  return password;
 }
 
 describe('what is there', () => {
@@ -36,7 +35,7 @@ describe('what is there', () => {
 describe('signing in', () => {
   test('gives a token that administrates, of which only the hash is stored', async (t) => {
     const app = await openTestApp(t);
-    const headers = basic('admin', await createAdministrator(app));
+    const headers = basic('admin', await createAdministrator(app.accounts));
     const { status, body } = await app.get('/auth', { headers, peer: FOREIGN });
     assert.equal(status, 200);
     assert.deepEqual(Object.keys(body), ['message', 'token']);
@@ -54,7 +53,7 @@ describe('signing in', () => {
 
   test('a token lives on while it is used, and ends a while after its last use', async (t) => {
     const app = await openTestApp(t);
-    const headers = basic('admin', await createAdministrator(app));
+    const headers = basic('admin', await createAdministrator(app.accounts));
     const { body } = await app.get('/auth', { headers });
     const ask = () =>
       app.get('/api/admin/clock', { headers: { authorization: `bearer  ${body.token}` }, peer: FOREIGN });
@@ -69,7 +68,7 @@ describe('signing in', () => {
 
   test('a wrong name and a wrong password are the same answer', async (t) => {
     const app = await openTestApp(t);
-    await createAdministrator(app);
+    await createAdministrator(app.accounts);
     const wrongPassword = await app.get('/auth', { headers: basic('admin', 'guess') });
     const wrongName = await app.get('/auth', { headers: basic('nobody', 'guess') });
     assert.equal(wrongPassword.status, 401);
@@ -81,7 +80,7 @@ describe('signing in', () => {
 
   test('is audited, whether it succeeds or fails, with the address', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
-    const password = await createAdministrator(app);
+    const password = await createAdministrator(app.accounts);
     await app.get('/auth', { headers: basic('admin', 'guess'), peer: FOREIGN });
     await app.get('/auth', { headers: basic('admin', password), peer: FOREIGN });
     const { address } = FOREIGN;
@@ -117,7 +116,7 @@ describe('signing in', () => {
 
   test('more at once than may wait: some are told to come again, the others are answered', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
-    await createAdministrator(app);
+    await createAdministrator(app.accounts);
     const room = LIMITS.passwordChecksAtOnce + LIMITS.passwordChecksWaiting;
     const headers = basic('admin', 'guess');
     const answers = await Promise.all(Array.from({ length: room + 4 }, () => app.get('/auth', { headers })));

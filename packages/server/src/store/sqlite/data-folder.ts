@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Fault } from '../../core/fault.ts';
 import { loadMasterKey, syncFolder } from '../../secrets/master-key.ts';
+import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
 import type { Store, StoreNotice } from '../store.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
@@ -29,14 +31,34 @@ export function hasData(folder: string): boolean {
 
 /** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */
 export async function openDataFolder(options: DataFolderOptions): Promise<Store | null> {
-  const lock = lockFolder(options.folder);
+  // Whatever this process creates from here on is for its owner only.
+  process.umask(0o077);
+  const lock = takeLock(options.folder);
   if (lock === null) return null;
   try {
     return withLock(await openStore(options), lock);
   } catch (error) {
     lock.release();
-    throw error;
+    throw explain(error);
   }
+}
+
+function takeLock(folder: string): FolderLock | null {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+/**
+ * Everything that keeps a folder from being opened has a sentence of its own; none of it is a bug of ours.
+ */
+function explain(error: unknown): Error {
+  if (error instanceof Fault || error instanceof SealError) return error;
+  return new Fault('store_unavailable', error instanceof Error ? error.message : String(error), {
+    cause: error,
+  });
 }
 
 async function openStore({ folder, masterKey, onNotice, useThreads }: DataFolderOptions): Promise<Store> {
@@ -50,7 +72,7 @@ async function openStore({ folder, masterKey, onNotice, useThreads }: DataFolder
   const options = { file, masterKey: key, onNotice };
   const store = useThreads
     ? await openThreadedStore(options)
-    : openInThreadStore({ ...options, clock: systemClock });
+    : openInThreadStore({ ...options, clock: systemClock, resumeAtOpen: false });
   if (isNew) syncFolder(folder);
   return store;
 }

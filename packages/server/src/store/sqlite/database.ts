@@ -16,11 +16,22 @@ export function openWritable(file: string): DatabaseSync {
     setAndVerify(db, 'journal_mode', 'WAL', 'wal');
     setAndVerify(db, 'synchronous', 'FULL', 2);
     migrate(db);
+    checkpoint(db);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+/**
+ * Takes the log into the database and starts it anew. What a crash has left in the log can be read, but may
+ * not be on disk; commits behind it would be lost together with it in a power cut.
+ */
+function checkpoint(db: DatabaseSync): void {
+  const row = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+  if (row?.busy !== 0)
+    throw new Error('The log could not be taken into the database: somebody is reading it.');
 }
 
 /** For lists and reports: cannot write, and never holds up the one that does. */

@@ -65,6 +65,17 @@ function concernsTheFile(error: unknown): boolean {
   return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
 }
 
+/** What moves the clock touches every license, the time itself and the system's events. */
+function rememberAll(batch: Batch, undo: Undo[]): void {
+  const { now, isChanged } = batch;
+  const eventCount = batch.systemEvents.length;
+  for (const entry of batch.shelf.entries()) undo.push(rememberEntry(batch.shelf, entry));
+  undo.push(batch.clock.remember(), () => {
+    Object.assign(batch, { now, isChanged });
+    batch.systemEvents.length = eventCount;
+  });
+}
+
 function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
   switch (command.kind) {
     case 'create_account':
@@ -73,8 +84,10 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'record_event':
       return executeSystem(batch, command, undo);
     case 'accept_clock':
+      rememberAll(batch, undo);
       return acceptClock(batch, command.by);
     case 'reset_clock':
+      rememberAll(batch, undo);
       return resetClock(batch, command.by);
     default:
       return executeOnLicense(batch, command, undo);

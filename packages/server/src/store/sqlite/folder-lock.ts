@@ -10,9 +10,9 @@ export interface FolderLock {
 }
 
 /**
- * Takes the folder, or answers `null` when another process has it. The lock is the operating system's, so it dies with
- * the process, however that dies. Node has no file locks of its own; SQLite does, on every system, so an empty database
- * that is never written serves as the lock file.
+ * Takes the folder, or answers `null` when another process has it. The lock is the operating system's, so it
+ * dies with the process, however that dies. Node has no file locks of its own; SQLite does, on every system,
+ * so an empty database that is never written serves as the lock file.
  */
 export function lockFolder(folder: string): FolderLock | null {
   const db = new DatabaseSync(join(folder, LOCK_FILE), { timeout: 0 });

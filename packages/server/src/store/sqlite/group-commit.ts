@@ -9,9 +9,9 @@ interface Waiter {
 }
 
 /**
- * Gathers commands that arrive together and sends them as one batch; each caller is answered after the commit
- * that holds its command. This is where the speed comes from: while one batch is being synced, the next one
- * fills.
+ * Gathers commands that arrive together and sends them as one batch, so that a sync is shared by all of
+ * them. While one batch is on its way to the disk the next one fills; whoever asked hears back when the own
+ * batch is there.
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;

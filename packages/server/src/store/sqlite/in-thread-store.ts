@@ -10,13 +10,15 @@ import { SqliteWriter } from './writer.ts';
 export interface InThreadOptions extends ThreadData {
   readonly clock: Clock;
   readonly onNotice: (notice: StoreNotice) => void;
+  readonly resumeAtOpen?: boolean;
 }
 
 /**
  * The same writer and reader without threads: for commands that open a stopped server's data, and for tests.
  */
-export function openInThreadStore({ file, masterKey, clock, onNotice }: InThreadOptions): Store {
-  const writer = new SqliteWriter({ file, masterKey, clock });
+export function openInThreadStore(options: InThreadOptions): Store {
+  const { file, masterKey, onNotice } = options;
+  const writer = new SqliteWriter(options);
   const reader = new SqliteReader({ file, masterKey });
   const tell = (notices: readonly StoreNotice[]) => notices.forEach(onNotice);
   let isHealthy = true;

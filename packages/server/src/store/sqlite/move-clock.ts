@@ -9,8 +9,9 @@ import { type Batch, decideOn, write } from './execute-command.ts';
 import type { ShelfEntry } from './shelf.ts';
 
 /**
- * Time was lost since `mark`: the server was down, or follows a clock that is ahead. Every slot that was live
- * then gets at least one full timeout from now; what had ended stays ended; borrows keep their date.
+ * Nobody could send a heartbeat since `mark`: the server was down, or follows a clock that is ahead. Slots
+ * that were live then have a whole timeout ahead of them afterwards. Ended ones are left ended, borrows
+ * keep their date.
  */
 export function prolongLive({ statements, shelf, now }: Batch, mark: Instant): void {
   for (const { license } of shelf.entries()) {
@@ -27,10 +28,10 @@ export function prolongLive({ statements, shelf, now }: Batch, mark: Instant): v
 export function acceptClock(batch: Batch, by: Actor): Done | Refused {
   const { clock } = batch;
   const from = batch.now;
-  if (clock.jump?.direction !== 'ahead') {
+  const to = clock.readWall();
+  if (clock.jump?.direction !== 'ahead' || to <= from) {
     return refuse('clock_not_ahead', "The wall clock is not ahead of the server's time: nothing to accept.");
   }
-  const to = clock.readWall();
   batch.systemEvents.push(eventText({ kind: 'clock_accepted', from, to, by }));
   moveTo(batch, to);
   prolongLive(batch, from);

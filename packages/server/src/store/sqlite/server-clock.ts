@@ -52,6 +52,16 @@ export class ServerClock {
     this.#state = { mark: now, jump: null };
   }
 
+  /** Remembers the time as it is, and answers how to go on from there: for a command that fails. */
+  remember(): () => void {
+    const state = this.#state;
+    const monotonicAtMark = this.#monotonicAtMark;
+    return () => {
+      this.#state = state;
+      this.#monotonicAtMark = monotonicAtMark;
+    };
+  }
+
   /** Forgets a jump that could not be recorded, so that the next reading finds it anew. */
   forgetJump(): void {
     this.#state = { ...this.#state, jump: null };

@@ -47,8 +47,8 @@ export type FromReader =
   | { readonly id: number; readonly message: string };
 
 /**
- * An outcome whose license and standing stay behind: they are large, change less often than slots are renewed, and
- * travel once.
+ * An outcome whose license and standing stay behind: they are large, change less often than slots are
+ * renewed, and travel once.
  */
 export type PackedResult =
   | { readonly outcome: Exclude<Executed, GrantedNow> | PackedGranted }
@@ -116,11 +116,7 @@ export class ResultUnpacker {
 
 /** What every command of a failed batch is answered with. */
 export function storeFault(cause: unknown): Fault {
-  return new Fault(
-    'store_unavailable',
-    'The server cannot write its data now. Nothing was changed; try again.',
-    {
-      cause,
-    },
-  );
+  return new Fault('store_unavailable', 'The server cannot write its data now. Try again in a moment.', {
+    cause,
+  });
 }

@@ -66,7 +66,13 @@ class ThreadedStore implements Store {
       startThread(new URL('./reader-thread.ts', import.meta.url), this.#options),
       (error) => this.#lose(error),
     );
-    await this.keepClock();
+    try {
+      await this.keepClock();
+    } catch (error) {
+      // Nobody would close what could not be opened.
+      await this.close();
+      throw error;
+    }
   }
 
   execute(...[command]: Parameters<Store['execute']>) {
@@ -165,11 +171,12 @@ class ThreadedStore implements Store {
   /** The thread is gone: nothing can be stored any more, and nothing must be acknowledged. */
   #lose(error: unknown): void {
     this.#opening.reject(error);
-    if (this.#isClosing) return;
+    const isExpected = this.#isClosing;
     this.#isClosing = true;
-    this.#isHealthy = false;
     this.#queue.failAll(storeFault(error));
     for (const waiter of this.#clockWaiters.splice(0)) waiter.reject(storeFault(error));
+    if (isExpected) return;
+    this.#isHealthy = false;
     this.#options.onNotice({ kind: 'store_lost', error: String(error) });
   }
 }

@@ -4,7 +4,7 @@ import { systemClock } from '../clock.ts';
 import { type FromWriter, ResultPacker, type ThreadData, type ToWriter } from './thread-messages.ts';
 import { SqliteWriter } from './writer.ts';
 
-/** At most this many commands share a commit, so that the first of them does not wait for ever. */
+/** No further message joins a batch of this size, so that its first command does not wait for ever. */
 const MAX_BATCH = 512;
 
 const port = parentPort as MessagePort;

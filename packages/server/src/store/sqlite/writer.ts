@@ -23,6 +23,11 @@ export interface WriterOptions {
   readonly masterKey: MasterKey;
   /** How many first answers are remembered at most. */
   readonly maxRememberedAnswers?: number;
+  /**
+   * A server goes on at once. A command that opens a stopped server's data only to look does not: until it
+   * writes, time stands still, and nobody's slot is touched.
+   */
+  readonly resumeAtOpen?: boolean;
 }
 
 export interface BatchReply {
@@ -53,6 +58,10 @@ export class SqliteWriter {
   #systemHead!: ChainHead;
   #storedMark!: Instant;
   #notices: StoreNotice[] = [];
+  #jumpAtStart: ClockJumped | null = null;
+  /** The time at which the store was last seen alive. */
+  #awayFrom: Instant | null = null;
+  #isResumed = false;
   #isBroken = false;
   #lastOpenMs: number;
 
@@ -67,6 +76,7 @@ export class SqliteWriter {
    */
   executeBatch(commands: readonly Command[]): BatchReply {
     this.#heal();
+    this.#ensureResumed();
     const reading = this.#readClock();
     const results = this.#transact(reading, (batch) =>
       commands.map((command) => executeCommand(batch, command)),
@@ -77,10 +87,12 @@ export class SqliteWriter {
   /** See `Store.keepClock`: writes only when there is something to remember. */
   keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
     this.#heal();
+    if (!this.#isResumed) return this.#lookAtClock();
     const reading = this.#readClock();
     if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
     const wall = this.#clock.readWall();
-    return { now: this.#clock.mark, wall, jump: this.#clock.jump, notices: this.#takeNotices() };
+    const { mark: now, jump } = this.#clock;
+    return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
   }
 
   /**
@@ -88,13 +100,14 @@ export class SqliteWriter {
    * here.
    */
   peekNow(): Instant {
+    if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
     const { isTakenOver, ranTo, now } = this.#clock.peek();
     return isTakenOver ? ranTo : now;
   }
 
   close(): void {
     try {
-      if (!this.#isBroken) this.#transact(this.#readClock(), () => [], { force: true });
+      if (!this.#isBroken && this.#isResumed) this.#transact(this.#readClock(), () => [], { force: true });
     } finally {
       if (this.#db.isOpen) this.#db.close();
     }
@@ -108,10 +121,23 @@ export class SqliteWriter {
     this.#load();
     const mark = instantOrNull(this.#statements.getServer.get()?.mark);
     const isStart = this.#clock === undefined;
-    const jump = isStart ? jumpAtStart(mark, this.#options.clock.readWall()) : null;
+    if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
     this.#clock ??= new ServerClock(this.#options.clock, mark);
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
-    this.#resume(mark, jump);
+    this.#awayFrom = mark;
+    this.#isResumed = false;
+    if (!isStart || this.#options.resumeAtOpen !== false) this.#ensureResumed(isStart);
+  }
+
+  #ensureResumed(isStart = true): void {
+    if (this.#isResumed) return;
+    this.#resume(this.#awayFrom, isStart ? this.#jumpAtStart : null);
+    this.#isResumed = true;
+  }
+
+  #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
+    const { now, jump } = this.#clock.peek();
+    return { now, wall: this.#clock.readWall(), jump, jumpAtStart: this.#jumpAtStart, notices: [] };
   }
 
   #load(): void {
@@ -156,6 +182,12 @@ export class SqliteWriter {
       this.#notices.push({ kind: 'clock_agrees', serverAt: reading.now });
     }
     return reading;
+  }
+
+  /** The jump at start, unless a reset has undone it. */
+  #followedJump(): ClockJumped | null {
+    const jump = this.#jumpAtStart;
+    return jump !== null && this.#clock.mark >= jump.wallAt ? jump : null;
   }
 
   /** Whether the stored mark would say something wrong after a crash. */

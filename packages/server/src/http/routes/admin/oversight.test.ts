@@ -63,7 +63,7 @@ describe('the clock', () => {
   test('agrees, and then there is nothing to accept or to reset', async (t) => {
     const { get, send } = await openTestApp(t);
     const at = new Date(START).toISOString();
-    const expected = { server_at: at, wall_at: at, ahead_ms: 0, jump: null };
+    const expected = { server_at: at, wall_at: at, ahead_ms: 0, jump: null, jump_at_start: null };
     assert.deepEqual((await get('/api/admin/clock')).body, expected);
     const accept = await send('POST', '/api/admin/clock/accept');
     assert.equal(accept.status, 400);

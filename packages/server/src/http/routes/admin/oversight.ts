@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { licenseId as licenseIdField, name, positiveInteger } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
 import { licenseId, licenseState } from '../../../core/license.ts';
@@ -34,6 +34,10 @@ const clockStatus = z.object({
   jump: z
     .object({ direction: z.enum(['ahead', 'behind']), seen_at: z.string(), gap_ms: z.number() })
     .nullable(),
+  jump_at_start: z
+    .object({ from: z.string(), to: z.string() })
+    .nullable()
+    .meta({ description: 'the time went far ahead while the server was stopped' }),
 });
 
 export function oversightRoutes(services: OversightServices): readonly Route[] {
@@ -56,7 +60,7 @@ function statusRoute({ oversight, facts }: OversightServices): Route {
     paths: ['/api/admin/status'],
     access: 'admin',
     summary: 'How the server is',
-    answer: { kind: 'json', schema: z.looseObject({ version: z.string(), clock: clockStatus }) },
+    answer: { kind: 'json', schema: z.looseObject({ version: z.string(), clock: clockStatus.nullable() }) },
     errors: [],
     handle: async () =>
       json({
@@ -66,9 +70,14 @@ function statusRoute({ oversight, facts }: OversightServices): Route {
         data: facts.data,
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
-        clock: presentClock(await oversight.readClock()),
+        clock: await describeClock(oversight),
       }),
   });
+}
+
+async function describeClock(oversight: Oversight) {
+  const clock = await oversight.findClock();
+  return clock === null ? null : presentClock(clock);
 }
 
 function licensesRoute(catalogue: Catalogue): Route {
@@ -144,15 +153,16 @@ async function clockReply(oversight: Oversight, outcome: Executed): Promise<Repl
   return json(presentClock(await oversight.readClock()));
 }
 
-function presentClock({ now, wall, jump }: Awaited<ReturnType<Oversight['readClock']>>) {
-  return toWire({ serverAt: now, wallAt: wall, aheadMs: now - wall, jump });
+function presentClock({ now, wall, jump, jumpAtStart }: Awaited<ReturnType<Oversight['readClock']>>) {
+  const rest = jumpAtStart === null ? null : { from: jumpAtStart.serverAt, to: jumpAtStart.wallAt };
+  return toWire({ serverAt: now, wallAt: wall, aheadMs: now - wall, jump, jumpAtStart: rest });
 }
 
 const auditQuery = z.object({
   license_id: licenseIdField,
   chain: z.enum(['system'], { error: 'must be "system"' }).optional(),
-  before: licenseIdField,
-  limit: licenseIdField,
+  before: positiveInteger,
+  limit: positiveInteger,
 });
 
 const MAX_AUDIT_LINKS = 1000;

@@ -38,7 +38,7 @@ function listRoute(lending: Lending): Route {
     paths: ['/api/admin/registrations'],
     access: 'admin',
     summary: 'Who holds a slot, in pages: continue after the last license_id and user',
-    query: z.object({ ...target, after_license_id: licenseIdField, after_user: name }),
+    query: z.object({ ...target, after_license_id: licenseIdField, after_user: z.string().optional() }),
     answer: { kind: 'json', schema: z.object({ registrations: z.array(registrationRecord) }) },
     errors: [],
     handle: async ({ query }) => {

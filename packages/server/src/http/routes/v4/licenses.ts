@@ -36,12 +36,13 @@ function licensesRoute(catalogue: Catalogue): Route {
     methods: ['GET'],
     paths: ['/api/v4/licenses'],
     access: 'client',
-    summary: 'All licenses, or those of one product, the most recently added first',
+    summary: 'All licenses of a product, the most recently added first',
     query: licensesQuery,
     answer: { kind: 'json', schema: z.array(licenseObject) },
-    errors: [],
+    errors: ['missing_parameters', 'unknown_product'],
     handle: async ({ query }) => {
-      const records = await catalogue.list(query.product ?? null);
+      const records = await catalogue.listMeant(query.product ?? null);
+      if ('kind' in records) return refusalReply(records);
       const texts = records.map((record) => presentLicense({ ...record, registration: null }));
       return jsonText(`[${texts.join(',')}]`);
     },

@@ -34,6 +34,7 @@ CREATE TABLE registration (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX registration_by_end ON registration (license_id, ends_at);
+CREATE INDEX registration_by_borrow ON registration (license_id, borrowed_until) WHERE borrowed_until IS NOT NULL;
 
 -- A user's last denial that became an event, and how often it was repeated within its window.
 CREATE TABLE denial (
