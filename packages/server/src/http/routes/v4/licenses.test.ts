@@ -64,9 +64,8 @@ describe('all licenses', () => {
   test('stand in a list, the most recently added first', async (t) => {
     const { get } = await openTestApp(t, { licenses: SHELF });
     const expected: readonly [string, number[]][] = [
-      ['/api/v4/licenses', [3, 2, 1]],
       ['/api/v4/licenses?product=cad', [2, 1]],
-      ['/api/v4/licenses?product=nothing', []],
+      ['/api/v4/licenses?product=cam', [3]],
     ];
     for (const [path, ids] of expected) {
       const { status, body } = await get(path);
@@ -77,5 +76,13 @@ describe('all licenses', () => {
         ids,
       );
     }
+  });
+
+  test('of no product, or of one that is not there, are a refusal', async (t) => {
+    const { get } = await openTestApp(t, { licenses: SHELF });
+    assert.equal((await get('/api/v4/licenses')).body.code, 'missing_parameters');
+    assert.equal((await get('/api/v4/licenses?product=nothing')).body.code, 'unknown_product');
+    const { get: getOne } = await openTestApp(t);
+    assert.equal((await getOne('/api/v4/licenses')).status, 200, 'the only product is meant');
   });
 });
