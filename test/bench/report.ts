@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Measurement } from './bench-run.ts';
 import { describeCores } from './cores.ts';
 import type { LoadResult } from './load-plan.ts';
-import { shareOf, type Verdict } from './scenarios.ts';
+import { cpuShareOf, shareOf, type Verdict } from './scenarios.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/performance.md', import.meta.url));
 const START_MARK = '<!-- bench:start -->';
@@ -36,12 +36,6 @@ function whole(value: number): string {
 
 function percentOf(share: number | null): string {
   return share === null ? '' : `${(share * 100).toFixed(0)} %`;
-}
-
-/** What the constant takes of what this takes: like the share of the rate, but less easily disturbed. */
-function cpuShareOf({ cpuMicros, constant }: Measurement): number | null {
-  if (cpuMicros === null || constant === null || constant.cpuMicros === null) return null;
-  return constant.cpuMicros / cpuMicros;
 }
 
 function cellsOf(measurement: Measurement): readonly string[] {

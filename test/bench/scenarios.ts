@@ -43,9 +43,16 @@ export function shareOf({ load, constant }: Measurement): number | null {
   return constant === null ? null : load.rate / constant.rate;
 }
 
-/** How much more a request of `a` costs than one of `b`, each against the constant beside it. */
+/** What the constant takes of what this takes: like the share of the rate, but less easily disturbed. */
+export function cpuShareOf({ cpuMicros, constant }: Measurement): number | null {
+  if (cpuMicros === null || constant === null || constant.cpuMicros === null) return null;
+  return constant.cpuMicros / cpuMicros;
+}
+
+/** What a request of `a` costs in requests of `b`: processor time, each against the constant beside it. */
 function costRatio(a: Measurement, b: Measurement): number {
-  return (shareOf(b) as number) / (shareOf(a) as number);
+  const share = (measurement: Measurement) => cpuShareOf(measurement) ?? (shareOf(measurement) as number);
+  return share(b) / share(a);
 }
 
 function percent(share: number): string {
