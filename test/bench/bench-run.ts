@@ -2,9 +2,16 @@ import type { License } from '../../packages/server/src/core/license.ts';
 import { testLicense } from '../support/test-license.ts';
 import { shareCores } from './cores.ts';
 import { type LoadClient, startLoadClient } from './load-client.ts';
-import { type LoadPlan, type LoadResult, type RequestPlan, USER_MARK, type UserPlan } from './load-plan.ts';
+import {
+  type LoadPlan,
+  type LoadResult,
+  type RequestPlan,
+  USER_MARK,
+  type UserPlan,
+  userDigits,
+} from './load-plan.ts';
 import { readCpuSeconds, readMachineCpuSeconds } from './process-facts.ts';
-import { registerPlan, requestBody } from './requests.ts';
+import { OWN_PRODUCT, registerPlan, requestBody } from './requests.ts';
 import { type Seed, seedStore } from './seed-store.ts';
 import { type BenchServer, makeFolder, startBerth, startConstantServer } from './servers.ts';
 
@@ -59,7 +66,15 @@ export const PRODUCTS = {
   open: 'open',
   borrow: 'borrow',
   herd: 'herd',
+  count: 'count',
 } as const;
+
+/** A license of 10 slots for each of so many users: over as many connections none gets in another's way. */
+export const OWN_LICENSES = 64;
+
+function ownProduct(user: number): string {
+  return OWN_PRODUCT.replace(USER_MARK, userDigits(user));
+}
 
 function seed(id: number, product: string, slots: number, held: number): Seed {
   return { license: benchLicense(id, product, slots), held };
@@ -75,7 +90,15 @@ const SEEDS: readonly Seed[] = [
   seed(7, PRODUCTS.open, 1_000_000, 0),
   seed(8, PRODUCTS.borrow, 1000, 0),
   seed(9, PRODUCTS.herd, 5000, 0),
+  { license: countingLicense(10), held: 0 },
+  ...Array.from({ length: OWN_LICENSES }, (_, index) => seed(100 + index, ownProduct(2 * index + 1), 10, 5)),
 ];
+
+/** Counts without end, so that a benchmark is never refused. */
+function countingLicense(id: number): License {
+  const license = benchLicense(id, PRODUCTS.count, 10);
+  return { ...license, type: 'consumption', consumption: { ...license.consumption, unlimited: true } };
+}
 
 /** Renewals of users who have held their slots since before the start, each on connections of their own. */
 export const HEARTBEATS: Pick<LoadWish, 'requests' | 'users'> = {

@@ -22,3 +22,11 @@ export function unregisterPlan(product: string): RequestPlan {
 export function borrowPlan(product: string): RequestPlan {
   return { path: '/api/v4/borrow', body: requestBody(product), status: 200 };
 }
+
+/** A product that belongs to one user. */
+export const OWN_PRODUCT = `own-${USER_MARK}`;
+
+/** Adds 1. */
+export function consumptionPlan(product: string): RequestPlan {
+  return { path: '/api/v4/add_consumption', body: requestBody(product), status: 200 };
+}

@@ -5,11 +5,12 @@ import {
   HEARTBEATS,
   type LoadWish,
   type Measurement,
+  OWN_LICENSES,
   PRODUCTS,
 } from './bench-run.ts';
 import type { RequestPlan, UserPlan } from './load-plan.ts';
 import { readResidentMegabytes } from './process-facts.ts';
-import { borrowPlan, registerPlan, unregisterPlan } from './requests.ts';
+import { borrowPlan, consumptionPlan, OWN_PRODUCT, registerPlan, unregisterPlan } from './requests.ts';
 import { seedStore } from './seed-store.ts';
 import { startBerth } from './servers.ts';
 
@@ -115,6 +116,16 @@ function churnOf(product: string, slots: number, connections: number): LoadWish 
   };
 }
 
+/** The same over as many licenses of 10 slots as there are connections. */
+function churnOfOwn(): LoadWish {
+  return {
+    label: `register + unregister, ${OWN_LICENSES} licenses of 10 slots, ${CONNECTIONS} connections`,
+    connections: CONNECTIONS,
+    requests: [registerPlan(OWN_PRODUCT), unregisterPlan(OWN_PRODUCT)],
+    users: newcomers(OWN_LICENSES, 'own'),
+  };
+}
+
 /** A license with 10 slots of which 5 are held has room for no more at the same time. */
 const FEW_CONNECTIONS = 4;
 
@@ -125,6 +136,7 @@ const churn: Scenario = {
     const small = await bench.measure(churnOf(PRODUCTS.half10, 10, FEW_CONNECTIONS));
     await bench.measure(churnOf(PRODUCTS.half1000, 1000, FEW_CONNECTIONS));
     const large = await bench.measure(churnOf(PRODUCTS.half100000, 100_000, FEW_CONNECTIONS));
+    await bench.measure(churnOfOwn());
     await bench.measure(churnOf(PRODUCTS.half1000, 1000, CONNECTIONS));
     await bench.measure(churnOf(PRODUCTS.half100000, 100_000, CONNECTIONS));
     const ratio = costRatio(large, small);
@@ -173,6 +185,28 @@ const borrow: Scenario = {
     const requests = [borrowPlan(PRODUCTS.borrow)];
     await bench.measure({ label: 'borrow', connections: CONNECTIONS, requests, users: holders(1000) });
     return [];
+  },
+};
+
+const consumption: Scenario = {
+  name: 'consumption',
+  about: 'counts on one license, beside renewals',
+  async run(bench) {
+    const renewed = await bench.measure(renewal('heartbeat, beside consumption', CONNECTIONS));
+    const counted = await bench.measure({
+      label: 'consumption',
+      connections: CONNECTIONS,
+      requests: [consumptionPlan(PRODUCTS.count)],
+      users: holders(1000),
+    });
+    const share = counted.load.rate / renewed.load.rate;
+    return [
+      {
+        target: 'consumption: at least 85 % of the rate of heartbeats',
+        measured: percent(share),
+        isMet: share >= 0.85,
+      },
+    ];
   },
 };
 
@@ -303,6 +337,7 @@ export const SCENARIOS: readonly Scenario[] = [
   heartbeatLarge,
   denial,
   borrow,
+  consumption,
   paced,
   churn,
   herd,
