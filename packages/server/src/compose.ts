@@ -4,6 +4,7 @@ import type { Hono } from 'hono';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Config } from './config.ts';
 import { Fault } from './core/fault.ts';
+import type { StoreNotice } from './core/store-notice.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { isLoopbackHost } from './http/caller.ts';
 import { listenControl } from './http/control.ts';
@@ -18,7 +19,7 @@ import { createLending } from './services/lending.ts';
 import { createOversight } from './services/oversight.ts';
 import { systemClock } from './store/clock.ts';
 import { createDataFolder, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
-import type { Store, StoreNotice } from './store/store.ts';
+import type { Store } from './store/store.ts';
 import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Actor, BorrowUntil, Target } from '../core/command.ts';
 import type { Narrowing } from '../core/consumption.ts';
 import type { Executed, Store } from '../store/store.ts';
+import { executeOnEachLicense } from './each-license.ts';
 import { identify, type LendingRequest } from './lending.ts';
 import { RequestError } from './request-error.ts';
 
@@ -45,7 +46,8 @@ export function createCounting(store: Store): Counting {
       }),
     releaseFeature: (request, feature) =>
       store.execute({ kind: 'release_feature', ...identify(request), feature: requireFeature(feature) }),
-    releaseAllFeatures: (by) => releaseAllFeatures(store, by),
+    releaseAllFeatures: (by) =>
+      executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all_features', licenseId, by })),
   };
 }
 
@@ -58,12 +60,4 @@ export function requireFeature(feature: string | null): string {
 function identifyRequest(key: string | null, request: Omit<CountRequest, 'idempotencyKey'>) {
   if (key === null) return null;
   return { key, bodyHash: createHash('sha256').update(JSON.stringify(request)).digest('base64') };
-}
-
-async function releaseAllFeatures(store: Store, by: Actor): Promise<number> {
-  const records = await store.read({ kind: 'list_licenses', product: null });
-  const outcomes = await Promise.all(
-    records.map(({ license }) => store.execute({ kind: 'release_all_features', licenseId: license.id, by })),
-  );
-  return outcomes.reduce((sum, outcome) => sum + (outcome.kind === 'done' ? outcome.count : 0), 0);
 }

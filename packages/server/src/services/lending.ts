@@ -2,6 +2,7 @@ import type { Actor, BorrowUntil, Target } from '../core/command.ts';
 import type { HostInfo } from '../core/registration.ts';
 import type { RegistrationRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
+import { executeOnEachLicense } from './each-license.ts';
 import { RequestError } from './request-error.ts';
 
 export type { Executed };
@@ -40,7 +41,7 @@ export function createLending(store: Store): Lending {
       store.execute({ kind: 'release', product, licenseId, user, by }),
     recall: ({ product, licenseId }, user, by) =>
       store.execute({ kind: 'recall', product, licenseId, user, by }),
-    releaseAll: (by) => releaseAll(store, by),
+    releaseAll: (by) => executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all', licenseId, by })),
     list: (filter) => store.read({ kind: 'list_registrations', ...filter }),
   };
 }
@@ -52,12 +53,4 @@ export function identify({ product, licenseId, user, host }: LendingRequest) {
     throw new RequestError('missing_parameters', 'Say who asks: "user" is missing, and so is "os_hostname".');
   }
   return { product, licenseId, user: holder };
-}
-
-async function releaseAll(store: Store, by: Actor): Promise<number> {
-  const records = await store.read({ kind: 'list_licenses', product: null });
-  const outcomes = await Promise.all(
-    records.map(({ license }) => store.execute({ kind: 'release_all', licenseId: license.id, by })),
-  );
-  return outcomes.reduce((sum, outcome) => sum + (outcome.kind === 'done' ? outcome.count : 0), 0);
 }

@@ -21,9 +21,10 @@ import {
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
+import type { StoreNotice } from '../core/store-notice.ts';
 import { type Clock, createManualClock } from './clock.ts';
 import type { LicenseRecord } from './query.ts';
-import type { Executed, Store, StoreNotice } from './store.ts';
+import type { Executed, Store } from './store.ts';
 
 export interface OpenOptions {
   /** An empty folder, or one in which this kind of store was opened before. */

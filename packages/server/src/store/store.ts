@@ -45,12 +45,3 @@ export interface ClockStatus {
   /** The wall clock had gone far ahead when the store was opened: a long rest, or a wrong clock. */
   readonly jumpAtStart: ClockJumped | null;
 }
-
-/** Told by the store to whoever opened it, to be logged. */
-export type StoreNotice =
-  | ClockJumped
-  | { readonly kind: 'clock_agrees'; readonly serverAt: Instant }
-  | { readonly kind: 'clock_taken_over'; readonly from: Instant; readonly to: Instant }
-  | { readonly kind: 'commit_failed'; readonly error: string }
-  | { readonly kind: 'store_recovered' }
-  | { readonly kind: 'store_lost'; readonly error: string };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
 import { instant } from '../core/instant.ts';
-import { describeNotice, type Notice } from './notices.ts';
+import type { StoreNotice } from '../core/store-notice.ts';
+import { describeNotice } from './notices.ts';
 
 const [EARLY, LATE] = [instant(Date.UTC(2030, 0, 1)), instant(Date.UTC(2030, 0, 3))];
 const jump = { kind: 'clock_jumped', serverAt: EARLY, wallAt: LATE } as const;

@@ -1,19 +1,10 @@
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { ClockJumped } from '../core/audit-event.ts';
-import type { Instant } from '../core/instant.ts';
+import type { StoreNotice } from '../core/store-notice.ts';
 import type { Log } from './log.ts';
 
-/** What a store may tell; see `StoreNotice`. Spelled out here because telemetry does not know the store. */
-export type Notice =
-  | ClockJumped
-  | { readonly kind: 'clock_agrees'; readonly serverAt: Instant }
-  | { readonly kind: 'clock_taken_over'; readonly from: Instant; readonly to: Instant }
-  | { readonly kind: 'commit_failed'; readonly error: string }
-  | { readonly kind: 'store_recovered' }
-  | { readonly kind: 'store_lost'; readonly error: string };
-
 /** Says in the log what the store noticed, and what the administrator can do about it. */
-export function describeNotice(log: Log, notice: Notice): void {
+export function describeNotice(log: Log, notice: StoreNotice): void {
   switch (notice.kind) {
     case 'clock_jumped':
       describeJump(log, notice);

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
+import type { StoreNotice } from '../../core/store-notice.ts';
 import { loadMasterKey, syncFolder } from '../../secrets/master-key.ts';
 import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
-import type { Store, StoreNotice } from '../store.ts';
+import type { Store } from '../store.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { openThreadedStore } from './threaded-store.ts';

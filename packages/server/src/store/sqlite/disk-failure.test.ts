@@ -9,11 +9,12 @@ import type { Outcome } from '../../core/decision.ts';
 import { exampleLicense, NOW, register } from '../../core/examples.ts';
 import { Fault } from '../../core/fault.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
+import type { StoreNotice } from '../../core/store-notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { grantedOf, users } from '../exercise-bench.ts';
 import { expectSound } from '../exercise-soundness.ts';
-import type { Store, StoreNotice } from '../store.ts';
+import type { Store } from '../store.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { openThreadedStore } from './threaded-store.ts';
 

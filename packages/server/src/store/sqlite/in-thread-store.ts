@@ -1,7 +1,8 @@
 import type { Command } from '../../core/command.ts';
+import type { StoreNotice } from '../../core/store-notice.ts';
 import type { Clock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
-import type { ClockStatus, Store, StoreNotice } from '../store.ts';
+import type { ClockStatus, Store } from '../store.ts';
 import { GroupCommit } from './group-commit.ts';
 import { SqliteReader } from './reader.ts';
 import { storeFault, type ThreadData } from './thread-messages.ts';

@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant, plus } from '../../core/instant.ts';
+import type { StoreNotice } from '../../core/store-notice.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
-import type { ClockStatus, Store, StoreNotice } from '../store.ts';
+import type { ClockStatus, Store } from '../store.ts';
 import { GroupCommit } from './group-commit.ts';
 import { ReaderThread } from './reader-client.ts';
 import {

@@ -1,0 +1,11 @@
+import type { ClockJumped } from './audit-event.ts';
+import type { Instant } from './instant.ts';
+
+/** Told by the store to whoever opened it, to be logged. */
+export type StoreNotice =
+  | ClockJumped
+  | { readonly kind: 'clock_agrees'; readonly serverAt: Instant }
+  | { readonly kind: 'clock_taken_over'; readonly from: Instant; readonly to: Instant }
+  | { readonly kind: 'commit_failed'; readonly error: string }
+  | { readonly kind: 'store_recovered' }
+  | { readonly kind: 'store_lost'; readonly error: string };
