@@ -9,7 +9,7 @@ const [EARLY, LATE] = [instant(Date.UTC(2030, 0, 1)), instant(Date.UTC(2030, 0, 
 const jump = { kind: 'clock_jumped', serverAt: EARLY, wallAt: LATE } as const;
 
 /** Each notice with its level, words of its sentence and the facts it must name. */
-const NOTICES: readonly (readonly [Notice, string, RegExp, readonly string[]])[] = [
+const NOTICES: readonly (readonly [StoreNotice, string, RegExp, readonly string[]])[] = [
   [{ ...jump, direction: 'ahead', followed: false }, 'warn', /berth clock accept/, ['2030-01-03T00']],
   [{ ...jump, direction: 'ahead', followed: true }, 'warn', /berth clock reset/, ['2030-01-01T00']],
   [{ ...jump, direction: 'behind', followed: false }, 'warn', /set back/, ['2030-01-03T00']],
