@@ -5,6 +5,7 @@ import { consume, exampleFeature, exampleLimits, NOW } from '../core/examples.ts
 import { HOUR_MS, instant, plus } from '../core/instant.ts';
 import { licenseId } from '../core/license.ts';
 import { type Bench, codeOf, grantedOf, measuredOf, refusedOf, users } from './exercise-bench.ts';
+import type { GrantedNow } from './store.ts';
 
 const YEAR_MS = 365 * 24 * HOUR_MS;
 const ADDERS = 64;
@@ -105,9 +106,9 @@ export const COUNTING = {
   'a grant tells every change at once': async (bench: Bench) => {
     const license = await bench.install();
     const told = async () => {
-      const granted = grantedOf(await bench.register('ada'));
-      assert.deepEqual('standing' in granted && granted.standing, await bench.readStanding(license));
-      return 'standing' in granted ? granted.standing : null;
+      const { standing } = grantedOf(await bench.register('ada')) as GrantedNow;
+      assert.deepEqual(standing, await bench.readStanding(license));
+      return standing;
     };
     const first = await told();
     await bench.consume(1);
@@ -117,9 +118,10 @@ export const COUNTING = {
     await bench.releaseFeature('ada');
     await told();
     await bench.install({ consumption: exampleLimits({ period: 'daily' }) });
-    await told();
+    await bench.consume(2);
+    assert.equal((await told()).total, 2);
     bench.clock.advance(24 * HOUR_MS);
-    await told();
+    assert.equal((await told()).total, 0);
   },
 
   'a command that throws leaves the meter and the answers as they were': async (bench: Bench) => {
