@@ -233,7 +233,7 @@ export class BenchRun {
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     this.#constant ??= await this.#startConstant();
     const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
-    const { load, cpuMicros } = await this.load(this.#constant, wish, Math.min(2, this.seconds));
+    const { load, cpuMicros } = await this.load(this.#constant, wish, this.seconds / 2);
     if (load.errors > 0) throw new Error(`The constant server failed: ${load.firstError}`);
     this.#lastConstant = { connections, isSharing, rate: load.rate, cpuMicros };
     return { rate: load.rate, cpuMicros };
