@@ -2,39 +2,18 @@ import type { License } from '../../packages/server/src/core/license.ts';
 import { testLicense } from '../support/test-license.ts';
 import { shareCores } from './cores.ts';
 import { type LoadClient, startLoadClient } from './load-client.ts';
+import { type LoadPlan, type RequestPlan, USER_MARK, type UserPlan, userDigits } from './load-plan.ts';
 import {
-  type LoadPlan,
-  type LoadResult,
-  type RequestPlan,
-  USER_MARK,
-  type UserPlan,
-  userDigits,
-} from './load-plan.ts';
+  type ConstantMeasured,
+  joinConstants,
+  joinSlices,
+  type Measurement,
+  type Slice,
+} from './measurement.ts';
 import { readCpuSeconds, readMachineCpuSeconds } from './process-facts.ts';
 import { OWN_PRODUCT, registerPlan, requestBody } from './requests.ts';
 import { type Seed, seedStore } from './seed-store.ts';
 import { type BenchServer, makeFolder, startBerth, startConstantServer } from './servers.ts';
-
-/** What a server did under load, and what it took. */
-export interface Measured {
-  readonly load: LoadResult;
-  /** Processor time of the server for one request, in microseconds; `null` where it cannot be read. */
-  readonly cpuMicros: number | null;
-  /** How many cores programs that are none of ours kept busy meanwhile. */
-  readonly othersCores: number | null;
-}
-
-/** One line of the results. */
-export interface Measurement extends Measured {
-  readonly label: string;
-  /** The mean of the constant answer before and after it; `null`: none belongs to it. */
-  readonly constant: ConstantMeasured | null;
-}
-
-export interface ConstantMeasured {
-  readonly rate: number;
-  readonly cpuMicros: number | null;
-}
 
 /** What one measurement does; the rest has defaults. */
 export interface LoadWish {
@@ -48,8 +27,11 @@ export interface LoadWish {
   readonly rounds?: number;
 }
 
-const WARMUP_SECONDS = 0.5;
-const FIRST_WARMUP_SECONDS = 1.5;
+const FIRST_WARMUP_SECONDS = 2;
+const WARMUP_SECONDS = 0.2;
+
+/** The speed of a machine changes from second to second, so ours and the constant take short turns. */
+const SLICES = 3;
 
 export function benchLicense(id: number, product: string, slots: number): License {
   return testLicense(id, { product, slots, timeoutMinutes: 120 });
@@ -113,11 +95,6 @@ interface Meters {
   readonly atMs: number;
 }
 
-function meanOf(a: ConstantMeasured, b: ConstantMeasured): ConstantMeasured {
-  const cpuMicros = a.cpuMicros === null || b.cpuMicros === null ? null : (a.cpuMicros + b.cpuMicros) / 2;
-  return { rate: (a.rate + b.rate) / 2, cpuMicros };
-}
-
 /** Servers and the load generator of one run, started when first needed and ended with it. */
 export class BenchRun {
   readonly seconds: number;
@@ -126,6 +103,8 @@ export class BenchRun {
   readonly #onMeasured: (measurement: Measurement) => void;
   readonly #started = new AsyncDisposableStack();
   readonly #load: LoadClient;
+  /** Of all runs so far. */
+  #rounds = 0;
   #berth: BenchServer | null = null;
   #constant: BenchServer | null = null;
   /** The last measured constant, to be used again when the next measurement has as many connections. */
@@ -163,18 +142,23 @@ export class BenchRun {
     return this.#berth;
   }
 
-  /** The same plan on the constant server, on ours, and on the constant server again. */
+  /** By turns with the constant, which comes first and last. */
   async measure(wish: LoadWish): Promise<Measurement> {
     const berth = await this.berth();
-    const before = await this.#findConstant(wish);
-    const measured = await this.load(berth, wish);
-    const after = await this.#measureConstant(wish);
-    return this.#record({ label: wish.label, ...measured, constant: meanOf(before, after) });
+    const constants = [await this.#findConstant(wish)];
+    const slices: Slice[] = [];
+    const count = wish.rounds === undefined ? SLICES : 1;
+    while (slices.length < count) {
+      slices.push(await this.load(berth, wish, this.seconds / count));
+      constants.push(await this.#measureConstant(wish));
+    }
+    return this.#record({ label: wish.label, ...joinSlices(slices), constant: joinConstants(constants) });
   }
 
   /** A server of the scenario's own, without the constant beside it. */
   async measureAlone(server: BenchServer, wish: LoadWish, seconds = this.seconds): Promise<Measurement> {
-    return this.#record({ label: wish.label, ...(await this.load(server, wish, seconds)), constant: null });
+    const measured = joinSlices([await this.load(server, wish, seconds)]);
+    return this.#record({ label: wish.label, ...measured, constant: null });
   }
 
   /** Something that was measured and is no load. */
@@ -188,7 +172,7 @@ export class BenchRun {
     return measurement;
   }
 
-  async load(server: BenchServer, wish: LoadWish, seconds = this.seconds): Promise<Measured> {
+  async load(server: BenchServer, wish: LoadWish, seconds = this.seconds): Promise<Slice> {
     const plan: LoadPlan = {
       port: server.port,
       connections: wish.connections,
@@ -198,20 +182,17 @@ export class BenchRun {
       seconds,
       rate: wish.rate ?? null,
       rounds: wish.rounds ?? null,
+      earlierRounds: this.#rounds,
     };
     shareCores(server.pid, wish.isSharing === true);
     const before = this.#readMeters(server);
     const load = await this.#load.run(plan);
     const after = this.#readMeters(server);
-    if (before === null || after === null) return { load, cpuMicros: null, othersCores: null };
-    const serverSeconds = after.server - before.server;
-    const othersSeconds = after.machine - before.machine - serverSeconds - (after.own - before.own);
-    const elapsedSeconds = (after.atMs - before.atMs) / 1000;
-    return {
-      load,
-      cpuMicros: (serverSeconds / load.answered) * 1e6,
-      othersCores: Math.max(0, othersSeconds / elapsedSeconds),
-    };
+    if (wish.rounds === undefined) this.#rounds += load.rounds;
+    if (before === null || after === null) return { load, cpu: null };
+    const used = after.server - before.server;
+    const others = after.machine - before.machine - used - (after.own - before.own);
+    return { load, cpu: { server: used, others, elapsed: (after.atMs - before.atMs) / 1000 } };
   }
 
   /** Processor time used so far: by the server, by the load generator and this process, and by everything. */
@@ -233,10 +214,11 @@ export class BenchRun {
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     this.#constant ??= await this.#startConstant();
     const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
-    const { load, cpuMicros } = await this.load(this.#constant, wish, this.seconds / 2);
-    if (load.errors > 0) throw new Error(`The constant server failed: ${load.firstError}`);
-    this.#lastConstant = { connections, isSharing, rate: load.rate, cpuMicros };
-    return { rate: load.rate, cpuMicros };
+    const slice = await this.load(this.#constant, wish, this.seconds / SLICES / 2);
+    const { rate, cpuMicros, errors, firstError } = joinSlices([slice]);
+    if (errors > 0) throw new Error(`The constant server failed: ${firstError}`);
+    this.#lastConstant = { connections, isSharing, rate, cpuMicros };
+    return { rate, cpuMicros };
   }
 
   /** It answers what our server answers to a heartbeat, byte for byte. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { BenchRun, type Measurement } from './bench-run.ts';
+import { BenchRun } from './bench-run.ts';
+import type { Measurement } from './measurement.ts';
 import {
   describeMachine,
   formatHeading,

@@ -1,4 +1,4 @@
-import type { HistogramStep } from './load-plan.ts';
+import type { BucketCount, HistogramStep } from './load-plan.ts';
 
 /** Buckets grow by 2 %, from 10 microseconds to more than a minute: precise enough, however long it runs. */
 const SMALLEST_MS = 0.01;
@@ -35,6 +35,21 @@ export class LatencyHistogram {
     this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
     this.#total++;
     if (millis > this.#max) this.#max = millis;
+  }
+
+  /** Everything that another histogram has counted. */
+  add(counts: readonly BucketCount[], max: number): void {
+    for (const [bucket, count] of counts) {
+      this.#counts[bucket] = (this.#counts[bucket] as number) + count;
+      this.#total += count;
+    }
+    if (max > this.#max) this.#max = max;
+  }
+
+  /** To be added to another histogram. */
+  counts(): BucketCount[] {
+    const counts = [...this.#counts.entries()];
+    return counts.filter(([, count]) => count > 0);
   }
 
   /** The latency that this share of requests did not exceed; 0 when nothing was recorded. */

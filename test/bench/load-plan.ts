@@ -12,6 +12,8 @@ export interface LoadPlan {
   readonly rate: number | null;
   /** Ends after this many rounds instead of after a time. */
   readonly rounds: number | null;
+  /** How many rounds earlier runs had, so that each round's user is a new one where that is wanted. */
+  readonly earlierRounds: number;
 }
 
 export interface RequestPlan {
@@ -46,22 +48,24 @@ export function userAt({ from, step }: UserPlan, index: number): number {
   return from + step * index;
 }
 
-/** What a run of the load generator found. Latencies are in milliseconds. */
+/** What a run of the load generator found. */
 export interface LoadResult {
-  /** All that were answered, those of the warm-up too. */
+  /** Rounds that were started. */
+  readonly rounds: number;
+  /** All requests that were answered, those of the warm-up too. */
   readonly answered: number;
-  /** Those that were answered while the clock ran; everything below is about them. */
-  readonly requests: number;
+  /** How long the clock ran; the latencies are those of the answers that came meanwhile. */
   readonly seconds: number;
-  readonly rate: number;
-  readonly p50: number;
-  readonly p99: number;
+  readonly latencies: readonly BucketCount[];
+  /** The longest of them in milliseconds. */
   readonly max: number;
-  readonly histogram: readonly HistogramStep[];
   /** At any time: answers with another status, broken connections and requests that were never answered. */
   readonly errors: number;
   readonly firstError: string | null;
 }
+
+/** A bucket of the histogram of latencies, and how many are in it. */
+export type BucketCount = [bucket: number, count: number];
 
 /** How many requests were answered within this time, and not within the step before it. */
 export interface HistogramStep {

@@ -140,7 +140,7 @@ export class LoadRun {
   #pickIndex({ index }: Sender): number {
     const { connections, users } = this.#plan;
     if (users.pick === 'own') return index % users.count;
-    if (users.pick === 'next') return this.#startedRounds % users.count;
+    if (users.pick === 'next') return (this.#plan.earlierRounds + this.#startedRounds) % users.count;
     const share = Math.floor(users.count / connections);
     return index + connections * Math.floor(Math.random() * share);
   }
@@ -201,16 +201,12 @@ export class LoadRun {
   #result(): LoadResult {
     if (this.#busy > 0) this.#noteError('Requests were not answered.');
     const toMs = Number.isFinite(this.#measureToMs) ? this.#measureToMs : this.#lastAnswerMs;
-    const seconds = (toMs - this.#measureFromMs) / 1000;
     return {
+      rounds: this.#startedRounds,
       answered: this.#answered,
-      requests: this.#latencies.total,
-      seconds,
-      rate: this.#latencies.total / seconds,
-      p50: this.#latencies.quantile(0.5),
-      p99: this.#latencies.quantile(0.99),
+      seconds: (toMs - this.#measureFromMs) / 1000,
+      latencies: this.#latencies.counts(),
       max: this.#latencies.max,
-      histogram: this.#latencies.steps(),
       errors: this.#errors,
       firstError: this.#firstError,
     };

@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Measurement } from './bench-run.ts';
 import { describeCores } from './cores.ts';
-import type { LoadResult } from './load-plan.ts';
-import { cpuShareOf, shareOf, type Verdict } from './scenarios.ts';
+import { cpuShareOf, type Measurement, shareOf } from './measurement.ts';
+import type { Verdict } from './scenarios.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/performance.md', import.meta.url));
 const START_MARK = '<!-- bench:start -->';
@@ -39,19 +38,19 @@ function percentOf(share: number | null): string {
 }
 
 function cellsOf(measurement: Measurement): readonly string[] {
-  const { label, load, cpuMicros, constant, othersCores } = measurement;
+  const { label, cpuMicros, constant, othersCores } = measurement;
   return [
     label,
-    whole(load.rate),
+    whole(measurement.rate),
     constant === null ? '' : whole(constant.rate),
     percentOf(shareOf(measurement)),
     cpuMicros === null ? '' : whole(cpuMicros),
     percentOf(cpuShareOf(measurement)),
-    load.p50.toFixed(1),
-    load.p99.toFixed(1),
-    load.max.toFixed(0),
+    measurement.p50.toFixed(1),
+    measurement.p99.toFixed(1),
+    measurement.max.toFixed(0),
     othersCores === null ? '' : othersCores.toFixed(2),
-    String(load.errors),
+    String(measurement.errors),
   ];
 }
 
@@ -83,13 +82,13 @@ export function formatHeading(): string {
 }
 
 export function formatMeasurement(measurement: Measurement): string {
-  const error = measurement.load.firstError;
-  const lines = [alignRow(cellsOf(measurement)), `    ${formatHistogram(measurement.load)}`];
+  const error = measurement.firstError;
+  const lines = [alignRow(cellsOf(measurement)), `    ${formatHistogram(measurement)}`];
   if (error !== null) lines.push(`    first error: ${error}`);
   return `${lines.join('\n')}\n`;
 }
 
-function formatHistogram({ histogram, requests }: LoadResult): string {
+function formatHistogram({ histogram, requests }: Measurement): string {
   const steps = histogram.map(({ withinMs, count }) => {
     return `≤${withinMs} ms: ${((count / requests) * 100).toFixed(1)} %`;
   });

@@ -4,11 +4,11 @@ import {
   benchLicense,
   HEARTBEATS,
   type LoadWish,
-  type Measurement,
   OWN_LICENSES,
   PRODUCTS,
 } from './bench-run.ts';
 import type { RequestPlan, UserPlan } from './load-plan.ts';
+import { costRatio, joinSlices, shareOf } from './measurement.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, consumptionPlan, OWN_PRODUCT, registerPlan, unregisterPlan } from './requests.ts';
 import { seedStore } from './seed-store.ts';
@@ -37,23 +37,6 @@ function holders(count: number, pick: UserPlan['pick'] = 'own'): UserPlan {
 /** Users who hold none yet. */
 function newcomers(count: number, pick: UserPlan['pick']): UserPlan {
   return { from: 1, step: 2, count, pick };
-}
-
-/** The rate as a share of the constant's beside it. */
-export function shareOf({ load, constant }: Measurement): number | null {
-  return constant === null ? null : load.rate / constant.rate;
-}
-
-/** What the constant takes of what this takes: like the share of the rate, but less easily disturbed. */
-export function cpuShareOf({ cpuMicros, constant }: Measurement): number | null {
-  if (cpuMicros === null || constant === null || constant.cpuMicros === null) return null;
-  return constant.cpuMicros / cpuMicros;
-}
-
-/** What a request of `a` costs in requests of `b`: processor time, each against the constant beside it. */
-function costRatio(a: Measurement, b: Measurement): number {
-  const share = (measurement: Measurement) => cpuShareOf(measurement) ?? (shareOf(measurement) as number);
-  return share(b) / share(a);
 }
 
 function percent(share: number): string {
@@ -199,7 +182,7 @@ const consumption: Scenario = {
       requests: [consumptionPlan(PRODUCTS.count)],
       users: holders(1000),
     });
-    const share = counted.load.rate / renewed.load.rate;
+    const share = counted.rate / renewed.rate;
     return [
       {
         target: 'consumption: at least 85 % of the rate of heartbeats',
@@ -216,14 +199,14 @@ const herd: Scenario = {
   name: 'herd',
   about: '5,000 users ask for their first slot at the same moment over 256 connections',
   async run(bench) {
-    const { load } = await bench.measure({
+    const { requests, rate } = await bench.measure({
       label: 'herd, 5,000 users over 256 connections',
       connections: 256,
       requests: [registerPlan(PRODUCTS.herd)],
       users: newcomers(HERD_USERS, 'next'),
       rounds: HERD_USERS,
     });
-    bench.note('herd: seconds until all 5,000 users held a slot', load.seconds.toFixed(2));
+    bench.note('herd: seconds until all 5,000 users held a slot', (requests / rate).toFixed(2));
     return [];
   },
 };
@@ -235,11 +218,11 @@ const connections: Scenario = {
     const verdicts: Verdict[] = [];
     for (const count of [256, 1000]) {
       const name = count.toLocaleString('en');
-      const { load } = await bench.measure(renewal(`heartbeat, ${name} connections`, count));
+      const { errors, firstError } = await bench.measure(renewal(`heartbeat, ${name} connections`, count));
       verdicts.push({
         target: `no error over ${name} connections`,
-        measured: load.errors === 0 ? 'none' : `${load.errors}: ${load.firstError}`,
-        isMet: load.errors === 0,
+        measured: errors === 0 ? 'none' : `${errors}: ${firstError}`,
+        isMet: errors === 0,
       });
     }
     return verdicts;
@@ -251,14 +234,14 @@ const paced: Scenario = {
   about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
   async run(bench) {
     const server = await bench.berth();
-    const peak = await bench.load(server, renewal('peak', CONNECTIONS));
+    const peak = joinSlices([await bench.load(server, renewal('peak', CONNECTIONS))]);
     const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
-    const { load } = await bench.measureAlone(server, { ...wish, rate: 0.7 * peak.load.rate });
+    const { p99 } = await bench.measureAlone(server, { ...wish, rate: 0.7 * peak.rate });
     return [
       {
         target: 'p99 at 70 % of the highest rate: at most 25 ms',
-        measured: `${load.p99.toFixed(1)} ms`,
-        isMet: load.p99 <= 25,
+        measured: `${p99.toFixed(1)} ms`,
+        isMet: p99 <= 25,
       },
     ];
   },
@@ -325,7 +308,7 @@ const groupCommit: Scenario = {
       renewal('heartbeat, 5 ms a sync, 64 connections', CONNECTIONS),
     );
     await server.stop();
-    const ratio = many.load.rate / one.load.rate;
+    const ratio = many.rate / one.rate;
     return [{ target, measured: `${ratio.toFixed(1)} ×`, isMet: ratio >= 20 }];
   },
 };

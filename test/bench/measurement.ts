@@ -1,0 +1,98 @@
+import { LatencyHistogram } from './latency.ts';
+import type { HistogramStep, LoadResult } from './load-plan.ts';
+
+/** What a server did under load for a while, and the processor time that it took. */
+export interface Slice {
+  readonly load: LoadResult;
+  /** In seconds; `null` where it cannot be read. */
+  readonly cpu: { readonly server: number; readonly others: number; readonly elapsed: number } | null;
+}
+
+/** Slices put together. Latencies are in milliseconds. */
+export interface Measured {
+  readonly requests: number;
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly histogram: readonly HistogramStep[];
+  readonly errors: number;
+  readonly firstError: string | null;
+  /** Processor time of the server for one request, in microseconds. */
+  readonly cpuMicros: number | null;
+  /** How many cores programs that are none of ours kept busy meanwhile. */
+  readonly othersCores: number | null;
+}
+
+/** One line of the results. */
+export interface Measurement extends Measured {
+  readonly label: string;
+  /** The constant answer before, between and after the slices; `null`: none belongs to it. */
+  readonly constant: ConstantMeasured | null;
+}
+
+export interface ConstantMeasured {
+  readonly rate: number;
+  readonly cpuMicros: number | null;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+export function joinSlices(slices: readonly Slice[]): Measured {
+  const loads = slices.map(({ load }) => load);
+  const latencies = new LatencyHistogram();
+  for (const { latencies: counts, max } of loads) latencies.add(counts, max);
+  return {
+    requests: latencies.total,
+    rate: latencies.total / sum(loads.map(({ seconds }) => seconds)),
+    p50: latencies.quantile(0.5),
+    p99: latencies.quantile(0.99),
+    max: latencies.max,
+    histogram: latencies.steps(),
+    errors: sum(loads.map(({ errors }) => errors)),
+    firstError: loads.map(({ firstError }) => firstError).find((error) => error !== null) ?? null,
+    ...joinCpu(slices),
+  };
+}
+
+function joinCpu(slices: readonly Slice[]): Pick<Measured, 'cpuMicros' | 'othersCores'> {
+  const cpus = slices.flatMap(({ cpu }) => (cpu === null ? [] : [cpu]));
+  if (cpus.length < slices.length) return { cpuMicros: null, othersCores: null };
+  const answered = sum(slices.map(({ load }) => load.answered));
+  const elapsed = sum(cpus.map((cpu) => cpu.elapsed));
+  return {
+    cpuMicros: (sum(cpus.map(({ server }) => server)) / answered) * 1e6,
+    othersCores: Math.max(0, sum(cpus.map(({ others }) => others)) / elapsed),
+  };
+}
+
+/** The slices stand between the constants: the first and the last of these have one neighbour only. */
+export function joinConstants(constants: readonly ConstantMeasured[]): ConstantMeasured {
+  const weights = constants.map((_, index) => (index === 0 || index === constants.length - 1 ? 0.5 : 1));
+  const mean = (values: readonly number[]) =>
+    sum(values.map((value, index) => value * (weights[index] as number))) / sum(weights);
+  const cpus = constants.flatMap(({ cpuMicros }) => (cpuMicros === null ? [] : [cpuMicros]));
+  return {
+    rate: mean(constants.map(({ rate }) => rate)),
+    cpuMicros: cpus.length < constants.length ? null : mean(cpus),
+  };
+}
+
+/** The rate as a share of the constant's beside it. */
+export function shareOf({ rate, constant }: Measurement): number | null {
+  return constant === null ? null : rate / constant.rate;
+}
+
+/** What the constant takes of what this takes: like the share of the rate, but less easily disturbed. */
+export function cpuShareOf({ cpuMicros, constant }: Measurement): number | null {
+  if (cpuMicros === null || constant === null || constant.cpuMicros === null) return null;
+  return constant.cpuMicros / cpuMicros;
+}
+
+/** What a request of `a` costs in requests of `b`: processor time, each against the constant beside it. */
+export function costRatio(a: Measurement, b: Measurement): number {
+  const share = (measurement: Measurement) => cpuShareOf(measurement) ?? (shareOf(measurement) as number);
+  return share(b) / share(a);
+}
