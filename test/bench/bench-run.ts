@@ -27,7 +27,7 @@ export interface LoadWish {
   readonly rounds?: number;
 }
 
-const FIRST_WARMUP_SECONDS = 2;
+const FIRST_WARMUP_SECONDS = 4;
 const WARMUP_SECONDS = 0.2;
 
 /** The speed of a machine changes from second to second, so ours and the constant take short turns. */
