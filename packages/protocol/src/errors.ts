@@ -19,6 +19,11 @@ export const ERRORS = {
   invalid_json: { status: 400, retryable: false, title: 'The body is not readable JSON' },
   validation_error: { status: 400, retryable: false, title: 'A field has a value that cannot be used' },
   missing_parameters: { status: 400, retryable: false, title: 'A field that is needed is missing' },
+  keys_in_url_not_allowed: {
+    status: 400,
+    retryable: false,
+    title: 'This server takes no secrets in a URL',
+  },
 
   idempotency_key_reused: {
     status: 400,
@@ -33,6 +38,16 @@ export const ERRORS = {
   license_not_active: { status: 400, retryable: false, title: 'The license is not active' },
   license_start_date_error: { status: 400, retryable: true, title: 'The license is not valid yet' },
   license_expired: { status: 400, retryable: false, title: 'The license has expired' },
+  server_identity_changed: {
+    status: 400,
+    retryable: false,
+    title: 'The license belongs to another machine than this server',
+  },
+  license_check_overdue: {
+    status: 400,
+    retryable: true,
+    title: 'The vendor has not been reached for too long',
+  },
 
   // The operation's own refusals.
   invalid_license_feature_code: { status: 400, retryable: false, title: 'The license has no such feature' },
@@ -76,6 +91,33 @@ export const ERRORS = {
   recall_limit_reached: { status: 400, retryable: true, title: 'Too many borrowed slots were recalled' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
   clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
+
+  // The licensing cloud says no, or cannot be asked.
+  cloud_not_configured: { status: 400, retryable: false, title: 'No licensing cloud is configured' },
+  cloud_keys_missing: {
+    status: 400,
+    retryable: false,
+    title: 'The keys for the licensing cloud are not set',
+  },
+  invalid_api_key: { status: 400, retryable: false, title: 'The licensing cloud does not know the API key' },
+  signature_mismatch: { status: 400, retryable: false, title: 'The shared key is not the right one' },
+  date_not_valid: {
+    status: 400,
+    retryable: false,
+    title: 'The clocks of server and cloud are too far apart',
+  },
+  invalid_credentials: { status: 400, retryable: false, title: 'The user name or the password is wrong' },
+  blacklisted: { status: 400, retryable: false, title: 'The vendor has barred this machine or user' },
+  license_activated_max_times: {
+    status: 400,
+    retryable: false,
+    title: 'The license is activated on as many machines as it allows',
+  },
+  license_not_floating: { status: 400, retryable: false, title: 'The license has no slots to lend' },
+  report_not_found: { status: 400, retryable: false, title: 'There is no such report' },
+  report_not_uncertain: { status: 400, retryable: false, title: 'The report settles itself' },
+  cloud_refused: { status: 400, retryable: false, title: 'The licensing cloud refused' },
+  cloud_unavailable: { status: 503, retryable: true, title: 'The licensing cloud cannot be reached' },
 
   // The server cannot answer.
   store_unavailable: { status: 503, retryable: true, title: 'The server cannot reach its data' },

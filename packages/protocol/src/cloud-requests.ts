@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { hostText, name, positiveInteger, userInfo } from './fields.ts';
+
+/** How a caller says which license it means, and for which machine. A key, or a user with a password. */
+const identification = {
+  hardware_id: name,
+  product: name,
+  license_key: name,
+  username: name,
+  password: z.string().max(1024).optional(),
+  license_id: positiveInteger,
+};
+
+const host = {
+  hostname: hostText,
+  os_ver: hostText,
+  ip: hostText,
+  ip_local: hostText,
+  app_ver: hostText,
+  sdk_ver: hostText,
+  user_info: userInfo,
+};
+
+export const activateRequest = z.object({ ...identification, ...host });
+export const checkQuery = z.object({ ...identification, ...host });
+export const deactivateRequest = z.object(identification);
+export const productQuery = z.object({ product: name });
+
+/** Says that the amount was already used, on a floating server, and is only told afterwards. */
+export const SYNC_EVENT = 'offline_floating_consumptions_sync';
+
+/** The answer to a successful deactivation, as bare text. */
+export const DEACTIVATED_TEXT = 'license_deactivated';

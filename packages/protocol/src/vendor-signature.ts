@@ -1,0 +1,32 @@
+import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+
+/** The header that carries the signature of an answer's body. */
+export const SIGNATURE_HEADER = 'LicenseSignature';
+
+/** RSASSA-PKCS1-v1_5 with SHA-256, over the bytes as they are sent. */
+export function signBytes(privateKey: KeyObject, bytes: Uint8Array): string {
+  return sign('sha256', bytes, privateKey).toString('base64');
+}
+
+export function isSignedBy(publicKey: KeyObject, bytes: Uint8Array, signature: string): boolean {
+  return verify('sha256', bytes, publicKey, Buffer.from(signature, 'base64'));
+}
+
+/** What a license's own signature covers: which license, for which machine, until when. */
+export function licenseSignatureText(
+  hardwareId: string,
+  licenseKey: string,
+  validityPeriod: string | null,
+): string {
+  return `${hardwareId}#${licenseKey}#${validityPeriod ?? ''}`.toLowerCase();
+}
+
+/** A vendor's public RSA key: PEM, or the base64 of its DER form. Throws for anything else. */
+export function readPublicKey(text: string): KeyObject {
+  const trimmed = text.trim();
+  const key = trimmed.startsWith('-----')
+    ? createPublicKey(trimmed)
+    : createPublicKey({ key: Buffer.from(trimmed, 'base64'), format: 'der', type: 'spki' });
+  if (key.asymmetricKeyType !== 'rsa') throw new Error('The key is not an RSA key.');
+  return key;
+}
