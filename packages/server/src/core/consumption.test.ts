@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, test } from 'node:test';
+import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
 import fc from 'fast-check';
 import { highestTotal, windowEnd, windowStart } from './consumption.ts';
 import { exampleLimits } from './examples.ts';
-import type { ConsumptionPeriod } from './feature.ts';
 import { HOUR_MS, instant } from './instant.ts';
 
 const SEED = Number(process.env.BERTH_SEED ?? randomInt(2 ** 31));

@@ -1,5 +1,10 @@
-import type { ConsumptionLimits, ConsumptionPeriod } from './feature.ts';
-import { HOUR_MS, type Instant, instant, plus } from './instant.ts';
+import {
+  type ConsumptionPeriod,
+  windowEndMillis,
+  windowStartMillis,
+} from '@berth/protocol/consumption-window';
+import type { ConsumptionLimits } from './feature.ts';
+import { type Instant, instant } from './instant.ts';
 
 /** What has been counted of a license, or of one of its features, in the window that holds `now`. */
 export interface Meter {
@@ -22,48 +27,15 @@ export const WHOLE_LICENSE = '';
 /** No amount is larger: beyond it numbers are no longer exact. */
 export const LARGEST_AMOUNT = Number.MAX_SAFE_INTEGER;
 
-/** A total that is never reset has one window, from the beginning of time. */
-const ALWAYS = instant(0);
-const DAY_MS = 24 * HOUR_MS;
-
-/** 1970-01-01 was a Thursday; weeks start on Monday. */
-const FIRST_MONDAY_MS = 4 * DAY_MS;
-
-/** The first instant of the window that holds `now`, in UTC. A reset needs no timer: it is another window. */
+/** The first instant of the window that holds `now`. */
 export function windowStart(period: ConsumptionPeriod | null, now: Instant): Instant {
-  const date = new Date(now);
-  switch (period) {
-    case null:
-      return ALWAYS;
-    case 'daily':
-      return instant(Math.floor(now / DAY_MS) * DAY_MS);
-    case 'weekly': {
-      const weekMs = 7 * DAY_MS;
-      return instant(Math.floor((now - FIRST_MONDAY_MS) / weekMs) * weekMs + FIRST_MONDAY_MS);
-    }
-    case 'monthly':
-      return instant(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1));
-    case 'annually':
-      return instant(Date.UTC(date.getUTCFullYear(), 0, 1));
-  }
+  return instant(windowStartMillis(period, now));
 }
 
 /** The first instant of the next window; `null` when there is none. */
 export function windowEnd(period: ConsumptionPeriod | null, now: Instant): Instant | null {
-  const start = windowStart(period, now);
-  const date = new Date(start);
-  switch (period) {
-    case null:
-      return null;
-    case 'daily':
-      return plus(start, DAY_MS);
-    case 'weekly':
-      return plus(start, 7 * DAY_MS);
-    case 'monthly':
-      return instant(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1));
-    case 'annually':
-      return instant(Date.UTC(date.getUTCFullYear() + 1, 0, 1));
-  }
+  const end = windowEndMillis(period, now);
+  return end === null ? null : instant(end);
 }
 
 /** How a caller may narrow the overage for one call. Nothing in it can widen what the license allows. */

@@ -1,6 +1,5 @@
+import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
 import type { Instant } from './instant.ts';
-
-export type ConsumptionPeriod = 'daily' | 'weekly' | 'monthly' | 'annually';
 
 /** How much may be consumed, of a license or of one of its features. */
 export interface ConsumptionLimits {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
 import type { AuditEvent } from '../core/audit-event.ts';
 import { type Standing, windowStart } from '../core/consumption.ts';
-import type { ConsumptionPeriod } from '../core/feature.ts';
 import type { Instant } from '../core/instant.ts';
 import type { LicenseId } from '../core/license.ts';
 import type { AuditLink, LicenseRecord } from './query.ts';
