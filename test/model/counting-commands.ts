@@ -70,7 +70,8 @@ export function settleReport(report: ReportOf, isCounted: boolean): LendingComma
     title: `settle report ${reportId}: ${isCounted}`,
     run: async (model, bench) => {
       const { licenseId, feature } = report;
-      const command_ = { kind: 'settle_report', licenseId, feature, reportId, isCounted } as const;
+      const told = { isCounted, cloudTotal: null, knowsReportIds: false, by: 'cloud' };
+      const command_ = { kind: 'settle_report', licenseId, feature, reportId, ...told } as const;
       expectOutcome(
         await bench.execute(command_),
         model.settleReport(licenseId, feature, reportId, isCounted),

@@ -131,7 +131,7 @@ export class CountingModel extends LendingModel {
   cutReport(id: LicenseId, feature: Counted, reportId: string): Expected {
     const meter = this.meter(id, feature);
     const amount = meter.pending;
-    if (meter.inFlight.has(reportId) || amount === 0) return { kind: 'done', count: 0 };
+    if (meter.inFlight.size > 0 || amount === 0) return { kind: 'done', count: 0 };
     meter.inFlight.set(reportId, amount);
     meter.pending = 0;
     return { kind: 'done', count: amount };

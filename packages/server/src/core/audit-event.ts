@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { Actor } from './command.ts';
+import type { Actor, Verdict } from './command.ts';
 import type { Instant } from './instant.ts';
 
 /** What is written to a license's chain. Renewals are not: they only move a timer. */
@@ -41,16 +41,33 @@ export type LicenseEvent =
     }
   | { readonly kind: 'all_features_returned'; readonly count: number; readonly by: Actor }
   | {
-      readonly kind: 'consumption_reported';
+      readonly kind: 'consumption_reported' | 'report_uncertain' | 'report_withdrawn';
       readonly feature: string | null;
       readonly amount: number;
       readonly reportId: string;
+      readonly by: Actor;
+    }
+  /** The vendor's cloud knows of consumption, or of a reset, that this server did not. */
+  | {
+      readonly kind: 'total_corrected';
+      readonly feature: string | null;
+      readonly before: number;
+      readonly total: number;
     }
   | { readonly kind: 'license_added'; readonly product: string; readonly slots: number; readonly by: Actor }
   | {
       readonly kind: 'license_changed';
       readonly changed: readonly string[];
       readonly slots: number;
+      /** What the vendor's cloud said, where it sent no license. */
+      readonly verdict?: Verdict;
+      readonly by: Actor;
+    }
+  /** `inUse`: slots that were held, and end at their own time. */
+  | {
+      readonly kind: 'license_removed';
+      readonly product: string;
+      readonly inUse: number;
       readonly by: Actor;
     };
 
@@ -72,6 +89,8 @@ export type SystemEvent =
   | ClockJumped
   | { readonly kind: 'clock_accepted'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
   | { readonly kind: 'clock_reset'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
+  /** The server runs on another machine than before, or its data does on another server. */
+  | { readonly kind: 'identity_changed'; readonly before: string; readonly hardwareId: string }
   | { readonly kind: 'account_created'; readonly account: string; readonly role: string; readonly by: Actor }
   | { readonly kind: 'signed_in'; readonly account: string; readonly address: string }
   | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string };

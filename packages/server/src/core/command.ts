@@ -20,15 +20,25 @@ export type LicenseCommand =
   | ReleaseAll
   | Collect
   | InstallLicense
+  | RemoveLicense
+  | ApplyVerdict
   | AddConsumption
   | RegisterFeature
   | ReleaseFeature
   | ReleaseAllFeatures
   | CutReport
-  | SettleReport;
+  | SettleReport
+  | ResolveReport;
 
 /** Commands that act on the server itself. */
-export type SystemCommand = CreateAccount | SignIn | UseToken | RecordEvent | AcceptClock | ResetClock;
+export type SystemCommand =
+  | CreateAccount
+  | SignIn
+  | UseToken
+  | RecordEvent
+  | BindHardware
+  | AcceptClock
+  | ResetClock;
 
 /** Which license is meant. Nothing given means: the one product that the server holds. */
 export interface Target {
@@ -94,7 +104,40 @@ export interface Collect {
 export interface InstallLicense {
   readonly kind: 'install_license';
   readonly license: License;
+  /** What the vendor's cloud has counted; left out where the license did not come from there. */
+  readonly counted?: CloudCounts;
   readonly by: Actor;
+}
+
+/** The totals of a license at the vendor's cloud. */
+export interface CloudCounts {
+  /** When the cloud was asked: a total belongs to the window of that moment. */
+  readonly askedAt: Instant;
+  readonly total: number;
+  readonly features: readonly { readonly code: string; readonly total: number }[];
+}
+
+/** The server gives a license up. What was lent and counted is kept, should it be added again. */
+export interface RemoveLicense {
+  readonly kind: 'remove_license';
+  readonly licenseId: LicenseId;
+  readonly by: Actor;
+}
+
+/** What the vendor's cloud can say about a license without sending it. */
+export type Verdict =
+  | 'license_not_enabled'
+  | 'license_not_active'
+  | 'license_expired'
+  | 'blacklisted'
+  | 'device_not_found'
+  | 'license_not_found';
+
+/** The vendor's cloud refuses a license that the server holds. */
+export interface ApplyVerdict {
+  readonly kind: 'apply_verdict';
+  readonly licenseId: LicenseId;
+  readonly verdict: Verdict;
 }
 
 /** Adds to a total, of the license or of one of its features. A count of 0 only asks. */
@@ -155,6 +198,21 @@ export interface SettleReport {
   readonly feature: string | null;
   readonly reportId: string;
   readonly isCounted: boolean;
+  /** The vendor's total with it; `null` where it was not told. */
+  readonly cloudTotal: number | null;
+  /** The vendor answered with the report's id: it counts an id only once. */
+  readonly knowsReportIds: boolean;
+  readonly by: Actor;
+}
+
+/** Nobody heard whether the vendor has counted a report, but its total is known now. */
+export interface ResolveReport {
+  readonly kind: 'resolve_report';
+  readonly licenseId: LicenseId;
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  readonly reportId: string;
+  readonly cloudTotal: number;
 }
 
 export interface CreateAccount {
@@ -186,6 +244,12 @@ export interface UseToken {
 export interface RecordEvent {
   readonly kind: 'record_event';
   readonly event: ServerStarted | ServerStopped;
+}
+
+/** The hardware id of the machine that the server finds itself on. */
+export interface BindHardware {
+  readonly kind: 'bind_hardware';
+  readonly hardwareId: string;
 }
 
 /** Follow a wall clock that has jumped ahead. */

@@ -17,6 +17,8 @@ export interface Meter {
   readonly pending: number;
   /** Counted and known to the vendor, over all windows. */
   readonly reported: number;
+  /** The total at the vendor's cloud when nothing was on its way there; `null`: never heard of it. */
+  readonly cloudTotal: number | null;
   /** Feature slots as stored: live ones, and ended ones that nobody has collected yet. */
   readonly storedInUse: number;
 }

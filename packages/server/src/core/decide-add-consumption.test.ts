@@ -60,7 +60,14 @@ describe('a count that fits', () => {
       slot: null,
       now: NOW,
     });
-    const meter = { feature: '', windowStart: instant(0), total: 7, pending: 5, reported: 9 };
+    const meter = {
+      feature: '',
+      windowStart: instant(0),
+      total: 7,
+      pending: 5,
+      reported: 9,
+      cloudTotal: null,
+    };
     assert.deepEqual(changes, [{ kind: 'put_meter', meter }]);
     assert.deepEqual(events, [{ kind: 'consumption_added', feature: null, user: 'ada', count: 3, total: 7 }]);
   });

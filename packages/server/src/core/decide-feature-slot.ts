@@ -20,6 +20,7 @@ import {
   refuseFeatureExpired,
   refuseFull,
   refuseNotHeld,
+  refuseRenewal,
   refuseUnknownFeature,
 } from './refusals.ts';
 import type { Registration } from './registration.ts';
@@ -32,13 +33,15 @@ import type { LicenseView } from './view.ts';
 export function decideRegisterFeature(command: RegisterFeature, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const request = { command, view, base, now };
-  const feature = chooseFloating(view.license, command.feature, now);
+  const held = base.heldFeatures.find((slot) => slot.feature === command.feature) ?? null;
+  const isRenewal = held !== null && command.until === null;
+  const byState = isRenewal ? refuseRenewal(view.license, now) : refuseByState(view.license, now);
+  const feature = byState ?? chooseFloating(view.license, command.feature, now);
   if ('kind' in feature) return denyFeature(request, feature);
   if (base.held === null) return denyFeature(request, refuseNotHeld(view.license, command.user));
   const until = chooseUntil(request, feature, base.held);
   if (until !== null && typeof until !== 'number') return denyFeature(request, until);
   const inUse = countFeatureInUse(view, feature.code);
-  const held = base.heldFeatures.find((slot) => slot.feature === feature.code) ?? null;
   if (isShort(feature, inUse, held, until)) {
     const { code: name, floating } = feature;
     const lender = { name, slots: floating.slots, inUse, nextFreeAt: view.featureNextEndsAt };
@@ -60,8 +63,6 @@ function denyFeature({ command, view, base, now }: Request, refusal: Refused): D
 }
 
 function chooseFloating(license: License, code: string, now: Instant): FloatingFeature | Refused {
-  const byState = refuseByState(license, now);
-  if (byState !== null) return byState;
   const feature = findFeature(license, code);
   if (feature === undefined) return refuseUnknownFeature(license, code);
   if (isFeatureExpired(feature, now)) return refuseFeatureExpired(feature);

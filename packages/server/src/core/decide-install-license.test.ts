@@ -17,7 +17,7 @@ function changeTo(license: License, facts: ViewFacts = {}) {
 describe('a license is installed', () => {
   test('a new one', () => {
     const license = exampleLicense();
-    assert.deepEqual(decideAddLicense(install(license)), {
+    assert.deepEqual(decideAddLicense(install(license), exampleView({ license }, null), NOW), {
       outcome: { kind: 'done', count: 1 },
       changes: [{ kind: 'put_license', license }],
       events: [{ kind: 'license_added', product: 'cad', slots: 2, by: 'admin' }],

@@ -1,5 +1,6 @@
-import { collect, inUseChange } from './collect.ts';
-import type { InstallLicense } from './command.ts';
+import { rebaseAll } from './cloud-total.ts';
+import { collect, collectedChanges } from './collect.ts';
+import type { ApplyVerdict, InstallLicense, RemoveLicense, Verdict } from './command.ts';
 import type { Change, Decision } from './decision.ts';
 import { type Instant, instant } from './instant.ts';
 import { type License, withinValidity } from './license.ts';
@@ -7,12 +8,24 @@ import type { LicenseView } from './view.ts';
 
 const NEVER = instant(Number.MAX_SAFE_INTEGER);
 
-/** A license that the server did not hold yet. */
-export function decideAddLicense({ license, by }: InstallLicense): Decision {
+/**
+ * A license that the server did not hold. It may have held it once: then its slots, totals and records are
+ * still there, and go on.
+ */
+export function decideAddLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
+  const license = noteCheck(command.license, now);
+  const base = collect(view, now);
+  const rebased = rebaseAll(license, command.counted, view, now);
+  const { product, slots } = license;
   return {
     outcome: { kind: 'done', count: 1 },
-    changes: [{ kind: 'put_license', license }],
-    events: [{ kind: 'license_added', product: license.product, slots: license.slots, by }],
+    changes: [
+      { kind: 'put_license', license },
+      ...collectedChanges(view, base),
+      ...endByValidity(license),
+      ...rebased.changes,
+    ],
+    events: [...base.events, { kind: 'license_added', product, slots, by: command.by }, ...rebased.events],
   };
 }
 
@@ -21,25 +34,87 @@ export function decideAddLicense({ license, by }: InstallLicense): Decision {
  * held longer than the new validity and grace allow.
  */
 export function decideChangeLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
-  const { license, by } = command;
-  const changed = changedFacts(view.license, license);
-  if (changed.length === 0) return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
+  const { by } = command;
+  const license = noteCheck(command.license, now);
+  const changed = changeLicense(view, license, { by }, now);
+  const rebased = rebaseAll(license, command.counted, view, now);
+  return {
+    ...changed,
+    changes: [...changed.changes, ...rebased.changes],
+    events: [...changed.events, ...rebased.events],
+  };
+}
+
+/** The vendor's cloud refuses the license: its state follows, its other facts stay as they were. */
+export function decideApplyVerdict(command: ApplyVerdict, view: LicenseView, now: Instant): Decision {
+  const license = noteCheck(applyVerdict(view.license, command.verdict, now), now);
+  return changeLicense(view, license, { verdict: command.verdict, by: 'cloud' }, now);
+}
+
+function applyVerdict(license: License, verdict: Verdict, now: Instant): License {
+  switch (verdict) {
+    case 'license_not_enabled':
+      return { ...license, enabled: false };
+    case 'license_expired': {
+      const { validUntil } = license;
+      return validUntil !== null && validUntil <= now ? license : { ...license, validUntil: now };
+    }
+    case 'license_not_active':
+    case 'blacklisted':
+    case 'device_not_found':
+    case 'license_not_found':
+      return { ...license, active: false };
+  }
+}
+
+export function decideRemoveLicense({ by }: RemoveLicense, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
+  const { product } = view.license;
   return {
     outcome: { kind: 'done', count: 1 },
+    changes: [...collectedChanges(view, base), { kind: 'remove_license' }],
+    events: [...base.events, { kind: 'license_removed', product, inUse: base.inUse, by }],
+  };
+}
+
+/** The cloud has just spoken about it. Other licenses do not depend on that. */
+function noteCheck(license: License, now: Instant): License {
+  return license.source === 'cloud' ? { ...license, tie: { ...license.tie, checkedAt: now } } : license;
+}
+
+/** The facts that changed are told; how the license is tied to this server is only kept. */
+function changeLicense(
+  view: LicenseView,
+  license: License,
+  origin: { readonly verdict?: Verdict; readonly by: string },
+  now: Instant,
+): Decision {
+  const changed = changedFacts(view.license, license);
+  const isSame = changed.length === 0 && isEqual(view.license.tie, license.tie);
+  if (isSame) return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
+  const base = collect(view, now);
+  const { slots } = license;
+  return {
+    outcome: { kind: 'done', count: changed.length === 0 ? 0 : 1 },
     changes: [
-      ...base.changes,
-      ...inUseChange(view, base.storedInUse),
+      ...collectedChanges(view, base),
       { kind: 'put_license', license },
-      ...endByValidity(license),
+      ...(changed.length === 0 ? [] : endByValidity(license)),
     ],
-    events: [...base.events, { kind: 'license_changed', changed, slots: license.slots, by }],
+    events: [
+      ...base.events,
+      ...(changed.length === 0 ? [] : [{ kind: 'license_changed', changed, slots, ...origin } as const]),
+    ],
   };
 }
 
 function changedFacts(before: License, after: License): string[] {
   const names = Object.keys(after) as (keyof License)[];
-  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  return names.filter((name) => name !== 'tie' && !isEqual(before[name], after[name]));
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Of the license as a whole, and of each feature that ends on its own. */

@@ -4,7 +4,7 @@ import type { Decision } from './decision.ts';
 import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { heartbeatEnd } from './license.ts';
-import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
+import { lenderOf, refuseByState, refuseFull, refuseRenewal } from './refusals.ts';
 import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
@@ -15,7 +15,7 @@ import type { LicenseView } from './view.ts';
 export function decideRegister(command: Register, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { license } = view;
-  const refusal = refuseByState(license, now);
+  const refusal = base.held === null ? refuseByState(license, now) : refuseRenewal(license, now);
   if (refusal !== null) return denySlot(view, command.user, refusal, base, now);
   if (base.held !== null) return renew(command, view, base, base.held, now);
   if (base.inUse >= license.slots) {

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { LicenseCommand } from './command.ts';
 import { decide, needsOf } from './decide.ts';
-import { exampleView, LICENSE_ID, NOW, type ViewFacts } from './examples.ts';
+import { exampleLicense, exampleView, LICENSE_ID, NOW, type ViewFacts } from './examples.ts';
 import { instant } from './instant.ts';
 import { NO_NEEDS, type Report } from './view.ts';
 
 const CUT = { kind: 'cut_report', licenseId: LICENSE_ID, feature: null, reportId: 'r1' } as const;
-const SETTLE = { ...CUT, kind: 'settle_report', isCounted: true } as const;
-const REPORT: Report = { id: 'r1', feature: '', amount: 4, cutAt: NOW };
-const METER = { total: 9, pending: 5, reported: 1 };
+const SETTLE = {
+  ...CUT,
+  kind: 'settle_report',
+  isCounted: true,
+  cloudTotal: null,
+  knowsReportIds: false,
+  by: 'cloud',
+} as const;
+const RESOLVE = { ...CUT, kind: 'resolve_report' } as const;
+const REPORT: Report = { id: 'r1', feature: '', amount: 4, cutAt: NOW, uncertainAt: null };
+const METER = { total: 9, pending: 5, reported: 1, cloudTotal: null as number | null };
 const NOTHING = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
 
-function decideOn(command: typeof CUT | typeof SETTLE, facts: ViewFacts) {
+function decideOn(command: LicenseCommand, facts: ViewFacts) {
   return decide(command, exampleView({ meter: METER, ...facts }, null), NOW);
 }
 
@@ -31,33 +40,36 @@ describe('a report', () => {
     });
   });
 
-  test('is cut once under an id, and not of nothing', () => {
-    assert.deepEqual(decideOn(CUT, { report: REPORT }), NOTHING);
+  test('is cut while none is under way, and not of nothing', () => {
+    assert.deepEqual(decideOn(CUT, { reports: [REPORT] }), NOTHING);
     assert.deepEqual(decideOn(CUT, { meter: { ...METER, pending: 0 } }), NOTHING);
   });
 
   test('that was counted is reported, with an event', () => {
-    assert.deepEqual(decideOn(SETTLE, { report: REPORT }), {
+    assert.deepEqual(decideOn(SETTLE, { reports: [REPORT] }), {
       outcome: { kind: 'done', count: 4 },
       changes: [
         { kind: 'put_meter', meter: meterAfter({ reported: 5 }) },
         { kind: 'remove_report', reportId: 'r1' },
       ],
-      events: [{ kind: 'consumption_reported', feature: null, amount: 4, reportId: 'r1' }],
+      events: [{ kind: 'consumption_reported', feature: null, amount: 4, reportId: 'r1', by: 'cloud' }],
     });
   });
 
   test('that was not counted is pending again', () => {
     const settle = { ...SETTLE, isCounted: false } as unknown as typeof SETTLE;
-    const { outcome, changes, events } = decideOn(settle, { report: REPORT });
+    const { outcome, changes, events } = decideOn(settle, { reports: [REPORT] });
     assert.deepEqual(outcome, { kind: 'done', count: 4 });
     assert.deepEqual(changes[0], { kind: 'put_meter', meter: meterAfter({ pending: 9 }) });
-    assert.deepEqual(events, []);
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['report_withdrawn'],
+    );
   });
 
   test('never makes a number that cannot be read again', () => {
     const most = Number.MAX_SAFE_INTEGER;
-    const full = { report: REPORT, meter: { ...METER, reported: most } };
+    const full = { reports: [REPORT], meter: { ...METER, reported: most } };
     const [change] = decideOn(SETTLE, full).changes;
     assert.equal(change?.kind === 'put_meter' && change.meter.reported, most);
   });
@@ -65,8 +77,60 @@ describe('a report', () => {
   test('is settled once', () => assert.deepEqual(decideOn(SETTLE, {}), NOTHING));
 
   test('is all that the decision asks for', () => {
-    for (const command of [CUT, SETTLE]) {
-      assert.deepEqual(needsOf(command, exampleView({}, null), NOW), { ...NO_NEEDS, reportId: 'r1' });
+    for (const command of [CUT, SETTLE, { ...RESOLVE, cloudTotal: 1 }]) {
+      assert.deepEqual(needsOf(command, exampleView({}, null), NOW), { ...NO_NEEDS, reports: true });
     }
+  });
+
+  test("that the cloud answered with its total moves the server's: others may have counted too", () => {
+    const { changes, events } = decideOn({ ...SETTLE, cloudTotal: 14 }, { reports: [REPORT] });
+    const meter = meterAfter({ reported: 5, cloudTotal: 14, total: 19 });
+    assert.deepEqual(changes[0], { kind: 'put_meter', meter });
+    assert.deepEqual(events.at(-1), { kind: 'total_corrected', feature: null, before: 9, total: 19 });
+  });
+
+  test('whose id came back teaches that the cloud knows ids, once', () => {
+    const teach = { ...SETTLE, knowsReportIds: true };
+    const changes = decideOn(teach, { reports: [REPORT] }).changes;
+    const license = changes.at(-1)?.kind === 'put_license' ? changes.at(-1) : undefined;
+    assert.equal(license?.kind === 'put_license' && license.license.tie.knowsReportIds, true);
+    const known = exampleLicense();
+    const tie = { ...known.tie, knowsReportIds: true };
+    const again = decideOn(teach, { reports: [REPORT], license: { ...known, tie } });
+    assert.ok(!again.changes.some(({ kind }) => kind === 'put_license'));
+  });
+});
+
+describe('a report whose answer nobody heard', () => {
+  const facts = { reports: [REPORT], meter: { ...METER, cloudTotal: 7 } };
+
+  test('was counted when the total moved by exactly its amount', () => {
+    const { changes } = decideOn({ ...RESOLVE, cloudTotal: 11 }, facts);
+    assert.deepEqual(
+      changes.map(({ kind }) => kind),
+      ['put_meter', 'remove_report'],
+    );
+  });
+
+  test('was not counted when the total did not move: it stays, to be sent again', () => {
+    assert.deepEqual(decideOn({ ...RESOLVE, cloudTotal: 7 }, facts), NOTHING);
+  });
+
+  for (const cloudTotal of [6, 8, 10, 12, 15]) {
+    test(`is uncertain when the total is ${cloudTotal}`, () => {
+      const { changes, events } = decideOn({ ...RESOLVE, cloudTotal }, facts);
+      assert.deepEqual(changes, [{ kind: 'mark_report_uncertain', reportId: 'r1' }]);
+      assert.equal(events[0]?.kind, 'report_uncertain');
+    });
+  }
+
+  test('is uncertain when nobody knows the total before it', () => {
+    const { changes } = decideOn({ ...RESOLVE, cloudTotal: 11 }, { reports: [REPORT] });
+    assert.equal(changes[0]?.kind, 'mark_report_uncertain');
+  });
+
+  test('stays uncertain, whatever the total becomes', () => {
+    const uncertain = { ...facts, reports: [{ ...REPORT, uncertainAt: NOW }] };
+    assert.deepEqual(decideOn({ ...RESOLVE, cloudTotal: 11 }, uncertain), NOTHING);
   });
 });

@@ -1,27 +1,38 @@
-import { collect, collectedChanges } from './collect.ts';
-import type { CutReport, SettleReport } from './command.ts';
+import { isOneWindow, periodOf, rebase } from './cloud-total.ts';
+import { type Collected, collect, collectedChanges } from './collect.ts';
+import type { CutReport, ResolveReport, SettleReport } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
-import type { Decision } from './decision.ts';
+import type { Change, Decision } from './decision.ts';
 import type { Instant } from './instant.ts';
-import type { LicenseView } from './view.ts';
+import type { License } from './license.ts';
+import type { LicenseView, Report } from './view.ts';
 
 /**
- * Takes everything that is pending and puts it under an id, in one commit: what is on its way is neither
- * pending nor reported, and a repeated cut with the same id takes nothing.
+ * How consumption reaches the vendor. What is counted is *pending* from the same commit on. A report is *cut*:
+ * all that is pending goes under one id, in one commit, before anything is sent; a meter has one report at a
+ * time. The vendor's answer *settles* it. Whoever did not hear the answer sends the same report again where
+ * the vendor counts an id only once. Where it does not, the vendor's total is looked at: moved by exactly the
+ * amount, it was counted; unmoved, it was not, and the report is sent again; anything else, and the report is
+ * *uncertain*: it stays where it is until a person settles it. An amount is thus never counted twice.
  */
+
+/** Takes everything that is pending and puts it under an id. A repeated cut with the same id takes nothing. */
 export function decideCutReport(command: CutReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { storedInUse: _, ...meter } = view.meter as Meter;
-  if (view.report !== null || meter.pending === 0)
-    return withoutEffect(view, base, { kind: 'done', count: 0 });
-  const report = { id: command.reportId, feature: meter.feature, amount: meter.pending, cutAt: now };
+  const isUnderWay = view.reports.some(({ feature }) => feature === meter.feature);
+  if (isUnderWay || meter.pending === 0) return withoutEffect(view, base, { kind: 'done', count: 0 });
+  const { feature, pending: amount } = meter;
   return {
-    outcome: { kind: 'done', count: meter.pending },
+    outcome: { kind: 'done', count: amount },
     changes: [
       ...collectedChanges(view, base),
       { kind: 'put_meter', meter: { ...meter, pending: 0 } },
-      { kind: 'add_report', report },
+      {
+        kind: 'add_report',
+        report: { id: command.reportId, feature, amount, cutAt: now, uncertainAt: null },
+      },
     ],
     events: base.events,
   };
@@ -30,25 +41,82 @@ export function decideCutReport(command: CutReport, view: LicenseView, now: Inst
 /** The report's amount is reported, or pending again. Settling it twice changes nothing. */
 export function decideSettleReport(command: SettleReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
-  const { report } = view;
-  if (report === null) return withoutEffect(view, base, { kind: 'done', count: 0 });
-  const { storedInUse: _, ...meter } = view.meter as Meter;
-  const { id: reportId, amount } = report;
-  const feature = report.feature === WHOLE_LICENSE ? null : report.feature;
+  const report = findReport(view, command.reportId);
+  if (report === undefined) return withoutEffect(view, base, { kind: 'done', count: 0 });
   const settled = command.isCounted
-    ? { ...meter, reported: addUp(meter.reported, amount) }
-    : { ...meter, pending: addUp(meter.pending, amount) };
+    ? counted(view, report, command.cloudTotal, now)
+    : { changes: [withdrawn(view, report)], events: [] };
+  const kind = command.isCounted ? 'consumption_reported' : 'report_withdrawn';
   return {
-    outcome: { kind: 'done', count: amount },
+    outcome: { kind: 'done', count: report.amount },
     changes: [
       ...collectedChanges(view, base),
-      { kind: 'put_meter', meter: settled },
-      { kind: 'remove_report', reportId },
+      ...settled.changes,
+      { kind: 'remove_report', reportId: report.id },
+      ...learn(view.license, command.knowsReportIds),
     ],
-    events: command.isCounted
-      ? [...base.events, { kind: 'consumption_reported', feature, amount, reportId }]
-      : base.events,
+    events: [...base.events, tell(kind, report, command.by), ...settled.events],
   };
+}
+
+/** Nobody heard the vendor's answer, but its total tells: counted, not counted, or nobody knows. */
+export function decideResolveReport(command: ResolveReport, view: LicenseView, now: Instant): Decision {
+  const base = collect(view, now);
+  const report = findReport(view, command.reportId);
+  if (report === undefined || report.uncertainAt !== null) return withoutEffect(view, base, NOTHING_DONE);
+  const before = (view.meter as Meter).cloudTotal;
+  if (before === command.cloudTotal) return withoutEffect(view, base, NOTHING_DONE);
+  if (before !== null && before + report.amount === command.cloudTotal) {
+    const settle = { ...command, kind: 'settle_report', isCounted: true, knowsReportIds: false } as const;
+    return decideSettleReport({ ...settle, by: 'cloud' }, view, now);
+  }
+  return hold(view, base, report);
+}
+
+const NOTHING_DONE = { kind: 'done', count: 0 } as const;
+
+function hold(view: LicenseView, base: Collected, report: Report): Decision {
+  return {
+    outcome: NOTHING_DONE,
+    changes: [...collectedChanges(view, base), { kind: 'mark_report_uncertain', reportId: report.id }],
+    events: [...base.events, tell('report_uncertain', report, 'cloud')],
+  };
+}
+
+function findReport(view: LicenseView, id: string): Report | undefined {
+  return view.reports.find((report) => report.id === id);
+}
+
+/** The cloud's total holds the report now. What it was before is forgotten where the cloud did not say. */
+function counted(view: LicenseView, { amount }: Report, cloudTotal: number | null, now: Instant) {
+  const meter = view.meter as Meter;
+  const reported = { ...meter, reported: addUp(meter.reported, amount) };
+  const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
+  if (isUsable) {
+    const { changes, events } = rebase(reported, cloudTotal);
+    if (changes.length > 0) return { changes, events };
+  }
+  const { storedInUse: _, ...rest } = reported;
+  return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal } } as Change], events: [] };
+}
+
+function withdrawn(view: LicenseView, { amount }: Report): Change {
+  const { storedInUse: _, ...meter } = view.meter as Meter;
+  return { kind: 'put_meter', meter: { ...meter, pending: addUp(meter.pending, amount) } };
+}
+
+/** Once the vendor has shown that it counts an id only once, that is remembered. */
+function learn(license: License, knowsReportIds: boolean): readonly Change[] {
+  if (!knowsReportIds || license.tie.knowsReportIds) return [];
+  return [{ kind: 'put_license', license: { ...license, tie: { ...license.tie, knowsReportIds } } }];
+}
+
+function tell(
+  kind: 'consumption_reported' | 'report_uncertain' | 'report_withdrawn',
+  { id, feature, amount }: Report,
+  by: string,
+) {
+  return { kind, feature: feature === WHOLE_LICENSE ? null : feature, amount, reportId: id, by } as const;
 }
 
 /** An amount that no number can tell any more stays the largest one, so that the meter can still be read. */

@@ -22,10 +22,10 @@ import {
   decideReleaseAllFeatures,
   decideReleaseFeature,
 } from './decide-feature-slot.ts';
-import { decideChangeLicense } from './decide-install-license.ts';
+import { decideApplyVerdict, decideChangeLicense, decideRemoveLicense } from './decide-install-license.ts';
 import { decideRecall, recallWindowStart } from './decide-recall.ts';
 import { decideRegister } from './decide-register.ts';
-import { decideCutReport, decideSettleReport } from './decide-report.ts';
+import { decideCutReport, decideResolveReport, decideSettleReport } from './decide-report.ts';
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
 import { DENIAL_WINDOW_MS, NOBODY } from './deny.ts';
@@ -40,8 +40,11 @@ export function targetOf(command: LicenseCommand): Target & { readonly user: str
     case 'release_all':
     case 'release_all_features':
     case 'collect':
+    case 'remove_license':
+    case 'apply_verdict':
     case 'cut_report':
     case 'settle_report':
+    case 'resolve_report':
       return { product: null, licenseId: command.licenseId, user: null };
     case 'install_license':
       return { product: null, licenseId: licenseId(command.license.id), user: null };
@@ -56,12 +59,26 @@ export function meterNeedOf(command: LicenseCommand, license: License, now: Inst
     case 'add_consumption':
     case 'register_feature':
     case 'release_feature':
+      return meterNeed(command.feature, license, now);
     case 'cut_report':
     case 'settle_report':
-      return meterNeed(command.feature, license, now);
+    case 'resolve_report':
+      // A feature that the vendor took away may still have something to report.
+      return (
+        meterNeed(command.feature, license, now) ?? {
+          feature: command.feature ?? WHOLE_LICENSE,
+          windowStart: windowStart(null, now),
+        }
+      );
     default:
       return null;
   }
+}
+
+/** The meters of a license and of all its features. */
+function meterNeedsOf(license: License, now: Instant): readonly MeterNeed[] {
+  const codes = [null, ...license.features.map(({ code }) => code)];
+  return codes.flatMap((code) => meterNeed(code, license, now) ?? []);
 }
 
 function meterNeed(code: string | null, license: License, now: Instant): MeterNeed | null {
@@ -95,15 +112,20 @@ export function needsOf(command: LicenseCommand, head: LicenseHead, now: Instant
       return { ...NO_NEEDS, featureSlotCount: true };
     case 'cut_report':
     case 'settle_report':
-      return { ...NO_NEEDS, reportId: command.reportId };
+    case 'resolve_report':
+      return { ...NO_NEEDS, reports: true };
     case 'collect':
       return {
         ...NO_NEEDS,
         denialsOpenedBy: plus(now, -DENIAL_WINDOW_MS),
         answersGivenBy: plus(now, -ANSWER_LIFETIME_MS),
       };
-    case 'release_all':
     case 'install_license':
+      if (command.counted === undefined) return NO_NEEDS;
+      return { ...NO_NEEDS, reports: true, meters: meterNeedsOf(command.license, now) };
+    case 'release_all':
+    case 'remove_license':
+    case 'apply_verdict':
       return NO_NEEDS;
   }
 }
@@ -175,7 +197,13 @@ export function decide(command: LicenseCommand, view: LicenseView, now: Instant)
       return decideCutReport(command, view, now);
     case 'settle_report':
       return decideSettleReport(command, view, now);
+    case 'resolve_report':
+      return decideResolveReport(command, view, now);
     case 'install_license':
       return decideChangeLicense(command, view, now);
+    case 'remove_license':
+      return decideRemoveLicense(command, view, now);
+    case 'apply_verdict':
+      return decideApplyVerdict(command, view, now);
   }
 }

@@ -58,6 +58,7 @@ export type Change =
   | { readonly kind: 'remove_live_registrations' }
   | { readonly kind: 'set_in_use'; readonly inUse: number }
   | { readonly kind: 'put_license'; readonly license: License }
+  | { readonly kind: 'remove_license' }
   /** No slot is held beyond this instant. */
   | { readonly kind: 'end_registrations_by'; readonly endsBy: Instant }
   | { readonly kind: 'put_denial'; readonly denial: Denial }
@@ -75,6 +76,7 @@ export type Change =
   | { readonly kind: 'remember_answer'; readonly answer: RememberedAnswer; readonly isNew: boolean }
   | { readonly kind: 'remove_answers'; readonly answeredBy: Instant }
   | { readonly kind: 'add_report'; readonly report: Report }
+  | { readonly kind: 'mark_report_uncertain'; readonly reportId: string }
   | { readonly kind: 'remove_report'; readonly reportId: string };
 
 export type SystemChange =

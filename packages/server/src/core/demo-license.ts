@@ -1,5 +1,5 @@
 import type { ConsumptionLimits, Feature } from './feature.ts';
-import { type License, licenseId } from './license.ts';
+import { type License, licenseId, NO_TIE } from './license.ts';
 
 const NO_CONSUMPTION: ConsumptionLimits = {
   max: 0,
@@ -49,6 +49,7 @@ export const DEMO_LICENSE: License = {
   validUntil: null,
   allowGracePeriod: false,
   graceHours: 0,
+  maxOfflineDays: null,
   consumption: { ...NO_CONSUMPTION, max: 1000, period: 'monthly' },
   features: [EXPORT, RENDER],
   particulars: {
@@ -69,4 +70,5 @@ export const DEMO_LICENSE: License = {
       metadata: {},
     },
   },
+  tie: NO_TIE,
 };

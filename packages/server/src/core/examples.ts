@@ -54,7 +54,8 @@ export interface ViewFacts {
   /** What was counted, of the license or of the feature that the command is about. */
   readonly meter?: Partial<Meter>;
   readonly rememberedAnswer?: RememberedAnswer | null;
-  readonly report?: Report | null;
+  readonly reports?: readonly Report[];
+  readonly meters?: readonly Meter[];
   readonly staleAnswers?: number;
 }
 
@@ -67,7 +68,8 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     license,
     ...exampleFeatureView(facts, ended, user, now),
     rememberedAnswer: facts.rememberedAnswer ?? null,
-    report: facts.report ?? null,
+    reports: facts.reports ?? [],
+    meters: facts.meters ?? [],
     staleAnswers: facts.staleAnswers ?? 0,
     storedInUse: slots.length,
     ended: ended.slice(0, COLLECT_LIMIT),
@@ -96,7 +98,15 @@ function exampleFeatureView(
   const isOver = (slot: FeatureSlot) => slot.endsAt <= now || endedUsers.has(slot.user);
   const feature = meter.feature ?? WHOLE_LICENSE;
   const ofFeature = featureSlots.filter((slot) => slot.feature === feature);
-  const counted = { feature, windowStart: instant(0), total: 0, pending: 0, reported: 0, ...meter };
+  const counted = {
+    feature,
+    windowStart: instant(0),
+    total: 0,
+    pending: 0,
+    reported: 0,
+    cloudTotal: null,
+    ...meter,
+  };
   return {
     featureSlots: featureSlots.filter((slot) => slot.user === user),
     endedFeatureSlots: featureSlots.filter(isOver),

@@ -4,6 +4,7 @@ export type Instant = number & { readonly brand: 'Instant' };
 export const SECOND_MS = 1000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
 export function instant(millis: number): Instant {
   return millis as Instant;

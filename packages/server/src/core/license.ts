@@ -1,5 +1,5 @@
 import type { ConsumptionLimits, Feature } from './feature.ts';
-import { earlier, HOUR_MS, type Instant, MINUTE_MS, plus } from './instant.ts';
+import { DAY_MS, earlier, HOUR_MS, type Instant, MINUTE_MS, plus } from './instant.ts';
 
 export type LicenseId = number & { readonly brand: 'LicenseId' };
 
@@ -35,10 +35,60 @@ export interface License {
   readonly allowGracePeriod: boolean;
   readonly graceHours: number;
 
+  /** How long it lends without a word from the vendor's cloud; `null`: for ever. */
+  readonly maxOfflineDays: number | null;
+
   readonly consumption: ConsumptionLimits;
   readonly features: readonly Feature[];
   readonly particulars: LicenseParticulars;
+  readonly tie: LicenseTie;
 }
+
+/** How a license hangs together with this server. The vendor does not send it; Berth finds it out. */
+export interface LicenseTie {
+  /** The hardware id that it was activated for; `null` where it is not bound to a machine. */
+  readonly hardwareId: string | null;
+  /** The user who activated it, where that was not done with a key. */
+  readonly username: string | null;
+  /** When the vendor's cloud last spoke about it. */
+  readonly checkedAt: Instant | null;
+  /** When this server was found to have another hardware id. */
+  readonly movedAt: Instant | null;
+  /** The vendor's cloud has shown that it counts a report only once. */
+  readonly knowsReportIds: boolean;
+}
+
+/** The license on a machine with this hardware id: at home, or away since now or since it was noticed. */
+export function moveTie(license: License, hardwareId: string, now: Instant): License {
+  const { tie } = license;
+  const isAtHome = tie.hardwareId === null || tie.hardwareId === hardwareId;
+  const movedAt = isAtHome ? null : (tie.movedAt ?? now);
+  return movedAt === tie.movedAt ? license : { ...license, tie: { ...tie, movedAt } };
+}
+
+/** The license after the clock was set back: nothing happened later than now. */
+export function pullBackTie(license: License, now: Instant): License {
+  const { checkedAt, movedAt } = license.tie;
+  const isAhead = (at: Instant | null) => at !== null && at > now;
+  if (!isAhead(checkedAt) && !isAhead(movedAt)) return license;
+  const tie = {
+    ...license.tie,
+    checkedAt: isAhead(checkedAt) ? now : checkedAt,
+    movedAt: isAhead(movedAt) ? now : movedAt,
+  };
+  return { ...license, tie };
+}
+
+export const NO_TIE: LicenseTie = {
+  hardwareId: null,
+  username: null,
+  checkedAt: null,
+  movedAt: null,
+  knowsReportIds: false,
+};
+
+/** How long a cloud license goes on lending on another machine, while it is activated there. */
+const MOVED_DAYS = 7;
 
 /** What Berth passes on to clients without ever deciding by it. */
 export interface LicenseParticulars {
@@ -62,15 +112,44 @@ export interface ProductDetails {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-export type LicenseState = 'disabled' | 'inactive' | 'not_started' | 'active' | 'in_grace' | 'expired';
+export type LicenseState =
+  | 'disabled'
+  | 'inactive'
+  | 'not_started'
+  | 'expired'
+  /** Valid, but bound to another machine than this one. */
+  | 'elsewhere'
+  /** Valid, but the vendor's cloud has not been reached for too long. */
+  | 'overdue'
+  | 'active'
+  | 'in_grace';
 
 /** Computed, never stored: a license needs no timer to start or to end. */
 export function licenseState(license: License, now: Instant): LicenseState {
   if (!license.enabled) return 'disabled';
   if (!license.active) return 'inactive';
   if (license.startsAt !== null && now < license.startsAt) return 'not_started';
-  if (license.validUntil === null || now < license.validUntil) return 'active';
-  return now < graceEnd(license, license.validUntil) ? 'in_grace' : 'expired';
+  const isValid = license.validUntil === null || now < license.validUntil;
+  if (!isValid && now >= graceEnd(license, license.validUntil as Instant)) return 'expired';
+  if (isElsewhere(license, now)) return 'elsewhere';
+  if (isOverdue(license, now)) return 'overdue';
+  return isValid ? 'active' : 'in_grace';
+}
+
+function isElsewhere({ source, tie }: License, now: Instant): boolean {
+  if (tie.movedAt === null) return false;
+  return source !== 'cloud' || now >= tie.movedAt + MOVED_DAYS * DAY_MS;
+}
+
+/** From when on nothing new is lent because the vendor's cloud was not reached; `null`: never. */
+export function overdueFrom({ maxOfflineDays, tie }: License): Instant | null {
+  if (maxOfflineDays === null || tie.checkedAt === null) return null;
+  return plus(tie.checkedAt, maxOfflineDays * DAY_MS);
+}
+
+function isOverdue(license: License, now: Instant): boolean {
+  const from = overdueFrom(license);
+  return from !== null && now >= from;
 }
 
 export function isUsable(license: License, now: Instant): boolean {

@@ -2,7 +2,7 @@ import type { Collected } from './collect.ts';
 import { type Refused, refuse } from './decision.ts';
 import type { Feature } from './feature.ts';
 import { type Instant, say } from './instant.ts';
-import { type License, licenseState } from './license.ts';
+import { type License, licenseState, overdueFrom } from './license.ts';
 import type { LicenseView } from './view.ts';
 
 /** Why the license lends and renews nothing now, in order of precedence; `null` when it does. */
@@ -16,10 +16,39 @@ export function refuseByState(license: License, now: Instant): Refused | null {
       return refuseNotStarted(license);
     case 'expired':
       return refuseExpired(license);
+    case 'elsewhere':
+      return refuseElsewhere(license);
+    case 'overdue':
+      return refuseOverdue(license);
     case 'active':
     case 'in_grace':
       return null;
   }
+}
+
+/** The same for somebody who holds a slot: a license that is only out of reach goes on for them. */
+export function refuseRenewal(license: License, now: Instant): Refused | null {
+  const state = licenseState(license, now);
+  return state === 'elsewhere' || state === 'overdue' ? null : refuseByState(license, now);
+}
+
+function refuseElsewhere(license: License): Refused {
+  return refuse(
+    'server_identity_changed',
+    `The license ${named(license)} was activated on another machine than this server. ` +
+      'The administrator has to activate it here.',
+    { movedAt: license.tie.movedAt },
+  );
+}
+
+function refuseOverdue(license: License): Refused {
+  const { maxOfflineDays, tie } = license;
+  return refuse(
+    'license_check_overdue',
+    `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days, and was not ` +
+      `since ${say(tie.checkedAt as Instant)}. The administrator can look for the reason with "berth status".`,
+    { overdueAt: overdueFrom(license) },
+  );
 }
 
 function refuseNotStarted(license: License): Refused {

@@ -41,7 +41,10 @@ export interface LicenseView extends LicenseHead {
   /** Live slots of all features, when asked for. */
   readonly featureSlotCount: number;
   readonly rememberedAnswer: RememberedAnswer | null;
-  readonly report: Report | null;
+  /** Everything of this license that is on its way to the vendor, when asked for. */
+  readonly reports: readonly Report[];
+  /** What was counted of the license and of its features, when asked for. */
+  readonly meters: readonly Meter[];
   /** The user's denials, one a code. */
   readonly denials: readonly Denial[];
   readonly recalls: number;
@@ -60,7 +63,8 @@ export interface ViewNeeds {
   /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
   readonly featureSlotsEnd: boolean;
   readonly answer: AnswerScope | null;
-  readonly reportId: string | null;
+  readonly reports: boolean;
+  readonly meters: readonly MeterNeed[];
   readonly denialsOf: string | null;
   /** Count the recalls later than this. */
   readonly recallsAfter: Instant | null;
@@ -77,7 +81,8 @@ export const NO_NEEDS: ViewNeeds = {
   featureSlotsOf: null,
   featureSlotsEnd: false,
   answer: null,
-  reportId: null,
+  reports: false,
+  meters: [],
   denialsOf: null,
   recallsAfter: null,
   denialsOpenedBy: null,
@@ -123,6 +128,8 @@ export interface Report {
   readonly feature: string;
   readonly amount: number;
   readonly cutAt: Instant;
+  /** When it turned out that nobody can tell whether the vendor has counted it; `null`: it will be told. */
+  readonly uncertainAt: Instant | null;
 }
 
 /** One license of the product that a command means, and what ties this user to it. */

@@ -23,7 +23,7 @@ import type { License, LicenseId } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
 import type { StoreNotice } from '../core/store-notice.ts';
 import { type Clock, createManualClock } from './clock.ts';
-import type { LicenseRecord } from './query.ts';
+import type { BacklogRecord, LicenseRecord } from './query.ts';
 import type { Executed, Store } from './store.ts';
 
 export interface OpenOptions {
@@ -138,9 +138,16 @@ export class Bench {
   }
 
   async settleReport({ id }: License, reportId: string, isCounted: boolean, feature: string | null = null) {
-    const report = { licenseId: id, feature, reportId, isCounted };
+    const told = { cloudTotal: null, knowsReportIds: false, by: 'cloud' };
+    const report = { licenseId: id, feature, reportId, isCounted, ...told };
     const outcome = await this.execute({ kind: 'settle_report', ...report });
     return outcome.kind === 'done' ? outcome.count : Number.NaN;
+  }
+
+  /** What the vendor does not know of the license. */
+  async readBacklog({ id }: License, feature: string | null = null): Promise<BacklogRecord | undefined> {
+    const records = await this.#store.read({ kind: 'list_backlog' });
+    return records.find((record) => record.licenseId === id && record.feature === feature);
   }
 
   /** What was counted, as a question tells it. */

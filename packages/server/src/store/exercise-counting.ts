@@ -305,49 +305,6 @@ export const WINDOWS = {
   },
 };
 
-export const REPORTS = {
-  'nothing that was counted is lost or told twice': async (bench: Bench) => {
-    const license = await bench.install({ consumption: exampleLimits({ max: 100, allowNegative: true }) });
-    await bench.consume(5);
-    assert.equal(await bench.cutReport(license, 'a'), 5);
-    assert.equal(await bench.cutReport(license, 'a'), 0, 'an id takes once');
-    await bench.consume(3);
-    assert.equal(await bench.cutReport(license, 'b'), 3);
-    await bench.consume(2);
-    assert.equal(await bench.settleReport(license, 'a', false), 5, 'it was not counted: pending again');
-    assert.equal(await bench.settleReport(license, 'a', true), 0, 'it is settled');
-    assert.equal(await bench.settleReport(license, 'b', true), 3);
-    assert.equal(await bench.settleReport(license, 'unknown', true), 0);
-    assert.equal(await bench.cutReport(license, 'c'), 7);
-    await bench.consume(-1);
-    assert.equal(await bench.cutReport(license, 'd'), -1, 'what is taken back is told too');
-    assert.deepEqual(await bench.listEventsOf('consumption_reported', license.id), [
-      { kind: 'consumption_reported', feature: null, amount: 3, reportId: 'b' },
-    ]);
-  },
-
-  'each meter is told apart': async (bench: Bench) => {
-    const license = await bench.install();
-    await bench.consume(5);
-    await bench.consume(2, { feature: 'export' });
-    assert.equal(await bench.cutReport(license, 'f', 'export'), 2);
-    assert.equal(await bench.cutReport(license, 'l'), 5);
-    assert.equal(await bench.settleReport(license, 'f', true, 'export'), 2);
-    const [event] = await bench.listEventsOf('consumption_reported', license.id);
-    assert.deepEqual([event?.feature, event?.amount], ['export', 2]);
-    assert.equal(await bench.cutReport(license, 'f', 'export'), 0);
-  },
-
-  'an id that another license used takes nothing and changes nothing': async (bench: Bench) => {
-    const first = await bench.install({ id: licenseId(1), product: 'a' });
-    const second = await bench.install({ id: licenseId(2), product: 'b' });
-    for (const { product } of [first, second]) await bench.consume(1, { product });
-    assert.equal(await bench.cutReport(first, 'same'), 1);
-    await assert.rejects(bench.cutReport(second, 'same'));
-    assert.equal(await bench.cutReport(second, 'own'), 1);
-  },
-};
-
 /** The same cases for a store that was closed and for one that crashed. */
 export function countingRestartCases(again: 'restart' | 'crash') {
   return {

@@ -95,6 +95,13 @@ function expectSameTotals({ license, standing, now }: LicenseRecord, links: read
   }
 }
 
+/** How an event changes a total: what was counted here, and what the vendor's cloud knew better. */
+function amountOf(event: AuditEvent, feature: string | null): number {
+  if (event.kind === 'consumption_added' && event.feature === feature) return event.count;
+  if (event.kind === 'total_corrected' && event.feature === feature) return event.total - event.before;
+  return 0;
+}
+
 function sumCounts(
   links: readonly AuditLink[],
   feature: string | null,
@@ -103,6 +110,5 @@ function sumCounts(
   return links
     .filter(({ at }) => isMeant(at))
     .flatMap(({ events }) => events)
-    .filter((event) => event.kind === 'consumption_added' && event.feature === feature)
-    .reduce((sum, event) => sum + (event.kind === 'consumption_added' ? event.count : 0), 0);
+    .reduce((sum, event) => sum + amountOf(event, feature), 0);
 }

@@ -1,13 +1,13 @@
 import { describe, test } from 'node:test';
 import { Bench, type OpenStore } from './exercise-bench.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './exercise-clock.ts';
+import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './exercise-cloud.ts';
 import { CONTENTION } from './exercise-contention.ts';
 import {
   COUNTING,
   COUNTING_AT_ONCE,
   countingRestartCases,
   REPEATED_REQUESTS,
-  REPORTS,
   WINDOWS,
 } from './exercise-counting.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './exercise-features.ts';
@@ -37,6 +37,11 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'requests that are repeated': REPEATED_REQUESTS,
   'windows of counting': WINDOWS,
   'reports to the vendor': REPORTS,
+  'totals of the cloud': CLOUD_TOTALS,
+  'what the cloud says about a license': VERDICTS,
+  'other machines': MACHINES,
+  'licenses that were removed, after a close': removalCases('restart'),
+  'licenses that were removed, after a crash': removalCases('crash'),
   'counting goes on after a close': countingRestartCases('restart'),
   'counting goes on after a crash': countingRestartCases('crash'),
   'many who want a feature at once': FEATURES_AT_ONCE,

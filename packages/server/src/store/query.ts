@@ -1,8 +1,9 @@
 import type { AuditEvent } from '../core/audit-event.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
-import type { License, LicenseId } from '../core/license.ts';
+import type { License, LicenseId, LicenseSource } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
+import type { Report } from '../core/view.ts';
 
 /**
  * Everything that can be asked without changing anything, as data. Each kind names its answer in `Answers`.
@@ -15,6 +16,7 @@ export type Query =
   | { readonly kind: 'find_account'; readonly name: string }
   | { readonly kind: 'find_token'; readonly tokenHash: string }
   | { readonly kind: 'list_untidy' }
+  | { readonly kind: 'list_backlog' }
   | { readonly kind: 'describe_store' };
 
 export interface ListRegistrations {
@@ -44,6 +46,7 @@ export interface Answers {
   find_account: AccountRecord | null;
   find_token: TokenRecord | null;
   list_untidy: readonly LicenseId[];
+  list_backlog: readonly BacklogRecord[];
   describe_store: StoreDescription;
 }
 
@@ -58,6 +61,20 @@ export interface LicenseRecord {
   readonly addedAt: Instant;
   /** The server's time of this answer. */
   readonly now: Instant;
+}
+
+/** What was counted of a license or of a feature, and how much of it the vendor does not know for sure. */
+export interface BacklogRecord {
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  readonly source: LicenseSource;
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  /** Counted, and in no report yet. */
+  readonly pending: number;
+  readonly reported: number;
+  /** On its way to the vendor. */
+  readonly report: Omit<Report, 'feature'> | null;
 }
 
 export interface RegistrationRecord {
@@ -110,6 +127,8 @@ export interface StoreDescription {
   readonly engine: string;
   readonly schemaVersion: number;
   readonly identity: string;
+  /** As of the last start; `null`: it has never been started. */
+  readonly hardwareId: string | null;
   readonly licenses: number;
   readonly registrations: number;
   /** An administrator still has the password that the server made up. */

@@ -17,6 +17,7 @@ export type MeterChange = Extract<
       | 'remember_answer'
       | 'remove_answers'
       | 'add_report'
+      | 'mark_report_uncertain'
       | 'remove_report';
   }
 >;
@@ -55,6 +56,9 @@ export function applyMeterChange(target: ChangeTarget, change: MeterChange): voi
       statements.addReport.run(reportId, id, feature, amount, cutAt);
       break;
     }
+    case 'mark_report_uncertain':
+      statements.markReportUncertain.run(target.now, id, change.reportId);
+      break;
     case 'remove_report':
       statements.removeReport.run(id, change.reportId);
       break;

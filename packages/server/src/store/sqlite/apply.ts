@@ -43,6 +43,10 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       putLicense(statements, entry, change.license, now);
       shelf.replaceLicense(entry, change.license);
       break;
+    case 'remove_license':
+      statements.removeLicense.run(now, id);
+      shelf.setRemoved(entry, true);
+      break;
     case 'end_registrations_by':
       statements.endRegistrationsBy.run({ id, endsBy: change.endsBy });
       noteEnd(entry, change.endsBy);

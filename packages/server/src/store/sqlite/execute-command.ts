@@ -12,6 +12,7 @@ import type { Candidate, SystemView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { eventText } from './audit-chain.ts';
+import { bindHardware } from './bind-hardware.ts';
 import { findAnswer, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import { instantOrNull } from './rows.ts';
@@ -83,6 +84,9 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'use_token':
     case 'record_event':
       return executeSystem(batch, command, undo);
+    case 'bind_hardware':
+      rememberAll(batch, undo);
+      return bindHardware(batch, command.hardwareId);
     case 'accept_clock':
       rememberAll(batch, undo);
       return acceptClock(batch, command.by);
@@ -112,10 +116,14 @@ export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseComman
   return decide(command, loadView(batch.statements, entry, command, batch.now), batch.now);
 }
 
+/** A license that was removed comes back with all that is kept of it. */
 function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Executed {
-  const entry = batch.shelf.addNew(command.license);
-  undo.push(() => batch.shelf.remove(command.license.id));
-  return write(batch, entry, decideAddLicense(command));
+  const { id } = command.license;
+  const removed = batch.shelf.findRemoved(id);
+  undo.push(removed === undefined ? () => batch.shelf.remove(id) : rememberEntry(batch.shelf, removed));
+  const entry = removed === undefined ? batch.shelf.addNew(command.license) : batch.shelf.revive(removed);
+  const view = loadView(batch.statements, entry, command, batch.now);
+  return write(batch, entry, decideAddLicense(command, view, batch.now));
 }
 
 export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Executed {

@@ -37,7 +37,8 @@ export function loadView(
       needs.denialsOf === null ? [] : statements.listDenialsOf.all(id, needs.denialsOf).map(denialFromRow),
     recalls: needs.recallsAfter === null ? 0 : countOf(statements.countRecalls.get(id, needs.recallsAfter)),
     rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
-    report: needs.reportId === null ? null : findReport(statements, id, needs.reportId),
+    reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
+    meters: needs.meters.map((need) => entry.meters.get(statements, need)),
   };
 }
 
@@ -57,11 +58,6 @@ export function findAnswer(
 ): RememberedAnswer | null {
   const row = statements.findAnswer.get(licenseId, operation, user, key);
   return row === undefined ? null : answerFromRow(row);
-}
-
-function findReport(statements: Statements, licenseId: number, reportId: string) {
-  const row = statements.findReport.get(licenseId, reportId);
-  return row === undefined ? null : reportFromRow(row);
 }
 
 function loadHead(

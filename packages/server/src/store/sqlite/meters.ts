@@ -76,15 +76,16 @@ export class Meters {
       total: (total?.total as number | undefined) ?? 0,
       pending: (row?.pending as number | undefined) ?? 0,
       reported: (row?.reported as number | undefined) ?? 0,
+      cloudTotal: (row?.cloud_total as number | null | undefined) ?? null,
       storedInUse: (row?.in_use as number | undefined) ?? 0,
     };
   }
 
   #write(
     statements: Statements,
-    { feature, windowStart, total, pending, reported, storedInUse }: Meter,
+    { feature, windowStart, total, pending, reported, cloudTotal, storedInUse }: Meter,
   ): void {
-    statements.putMeter.run(this.#licenseId, feature, pending, reported, storedInUse);
+    statements.putMeter.run(this.#licenseId, feature, pending, reported, cloudTotal, storedInUse);
     statements.putTotal.run(this.#licenseId, feature, windowStart, total);
   }
 }

@@ -3,7 +3,7 @@ import type { Actor } from '../../core/command.ts';
 import { type Done, type Refused, refuse } from '../../core/decision.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
 import { HOUR_MS, type Instant, plus, say } from '../../core/instant.ts';
-import { heartbeatEnd } from '../../core/license.ts';
+import { heartbeatEnd, pullBackTie } from '../../core/license.ts';
 import { eventText } from './audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';
 import type { ShelfEntry } from './shelf.ts';
@@ -77,7 +77,11 @@ function collectAll(batch: Batch, entry: ShelfEntry): void {
 
 /** A borrow that had ended by the wrong time is over, even where heartbeats have kept its slot. */
 function pullBack(batch: Batch, entry: ShelfEntry, from: Instant): void {
-  const { license } = entry;
+  const license = pullBackTie(entry.license, batch.now);
+  if (license !== entry.license) {
+    batch.statements.updateFacts.run(JSON.stringify(license), license.id);
+    batch.shelf.replaceLicense(entry, license);
+  }
   batch.statements.pullBackLive.run({
     id: license.id,
     from,

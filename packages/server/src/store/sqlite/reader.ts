@@ -11,6 +11,7 @@ import type {
   Answer,
   Answers,
   AuditLink,
+  BacklogRecord,
   LicenseRecord,
   ListAudit,
   ListRegistrations,
@@ -21,7 +22,7 @@ import type {
 } from '../query.ts';
 import { loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
-import { licenseFromRow, type Row, registrationFromRow } from './rows.ts';
+import { backlogFromRow, licenseFromRow, type Row, registrationFromRow } from './rows.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 export interface ReaderOptions {
@@ -63,6 +64,8 @@ export class SqliteReader {
         return this.#findToken(query.tokenHash, now);
       case 'list_untidy':
         return this.#listUntidy(now);
+      case 'list_backlog':
+        return this.#listBacklog();
       case 'describe_store':
         return this.#describe(now);
     }
@@ -81,7 +84,8 @@ export class SqliteReader {
       `SELECT *,
          in_use - (SELECT count(*) FROM registration WHERE license_id = id AND ends_at <= :now) AS live,
          (SELECT count(*) FROM registration WHERE license_id = id AND borrowed_until > :now) AS borrowed
-       FROM license WHERE :product IS NULL OR product = :product ORDER BY added_order DESC`,
+       FROM license WHERE removed_at IS NULL AND (:product IS NULL OR product = :product)
+       ORDER BY added_order DESC`,
       { product, now },
     );
     return rows.map((row) => {
@@ -130,7 +134,7 @@ export class SqliteReader {
   #listRegistrations(query: ListRegistrations, now: Instant): readonly RegistrationRecord[] {
     const rows = this.#all(
       `SELECT registration.*, license.product FROM registration JOIN license ON license.id = license_id
-       WHERE ends_at > :now
+       WHERE ends_at > :now AND removed_at IS NULL
          AND (:licenseId IS NULL OR license_id = :licenseId)
          AND (:product IS NULL OR license.product = :product)
          AND (:user IS NULL OR user = :user)
@@ -201,20 +205,33 @@ export class SqliteReader {
   #listUntidy(now: Instant): readonly LicenseId[] {
     const rows = this.#all(
       `SELECT id FROM license
-       WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
+       WHERE removed_at IS NULL AND (
+             EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)
-          OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id)`,
+          OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id))`,
       { now, windowStart: now - DENIAL_WINDOW_MS, forgotten: now - ANSWER_LIFETIME_MS },
     );
     return rows.map((row) => licenseId(row.id as number));
   }
 
+  #listBacklog(): readonly BacklogRecord[] {
+    const rows = this.#all(
+      `SELECT license.product, license.facts ->> 'source' AS source, meter.*,
+         report.id, report.amount, report.cut_at, report.uncertain_at
+       FROM meter JOIN license ON license.id = meter.license_id
+       LEFT JOIN report USING (license_id, feature)
+       WHERE removed_at IS NULL ORDER BY license_id, feature`,
+    );
+    return rows.map(backlogFromRow);
+  }
+
   #describe(now: Instant): StoreDescription {
     const row = this.#get(
-      `SELECT identity,
-         (SELECT count(*) FROM license) AS licenses,
-         (SELECT count(*) FROM registration WHERE ends_at > :now) AS registrations,
+      `SELECT identity, hardware_id,
+         (SELECT count(*) FROM license WHERE removed_at IS NULL) AS licenses,
+         (SELECT count(*) FROM registration JOIN license ON id = license_id
+          WHERE ends_at > :now AND removed_at IS NULL) AS registrations,
          EXISTS (SELECT 1 FROM account WHERE one_time = 1) AS one_time
        FROM server`,
       { now },
@@ -224,6 +241,7 @@ export class SqliteReader {
       engine: `SQLite ${sqliteVersion(this.#db)}`,
       schemaVersion: readPragma(this.#db, 'user_version') as number,
       identity: row?.identity as string,
+      hardwareId: row?.hardware_id as string | null,
       licenses: row?.licenses as number,
       registrations: row?.registrations as number,
       isOneTimePasswordInUse: row?.one_time === 1,

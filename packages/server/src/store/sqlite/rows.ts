@@ -1,11 +1,13 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { ErrorCode } from '@berth/protocol/errors';
+import { WHOLE_LICENSE } from '../../core/consumption.ts';
 import type { Measured } from '../../core/decision.ts';
 import type { FeatureSlot } from '../../core/feature-slot.ts';
 import { type Instant, instant } from '../../core/instant.ts';
-import type { License } from '../../core/license.ts';
+import { type License, type LicenseSource, licenseId } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
 import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
+import type { BacklogRecord } from '../query.ts';
 
 /** As the driver hands it out. Rows never leave this folder. */
 export type Row = Record<string, SQLOutputValue>;
@@ -63,11 +65,24 @@ export function answerFromRow(row: Row): RememberedAnswer {
   };
 }
 
+export function backlogFromRow(row: Row): BacklogRecord {
+  return {
+    licenseId: licenseId(row.license_id as number),
+    product: row.product as string,
+    source: row.source as LicenseSource,
+    feature: row.feature === WHOLE_LICENSE ? null : (row.feature as string),
+    pending: row.pending as number,
+    reported: row.reported as number,
+    report: row.id === null ? null : reportFromRow(row),
+  };
+}
+
 export function reportFromRow(row: Row): Report {
   return {
     id: row.id as string,
     feature: row.feature as string,
     amount: row.amount as number,
     cutAt: instant(row.cut_at as number),
+    uncertainAt: instantOrNull(row.uncertain_at),
   };
 }

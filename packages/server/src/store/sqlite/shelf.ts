@@ -14,7 +14,9 @@ export interface ShelfEntry {
   license: License;
   storedInUse: number;
   head: ChainHead;
-  readonly order: number;
+  order: number;
+  /** The server gave it up: nobody finds it, but its slots end, and its chain and totals stay. */
+  isRemoved: boolean;
   /**
    * No registration ends before this: spares most commands the question. A lower bound, not the exact
    * instant.
@@ -51,12 +53,19 @@ export class Shelf {
     return this.#byProduct.size;
   }
 
+  /** Removed licenses too: time goes on for what was lent of them. */
   entries(): Iterable<ShelfEntry> {
     return this.#entries.values();
   }
 
   find(id: LicenseId): ShelfEntry | undefined {
-    return this.#entries.get(id);
+    const entry = this.#entries.get(id);
+    return entry?.isRemoved === true ? undefined : entry;
+  }
+
+  findRemoved(id: LicenseId): ShelfEntry | undefined {
+    const entry = this.#entries.get(id);
+    return entry?.isRemoved === true ? entry : undefined;
   }
 
   listByProduct(product: string): readonly ShelfEntry[] {
@@ -69,11 +78,30 @@ export class Shelf {
   }
 
   addNew(license: License): ShelfEntry {
-    const order = Math.max(0, ...[...this.#entries.values()].map((entry) => entry.order)) + 1;
-    const entry = createEntry(license, order, { storedInUse: 0, head: EMPTY_HEAD });
+    const entry = createEntry(license, this.#nextOrder(), {
+      storedInUse: 0,
+      head: EMPTY_HEAD,
+      isRemoved: false,
+    });
     entry.isChanged = true;
     this.add(entry);
     return entry;
+  }
+
+  /** A license that was removed before is the most recently added one again. */
+  revive(entry: ShelfEntry): ShelfEntry {
+    entry.order = this.#nextOrder();
+    this.setRemoved(entry, false);
+    return entry;
+  }
+
+  setRemoved(entry: ShelfEntry, isRemoved: boolean): void {
+    entry.isRemoved = isRemoved;
+    this.#indexProducts();
+  }
+
+  #nextOrder(): number {
+    return Math.max(0, ...[...this.#entries.values()].map((entry) => entry.order)) + 1;
   }
 
   add(entry: ShelfEntry): void {
@@ -93,7 +121,8 @@ export class Shelf {
 
   #indexProducts(): void {
     this.#byProduct.clear();
-    const newestFirst = [...this.#entries.values()].sort((a, b) => b.order - a.order);
+    const held = [...this.#entries.values()].filter((entry) => !entry.isRemoved);
+    const newestFirst = held.sort((a, b) => b.order - a.order);
     for (const entry of newestFirst) {
       const product = entry.license.product;
       this.#byProduct.set(product, [...this.listByProduct(product), entry]);
@@ -104,6 +133,7 @@ export class Shelf {
 function entryFromRow(row: Row): ShelfEntry {
   return createEntry(licenseFromRow(row), row.added_order as number, {
     storedInUse: row.in_use as number,
+    isRemoved: row.removed_at !== null,
     head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },
   });
 }
@@ -111,7 +141,7 @@ function entryFromRow(row: Row): ShelfEntry {
 function createEntry(
   license: License,
   order: number,
-  stored: Pick<ShelfEntry, 'storedInUse' | 'head'>,
+  stored: Pick<ShelfEntry, 'storedInUse' | 'head' | 'isRemoved'>,
 ): ShelfEntry {
   return {
     license,
@@ -128,10 +158,12 @@ function createEntry(
 
 /** Remembers an entry as it is, and answers how to make it so again: for a command that fails. */
 export function rememberEntry(shelf: Shelf, entry: ShelfEntry): () => void {
-  const { license, storedInUse, noEndBefore, noFeatureEndBefore, isChanged } = entry;
+  const { license, order, isRemoved, storedInUse, noEndBefore, noFeatureEndBefore, isChanged } = entry;
   const eventCount = entry.events.length;
   const undoMeters = entry.meters.remember();
   return () => {
+    entry.order = order;
+    if (entry.isRemoved !== isRemoved) shelf.setRemoved(entry, isRemoved);
     if (entry.license !== license) shelf.replaceLicense(entry, license);
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged });
     undoMeters();

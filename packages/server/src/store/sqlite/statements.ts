@@ -10,7 +10,11 @@ const SQL = {
   putLicense: `
     INSERT INTO license (id, product, facts, added_order, added_at, audit_mac)
     VALUES (:id, :product, :facts, :order, :now, :mac)
-    ON CONFLICT (id) DO UPDATE SET product = excluded.product, facts = excluded.facts`,
+    ON CONFLICT (id) DO UPDATE SET product = excluded.product, facts = excluded.facts,
+      added_order = excluded.added_order, added_at = iif(removed_at IS NULL, added_at, :now),
+      removed_at = NULL`,
+  updateFacts: 'UPDATE license SET facts = ? WHERE id = ?',
+  removeLicense: 'UPDATE license SET removed_at = ? WHERE id = ?',
   updateLicenseHead: 'UPDATE license SET in_use = :inUse, audit_n = :n, audit_mac = :mac WHERE id = :id',
 
   // registrations
@@ -49,6 +53,7 @@ const SQL = {
   pullBackTokens: 'UPDATE token SET used_at = :now WHERE used_at > :now',
   saveServer: 'UPDATE server SET mark = ?, audit_n = ?, audit_mac = ? WHERE id = 1',
   getServer: 'SELECT * FROM server WHERE id = 1',
+  saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
 
   // denials and recalls
   listDenialsOf: 'SELECT * FROM denial WHERE license_id = ? AND user = ?',
@@ -63,15 +68,17 @@ const SQL = {
   // consumption
   findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',
   putMeter: `
-    INSERT INTO meter (license_id, feature, pending, reported, in_use) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO meter (license_id, feature, pending, reported, cloud_total, in_use)
+    VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET pending = excluded.pending, reported = excluded.reported,
-      in_use = excluded.in_use`,
+      cloud_total = excluded.cloud_total, in_use = excluded.in_use`,
   findTotal: 'SELECT total FROM consumption_total WHERE license_id = ? AND feature = ? AND window_start = ?',
   putTotal: `
     INSERT INTO consumption_total (license_id, feature, window_start, total) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET total = excluded.total`,
-  findReport: 'SELECT * FROM report WHERE license_id = ? AND id = ?',
+  listReports: 'SELECT * FROM report WHERE license_id = ?',
   addReport: 'INSERT INTO report (id, license_id, feature, amount, cut_at) VALUES (?, ?, ?, ?, ?)',
+  markReportUncertain: 'UPDATE report SET uncertain_at = ? WHERE license_id = ? AND id = ?',
   removeReport: 'DELETE FROM report WHERE license_id = ? AND id = ?',
 
   // first answers

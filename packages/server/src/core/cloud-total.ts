@@ -1,0 +1,73 @@
+import { DATE_TOLERANCE_MS } from '@berth/protocol/cloud-authorization';
+import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
+import type { LicenseEvent } from './audit-event.ts';
+import type { CloudCounts } from './command.ts';
+import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE, windowStart } from './consumption.ts';
+import type { Change } from './decision.ts';
+import { type Instant, plus } from './instant.ts';
+import type { License } from './license.ts';
+import type { LicenseView } from './view.ts';
+
+/**
+ * Who owns a total. Several servers may count on one license, so the vendor's cloud does: a total is what the
+ * cloud had counted at a moment when nothing was on its way there, plus what was counted here and not told
+ * since. While a report is on its way, nobody can say whether the cloud's number holds it, so nothing moves.
+ */
+export interface Rebased {
+  readonly changes: readonly Change[];
+  readonly events: readonly LicenseEvent[];
+}
+
+const NOTHING: Rebased = { changes: [], events: [] };
+
+/** Takes over the cloud's totals, of the license and of its features. */
+export function rebaseAll(
+  license: License,
+  counted: CloudCounts | undefined,
+  view: LicenseView,
+  now: Instant,
+): Rebased {
+  if (counted === undefined) return NOTHING;
+  const parts = view.meters
+    .filter(({ feature }) => !view.reports.some((report) => report.feature === feature))
+    .map((meter) => {
+      const cloudTotal = totalOf(counted, meter.feature);
+      const period = periodOf(license, meter.feature);
+      return cloudTotal === undefined || !isOneWindow(period, counted.askedAt, now)
+        ? NOTHING
+        : rebase(meter, cloudTotal);
+    });
+  return { changes: parts.flatMap(({ changes }) => changes), events: parts.flatMap(({ events }) => events) };
+}
+
+function totalOf(counted: CloudCounts, feature: string): number | undefined {
+  if (feature === WHOLE_LICENSE) return counted.total;
+  return counted.features.find(({ code }) => code === feature)?.total;
+}
+
+/** How often the total of the license, or of a feature, is reset. */
+export function periodOf(license: License, feature: string): ConsumptionPeriod | null {
+  if (feature === WHOLE_LICENSE) return license.consumption.period;
+  return license.features.find(({ code }) => code === feature)?.consumption.period ?? null;
+}
+
+/**
+ * Whether the cloud's number certainly belongs to our window: its clock may be off by as much as it
+ * tolerates, so right before and after a reset its number is left alone.
+ */
+export function isOneWindow(period: ConsumptionPeriod | null, askedAt: Instant, now: Instant): boolean {
+  const first = windowStart(period, plus(askedAt, -DATE_TOLERANCE_MS));
+  return first === windowStart(period, plus(now, DATE_TOLERANCE_MS));
+}
+
+/** The meter with the cloud's total under it; the total changes only where others have counted. */
+export function rebase(meter: Meter, cloudTotal: number): Rebased {
+  const total = Math.min(Math.max(cloudTotal + meter.pending, 0), LARGEST_AMOUNT);
+  if (total === meter.total && cloudTotal === meter.cloudTotal) return NOTHING;
+  const { storedInUse: _, ...rest } = meter;
+  const feature = meter.feature === WHOLE_LICENSE ? null : meter.feature;
+  return {
+    changes: [{ kind: 'put_meter', meter: { ...rest, total, cloudTotal } }],
+    events: total === meter.total ? [] : [{ kind: 'total_corrected', feature, before: meter.total, total }],
+  };
+}

@@ -1,0 +1,26 @@
+import type { Done } from '../../core/decision.ts';
+import { moveTie } from '../../core/license.ts';
+import { eventText } from './audit-chain.ts';
+import type { Batch } from './execute-command.ts';
+
+/**
+ * The server has started, on the machine it knows or on another one. Licenses that were activated for another
+ * hardware id remember since when they are away from it; those that are back at home forget that.
+ */
+export function bindHardware(batch: Batch, hardwareId: string): Done {
+  const { statements, shelf, now } = batch;
+  const before = (statements.getServer.get()?.hardware_id as string | null | undefined) ?? null;
+  if (before === hardwareId) return { kind: 'done', count: 0 };
+  if (before !== null) {
+    batch.systemEvents.push(eventText({ kind: 'identity_changed', before, hardwareId }));
+  }
+  statements.saveHardwareId.run(hardwareId);
+  for (const entry of shelf.entries()) {
+    const license = moveTie(entry.license, hardwareId, now);
+    if (license === entry.license) continue;
+    statements.updateFacts.run(JSON.stringify(license), license.id);
+    shelf.replaceLicense(entry, license);
+  }
+  batch.isChanged = true;
+  return { kind: 'done', count: before === null ? 0 : 1 };
+}

@@ -1,0 +1,15 @@
+-- A license that the server gave up keeps its row: its slots, totals and records go on when it is added again.
+ALTER TABLE license ADD COLUMN removed_at INTEGER;
+
+UPDATE license SET facts = json_set(facts, '$.maxOfflineDays', NULL, '$.tie', json(
+  '{"hardwareId":null,"username":null,"checkedAt":null,"movedAt":null,"knowsReportIds":false}'));
+
+-- The total at the vendor's cloud when nothing was on its way there.
+ALTER TABLE meter ADD COLUMN cloud_total INTEGER;
+
+-- When it turned out that nobody can tell whether the vendor has counted it.
+ALTER TABLE report ADD COLUMN uncertain_at INTEGER;
+CREATE INDEX report_by_license ON report (license_id);
+
+-- The hardware id that the server had when it last started.
+ALTER TABLE server ADD COLUMN hardware_id TEXT;
