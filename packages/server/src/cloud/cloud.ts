@@ -1,0 +1,109 @@
+import type { CloudKeys } from '@berth/protocol/cloud-authorization';
+import type { CloudCounts } from '../core/command.ts';
+import { Fault } from '../core/fault.ts';
+import type { License } from '../core/license.ts';
+
+/**
+ * The vendor's licensing cloud. It may be away, slow, or not what it claims to be; whoever asks it gets an
+ * answer whose signature was checked, a refusal, or a `CloudFault`, within a bounded time. Nothing here
+ * changes anything in this server.
+ */
+export interface Cloud {
+  /** Binds the license to this machine. Doing it again is the same activation. */
+  activate(keys: CloudKeys, identification: Identification, host: CloudHost): Promise<CloudReply<Vouched>>;
+  check(keys: CloudKeys, identification: Identification): Promise<CloudReply<Vouched>>;
+  deactivate(keys: CloudKeys, identification: Identification): Promise<CloudReply<null>>;
+  /** Tells what was consumed. */
+  report(
+    keys: CloudKeys,
+    identification: Identification,
+    amount: ReportedAmount,
+  ): Promise<CloudReply<Counted>>;
+  /** Asks for nothing, to learn whether the keys are taken. */
+  probe(keys: CloudKeys): Promise<CloudReply<null>>;
+}
+
+/** Which license is meant, for which machine. */
+export interface Identification {
+  readonly hardwareId: string;
+  readonly product: string;
+  readonly holder: LicenseHolder;
+}
+
+/** By its key, or by the user that it was issued to; the password is needed for the activation only. */
+export type LicenseHolder =
+  | { readonly licenseKey: string }
+  | { readonly username: string; readonly password: string | null };
+
+/** What the vendor may know about the machine. */
+export interface CloudHost {
+  readonly hostname: string;
+  readonly osVersion: string;
+  readonly version: string;
+}
+
+export interface ReportedAmount {
+  /** `null`: of the license itself. */
+  readonly feature: string | null;
+  readonly amount: number;
+  readonly reportId: string;
+}
+
+/** A license as the vendor granted it, and what the vendor has counted of it. */
+export interface Vouched {
+  readonly license: Omit<License, 'tie' | 'source'>;
+  readonly isFloating: boolean;
+  readonly counted: Omit<CloudCounts, 'askedAt'>;
+}
+
+export interface Counted {
+  readonly total: number;
+  /** The answer carried the report's id: the cloud counts an id only once. */
+  readonly knowsReportIds: boolean;
+}
+
+export type CloudReply<T> = { readonly kind: 'ok'; readonly value: T } | CloudRefusal;
+
+/** The cloud understood, and said no. */
+export interface CloudRefusal {
+  readonly kind: 'refused';
+  readonly code: string;
+  readonly message: string;
+  /** It is certainly the vendor who says so. */
+  readonly isSigned: boolean;
+}
+
+/** What a cloud says when it does not take the keys, or the clock that they are used with. */
+export const KEY_REFUSALS: ReadonlySet<string> = new Set([
+  'invalid_api_key',
+  'signature_mismatch',
+  'date_not_valid',
+]);
+
+export type CloudFaultReason =
+  | 'unreachable'
+  | 'certificate'
+  | 'timeout'
+  | 'broken_off'
+  | 'redirect'
+  | 'server_error'
+  | 'too_large'
+  | 'not_understood'
+  | 'not_signed';
+
+/** The cloud gave no answer that can be used. */
+export class CloudFault extends Fault {
+  readonly reason: CloudFaultReason;
+  /** The cloud may have got the request and done what it asked for. */
+  readonly mayHaveArrived: boolean;
+
+  constructor(
+    reason: CloudFaultReason,
+    message: string,
+    options: { readonly mayHaveArrived: boolean; readonly cause?: unknown },
+  ) {
+    super('cloud_unavailable', message, { cause: options.cause });
+    this.reason = reason;
+    this.mayHaveArrived = options.mayHaveArrived;
+  }
+}

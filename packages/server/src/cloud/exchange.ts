@@ -1,0 +1,117 @@
+import { CloudFault, type CloudFaultReason } from './cloud.ts';
+
+/** One request to the cloud, with everything that bounds it. */
+export interface Exchange {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface CloudResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+}
+
+/** A license with a thousand features has a few hundred thousand bytes. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/**
+ * Sends a request and reads the whole answer, within a time and a size. It follows no redirect: keys and
+ * licenses go nowhere but to the address that was configured. Everything that can go wrong on the way becomes
+ * a `CloudFault` that says what to look at.
+ */
+export async function exchange(request: Exchange): Promise<CloudResponse> {
+  const response = await send(request);
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    await response.body?.cancel();
+    throw fault(
+      'redirect',
+      `The licensing cloud redirects (status ${status}). Set cloud.url to where it is.`,
+    );
+  }
+  const bytes = await readBounded(response);
+  if (status >= 500) {
+    throw fault('server_error', `The licensing cloud has a problem of its own (status ${status}).`);
+  }
+  return { status, headers, bytes };
+}
+
+async function send({ url, method, headers, body, timeoutMs, signal }: Exchange): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method,
+      // A connection that was kept and has gone stale would look like an answer that was lost.
+      headers: { ...headers, connection: 'close', 'accept-encoding': 'identity' },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+async function readBounded(response: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw explain(error);
+  }
+  if (size <= MAX_ANSWER_BYTES) return Buffer.concat(chunks);
+  throw fault('too_large', `The licensing cloud sent more than ${MAX_ANSWER_BYTES} bytes.`);
+}
+
+function fault(reason: CloudFaultReason, message: string, cause?: unknown): CloudFault {
+  return new CloudFault(reason, message, { mayHaveArrived: true, cause });
+}
+
+/** Errors of the way there: the cloud has certainly not got the request. */
+const NOT_REACHED: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name cannot be looked up now',
+  EHOSTUNREACH: 'there is no way there',
+  ENETUNREACH: 'there is no network',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+};
+
+function explain(error: unknown): CloudFault {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return fault('timeout', 'The licensing cloud did not answer in time.', error);
+  }
+  const code = codeOf(error);
+  const reason = NOT_REACHED[code];
+  if (reason !== undefined) {
+    const message = `The licensing cloud cannot be reached: ${reason} (${code}).`;
+    return new CloudFault('unreachable', message, { mayHaveArrived: false, cause: error });
+  }
+  if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)) {
+    const message = `The certificate of the licensing cloud is not accepted (${code}).`;
+    return new CloudFault('certificate', message, { mayHaveArrived: false, cause: error });
+  }
+  return fault(
+    'broken_off',
+    `The connection to the licensing cloud broke off (${code || 'no reason'}).`,
+    error,
+  );
+}
+
+/** The driver wraps the reason, sometimes twice. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const code = (error as NodeJS.ErrnoException).code;
+  if (typeof code === 'string') return code;
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  return codeOf(error.cause);
+}

@@ -1,0 +1,77 @@
+import type { CloudHost, CloudRefusal, Identification, Vouched } from '../cloud/cloud.ts';
+import type { CloudCounts, Verdict } from '../core/command.ts';
+import type { License } from '../core/license.ts';
+import type { Store } from '../store/store.ts';
+import type { CloudSession } from './cloud-session.ts';
+import type { Identity } from './identity.ts';
+
+/** What asking the cloud about a license came to. */
+export type CheckResult =
+  | { readonly kind: 'checked'; readonly counted: CloudCounts }
+  | { readonly kind: 'refused'; readonly refusal: CloudRefusal };
+
+export interface CheckParts {
+  readonly store: Store;
+  readonly session: CloudSession;
+  readonly identity: Identity;
+  readonly host: CloudHost;
+}
+
+/**
+ * Asks the cloud about a license and lets the store follow. Only a signed license, and a signed refusal that is
+ * about the license, change anything; everything else is a matter of the link. A license that came with its
+ * data from another machine is activated on this one first.
+ */
+export async function checkLicense(parts: CheckParts, license: License): Promise<CheckResult> {
+  const { store, session, identity, host } = parts;
+  const { now: askedAt } = await store.keepClock();
+  const hardwareId = await identity.readHardwareId();
+  const mustMove = license.tie.movedAt !== null && license.tie.username === null;
+  const tie = mustMove ? { ...license.tie, hardwareId, movedAt: null } : license.tie;
+  const meant = identify({ ...license, tie }, hardwareId);
+  const reply = await session.ask((cloud, keys) =>
+    mustMove ? cloud.activate(keys, meant, host) : cloud.check(keys, meant),
+  );
+  if (reply.kind === 'refused') {
+    await followRefusal(store, license, reply);
+    return { kind: 'refused', refusal: reply };
+  }
+  const counted = { ...reply.value.counted, askedAt };
+  await install(store, reply.value, { tie, counted });
+  return { kind: 'checked', counted };
+}
+
+/** By its key, or by its user; a password is not kept, and not needed after the activation. */
+export function identify({ product, key, tie }: License, hardwareId: string): Identification {
+  const holder = tie.username === null ? { licenseKey: key } : { username: tie.username, password: null };
+  return { hardwareId: tie.hardwareId ?? hardwareId, product, holder };
+}
+
+/** The license as the vendor vouches for it, tied to this server. */
+export function install(
+  store: Store,
+  { license }: Vouched,
+  { tie, counted, by = 'cloud' }: { tie: License['tie']; counted: CloudCounts; by?: string },
+) {
+  return store.execute({
+    kind: 'install_license',
+    license: { ...license, source: 'cloud', tie },
+    counted,
+    by,
+  });
+}
+
+const VERDICTS: ReadonlySet<string> = new Set<Verdict>([
+  'license_not_enabled',
+  'license_not_active',
+  'license_expired',
+  'blacklisted',
+  'device_not_found',
+  'license_not_found',
+]);
+
+/** A license that another machine holds is not judged by what is said about this one. */
+async function followRefusal(store: Store, license: License, { code, isSigned }: CloudRefusal) {
+  if (!isSigned || !VERDICTS.has(code) || license.tie.movedAt !== null) return;
+  await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code as Verdict });
+}

@@ -1,0 +1,55 @@
+import type { CloudKeys } from '@berth/protocol/cloud-authorization';
+import type { Cloud, CloudReply } from '../cloud/cloud.ts';
+import type { LinkState } from './link-state.ts';
+import { RequestError } from './request-error.ts';
+
+/** The cloud with the keys that are set, as far as there are any. */
+export interface CloudSession {
+  /** Asks, and remembers how it went. Throws where there is no cloud, or there are no keys for it. */
+  ask<T>(question: (cloud: Cloud, keys: CloudKeys) => Promise<CloudReply<T>>): Promise<CloudReply<T>>;
+  /** Why nothing can be asked; `null`: something can. */
+  findObstacle(): Promise<'not_configured' | 'no_keys' | null>;
+}
+
+/** Each of the two keys, as far as it is set. */
+export type ReadKeys = () => Promise<{ readonly apiKey: string | null; readonly sharedKey: string | null }>;
+
+export function createCloudSession(cloud: Cloud | null, readKeys: ReadKeys, state: LinkState): CloudSession {
+  return {
+    async ask(question) {
+      const usable = await requireKeys(cloud, readKeys);
+      try {
+        const reply = await question(usable.cloud, usable.keys);
+        if (reply.kind === 'refused') state.noteRefusal(reply);
+        else state.noteReached();
+        return reply;
+      } catch (error) {
+        state.noteFault(error);
+        throw error;
+      }
+    },
+    async findObstacle() {
+      if (cloud === null) return 'not_configured';
+      const { apiKey, sharedKey } = await readKeys();
+      return apiKey === null || sharedKey === null ? 'no_keys' : null;
+    },
+  };
+}
+
+async function requireKeys(cloud: Cloud | null, readKeys: ReadKeys) {
+  if (cloud === null) {
+    throw new RequestError(
+      'cloud_not_configured',
+      'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and start again.',
+    );
+  }
+  const { apiKey, sharedKey } = await readKeys();
+  if (apiKey === null || sharedKey === null) {
+    const missing = apiKey === null ? 'API key' : 'shared key';
+    throw new RequestError(
+      'cloud_keys_missing',
+      `The ${missing} for the licensing cloud is not set. Set it with "berth key set" or setKeys.`,
+    );
+  }
+  return { cloud, keys: { apiKey, sharedKey } };
+}

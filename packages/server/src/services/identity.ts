@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import type { Store } from '../store/store.ts';
+
+/** What the machine contributes to the server's identity. */
+export interface Machine {
+  /** What the administrator says the hardware id is; `null`: nothing. */
+  readonly hardwareId: string | null;
+  /** `null`: a container, or a machine that has none. */
+  readonly machineId: string | null;
+}
+
+/** Which server this is, to the vendor. */
+export interface Identity {
+  /** The same as long as the data stays on this machine. */
+  readHardwareId(): Promise<string>;
+  /** Tells the store where it is. Data that came from another machine is noticed here. */
+  bind(): Promise<void>;
+}
+
+export function createIdentity(store: Store, machine: Machine): Identity {
+  const readHardwareId = async () => {
+    if (machine.hardwareId !== null) return machine.hardwareId;
+    const { identity } = await store.read({ kind: 'describe_store' });
+    return hashIdentity(identity, machine.machineId);
+  };
+  return {
+    readHardwareId,
+    async bind() {
+      await store.execute({ kind: 'bind_hardware', hardwareId: await readHardwareId() });
+    },
+  };
+}
+
+function hashIdentity(identity: string, machineId: string | null): string {
+  const hash = createHash('sha256').update(identity);
+  return (machineId === null ? hash : hash.update('\0').update(machineId)).digest('hex');
+}

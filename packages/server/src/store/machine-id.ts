@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+/**
+ * What tells this machine from others, and stays the same over restarts, upgrades and new addresses; `null`
+ * where there is no such thing. A container has none of its own: it is made anew from its image, so there
+ * only the data tells one server from another.
+ */
+export function readMachineId(env: Readonly<Record<string, string | undefined>>): string | null {
+  if (isContainer(env)) return null;
+  switch (process.platform) {
+    case 'linux':
+      return readFirstLine('/etc/machine-id') ?? readFirstLine('/var/lib/dbus/machine-id');
+    case 'darwin':
+      return findIn(['ioreg', '-rd1', '-c', 'IOPlatformExpertDevice'], /"IOPlatformUUID" = "([^"]+)"/);
+    case 'win32':
+      return findIn(
+        ['reg', 'query', 'HKLM\\SOFTWARE\\Microsoft\\Cryptography', '/v', 'MachineGuid'],
+        /MachineGuid\s+REG_SZ\s+(\S+)/,
+      );
+    default:
+      return null;
+  }
+}
+
+const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
+const CONTAINER_GROUP = /docker|kubepods|containerd|libpod|lxc/;
+
+function isContainer(env: Readonly<Record<string, string | undefined>>): boolean {
+  if (env.container !== undefined || env.KUBERNETES_SERVICE_HOST !== undefined) return true;
+  if (CONTAINER_FILES.some((file) => existsSync(file))) return true;
+  return CONTAINER_GROUP.test(readText('/proc/1/cgroup') ?? '');
+}
+
+function readText(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function readFirstLine(file: string): string | null {
+  const line = readText(file)?.split('\n')[0]?.trim() ?? '';
+  // While a system is being installed, the file may hold this word.
+  return line === '' || line === 'uninitialized' ? null : line;
+}
+
+function findIn([command = '', ...args]: readonly string[], pattern: RegExp): string | null {
+  try {
+    const output = execFileSync(command, args, { encoding: 'utf8', timeout: 5000, stdio: 'pipe' });
+    return pattern.exec(output)?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
