@@ -3,27 +3,35 @@
  */
 export interface Loop {
   start(): void;
+  /** Does the next round now, or right after the one that is under way. Without effect while stopped. */
+  wake(): void;
   stop(): Promise<void>;
 }
 
 export interface LoopOptions {
-  readonly intervalMs: number;
+  /** From the end of one round to the start of the next, so rounds never overlap; asked anew for each. */
+  readonly intervalMs: number | (() => number);
   work(): Promise<void>;
   /** The loop goes on after an error: the next round may go better. */
   onError(error: unknown): void;
 }
 
-/** The interval counts from the end of one round to the start of the next, so rounds never overlap. */
 export function createLoop({ intervalMs, work, onError }: LoopOptions): Loop {
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<void> = Promise.resolve();
   let isAtWork = false;
   let isOn = false;
+  let isWoken = false;
 
   function schedule(): void {
-    timer = setTimeout(() => {
-      round = runRound();
-    }, intervalMs);
+    const delayMs = typeof intervalMs === 'number' ? intervalMs : intervalMs();
+    timer = setTimeout(
+      () => {
+        round = runRound();
+      },
+      isWoken ? 0 : delayMs,
+    );
+    isWoken = false;
   }
 
   async function runRound(): Promise<void> {
@@ -44,8 +52,16 @@ export function createLoop({ intervalMs, work, onError }: LoopOptions): Loop {
       // A round that is still at work schedules the next one itself; two schedules would never end.
       if (!isAtWork) schedule();
     },
+    wake() {
+      if (!isOn) return;
+      isWoken = true;
+      if (isAtWork) return;
+      clearTimeout(timer);
+      schedule();
+    },
     async stop() {
       isOn = false;
+      isWoken = false;
       clearTimeout(timer);
       await round;
     },

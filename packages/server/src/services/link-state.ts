@@ -16,15 +16,19 @@ export interface LinkStatus {
   readonly error: LinkError | null;
 }
 
+/** The link as far as exchanges show it. */
+export type KnownLink = LinkStatus & { readonly state: 'untried' | 'ok' | 'refused' | 'failing' };
+
 export interface LinkError {
   readonly code: string;
   readonly reason: CloudFaultReason | null;
   readonly message: string;
 }
 
-/** Remembers how the last exchanges with the cloud went. */
+/** Remembers how the last exchanges with the cloud went, and says when that changes. */
 export class LinkState {
   readonly #readWall: () => Instant;
+  readonly #onChange: (link: KnownLink) => void;
   #state: 'untried' | 'ok' | 'refused' | 'failing' = 'untried';
   #reachedAt: Instant | null = null;
   #failingAt: Instant | null = null;
@@ -32,16 +36,19 @@ export class LinkState {
   /** Exchanges that went wrong since the last one that went well. */
   failures = 0;
 
-  constructor(readWall: () => Instant) {
+  constructor(readWall: () => Instant, onChange: (link: KnownLink) => void) {
     this.#readWall = readWall;
+    this.#onChange = onChange;
   }
 
   noteReached(): void {
+    const isNews = this.#state !== 'ok';
     this.#state = 'ok';
     this.#reachedAt = this.#readWall();
     this.#failingAt = null;
     this.#error = null;
     this.failures = 0;
+    if (isNews) this.#onChange(this.describe());
   }
 
   /** A refusal that concerns a license was an exchange that went well. */
@@ -64,7 +71,7 @@ export class LinkState {
     this.failures = 0;
   }
 
-  describe(): Omit<LinkStatus, 'state'> & { readonly state: 'untried' | 'ok' | 'refused' | 'failing' } {
+  describe(): KnownLink {
     return {
       state: this.#state,
       reachedAt: this.#reachedAt,
@@ -74,9 +81,11 @@ export class LinkState {
   }
 
   #noteFailure(state: 'refused' | 'failing', error: LinkError): void {
+    const isNews = this.#state !== state || this.#error?.message !== error.message;
     this.#state = state;
     this.#failingAt ??= this.#readWall();
     this.#error = error;
     this.failures += 1;
+    if (isNews) this.#onChange(this.describe());
   }
 }

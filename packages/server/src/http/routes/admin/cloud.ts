@@ -1,0 +1,139 @@
+import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { removeProductAnswer } from '@berth/protocol/products';
+import { z } from 'zod';
+import { licenseId } from '../../../core/license.ts';
+import type { CloudLink } from '../../../services/cloud-link.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { actorOf } from '../../caller.ts';
+import { json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+
+/** What an administrator does about the licensing cloud beside adding licenses. */
+export function cloudRoutes(link: CloudLink): readonly Route[] {
+  return [syncRoute(link), removeLocallyRoute(link), backlogRoute(link), settleRoute(link)];
+}
+
+const linkError = z.object({ code: z.string(), reason: z.string().nullable(), message: z.string() });
+
+function syncRoute(link: CloudLink): Route {
+  return defineRoute({
+    name: 'admin_sync',
+    methods: ['POST'],
+    paths: ['/api/admin/licenses/sync'],
+    access: 'admin',
+    summary: 'Report consumption to the licensing cloud and check licenses there, now',
+    body: z.object({ license_id: licenseIdField }),
+    answer: {
+      kind: 'json',
+      schema: z.object({
+        licenses: z.array(
+          z.object({ license_id: z.int(), product: z.string(), error: linkError.nullable() }),
+        ),
+      }),
+    },
+    errors: [
+      'license_not_found',
+      'cloud_not_configured',
+      'cloud_keys_missing',
+      'invalid_api_key',
+      'signature_mismatch',
+      'date_not_valid',
+      'cloud_unavailable',
+    ],
+    handle: async ({ body }) => {
+      const id = body.license_id === undefined ? null : licenseId(body.license_id);
+      return json({ licenses: (await link.sync(id)).map(toWire) });
+    },
+  });
+}
+
+function removeLocallyRoute(link: CloudLink): Route {
+  return defineRoute({
+    name: 'admin_remove_locally',
+    methods: ['POST'],
+    paths: ['/api/admin/licenses/remove-locally'],
+    access: 'admin',
+    summary: 'Remove a license without telling the licensing cloud, which keeps its activation',
+    body: z.object({ license_id: licenseIdField }),
+    answer: { kind: 'json', schema: removeProductAnswer },
+    errors: ['missing_parameters', 'license_not_found'],
+    handle: async ({ body, caller }) => {
+      const id = body.license_id === undefined ? null : licenseId(body.license_id);
+      const request = { product: null, licenseId: id, licenseKey: null };
+      const removed = await link.remove(request, true, actorOf(caller));
+      return json({ license_id: removed.id, product: removed.product });
+    },
+  });
+}
+
+const backlogRecord = z.object({
+  license_id: z.int(),
+  product: z.string(),
+  feature: z.string().nullable(),
+  pending: z.int(),
+  reported: z.int(),
+  report: z
+    .object({
+      id: z.string(),
+      amount: z.int(),
+      cut_at: z.string(),
+      uncertain_at: z.string().nullable(),
+    })
+    .nullable(),
+});
+
+function backlogRoute(link: CloudLink): Route {
+  return defineRoute({
+    name: 'admin_reports',
+    methods: ['GET'],
+    paths: ['/api/admin/reports'],
+    access: 'admin',
+    summary: 'What was consumed, and how much of it the licensing cloud knows',
+    answer: { kind: 'json', schema: z.object({ meters: z.array(backlogRecord) }) },
+    errors: [],
+    handle: async () => {
+      const records = await link.listBacklog();
+      return json({
+        meters: records.map(({ licenseId: id, product, feature, pending, reported, report }) => ({
+          license_id: id,
+          product,
+          feature,
+          pending,
+          reported,
+          report: report === null ? null : presentReport(report),
+        })),
+      });
+    },
+  });
+}
+
+function presentReport({
+  id,
+  amount,
+  cutAt,
+  uncertainAt,
+}: NonNullable<Awaited<ReturnType<CloudLink['listBacklog']>>[number]['report']>) {
+  return toWire({ id, amount, cutAt, uncertainAt });
+}
+
+function settleRoute(link: CloudLink): Route {
+  return defineRoute({
+    name: 'admin_settle_report',
+    methods: ['POST'],
+    paths: ['/api/admin/reports/settle'],
+    access: 'admin',
+    summary: 'Say what became of an uncertain report: counted by the vendor, or not',
+    body: z.object({ report_id: name, counted: z.boolean({ error: 'must be true or false' }).optional() }),
+    answer: { kind: 'json', schema: z.object({ settled: z.string() }) },
+    errors: ['missing_parameters', 'report_not_found', 'report_not_uncertain'],
+    handle: async ({ body, caller }) => {
+      const { report_id, counted } = body;
+      if (report_id === undefined || counted === undefined) {
+        throw new RequestError('missing_parameters', 'Send "report_id", and whether it was "counted".');
+      }
+      await link.settle(report_id, counted, actorOf(caller));
+      return json({ settled: report_id });
+    },
+  });
+}
