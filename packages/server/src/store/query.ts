@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../core/audit-event.ts';
+import type { CloudKeys } from '../core/command.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
@@ -15,7 +16,9 @@ export type Query =
   | { readonly kind: 'find_account'; readonly name: string }
   | { readonly kind: 'find_token'; readonly tokenHash: string }
   | { readonly kind: 'list_untidy' }
-  | { readonly kind: 'describe_store' };
+  | { readonly kind: 'describe_store' }
+  | { readonly kind: 'describe_seal' }
+  | { readonly kind: 'find_cloud_keys' };
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -45,6 +48,9 @@ export interface Answers {
   find_token: TokenRecord | null;
   list_untidy: readonly LicenseId[];
   describe_store: StoreDescription;
+  describe_seal: SealDescription;
+  /** For whoever talks to the licensing cloud; no answer to anybody else may hold it. */
+  find_cloud_keys: CloudKeys;
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];
@@ -114,4 +120,9 @@ export interface StoreDescription {
   readonly registrations: number;
   /** An administrator still has the password that the server made up. */
   readonly isOneTimePasswordInUse: boolean;
+}
+
+export interface SealDescription {
+  /** The fingerprint of the master key that opens the secrets of the store. */
+  readonly sealedBy: string;
 }
