@@ -51,6 +51,7 @@ describe('the log', () => {
     assert.deepEqual(
       requests.map(({ route, status, level, msg }) => ({ route, status, level, msg })),
       [
+        { route: 'set_keys', status: 401, level: 'warn', msg: 'request refused' },
         { route: 'admin_status', status: 401, level: 'warn', msg: 'request refused' },
         { route: 'auth', status: 401, level: 'warn', msg: 'request refused' },
       ],
@@ -71,7 +72,7 @@ describe('the log', () => {
         ['register', 400],
         ['unregister', 400],
         ['license', 400],
-        ['unknown', 404],
+        ['set_keys', 401],
         ['admin_status', 401],
         ['auth', 401],
       ],

@@ -14,11 +14,12 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs `berth WORDS` on a data folder, whether or not a server runs on it. */
+/** Runs `berth WORDS` on a data folder, whether or not a server runs on it, with `input` to read. */
 export function runBerth(
   data: string,
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  input = '',
 ): Promise<CommandResult> {
   const args = [MAIN, ...words, '--data', data];
   const options = {
@@ -30,6 +31,9 @@ export function runBerth(
     const child = execFile(process.execPath, args, options, (_, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
+    // A command that reads nothing may be gone before it is told anything.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
   });
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,10 +8,12 @@ import { createApp } from '../../packages/server/src/http/app.ts';
 import type { AdminRules, Peer } from '../../packages/server/src/http/caller.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { createRoutes } from '../../packages/server/src/http/route-table.ts';
-import type { MasterKey } from '../../packages/server/src/secrets/seal.ts';
+import { loadMasterKey } from '../../packages/server/src/secrets/master-key.ts';
 import { type Accounts, createAccounts } from '../../packages/server/src/services/accounts.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
 import { createCounting } from '../../packages/server/src/services/counting.ts';
+import { createCredentials } from '../../packages/server/src/services/credentials.ts';
+import { createKeyCustody } from '../../packages/server/src/services/key-custody.ts';
 import { createLending } from '../../packages/server/src/services/lending.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
 import { createManualClock } from '../../packages/server/src/store/clock.ts';
@@ -35,7 +36,8 @@ interface TestContext {
 export async function openTestStore(t: TestContext, licenses: readonly License[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
   const clock = createManualClock(START);
-  const masterKey = Uint8Array.from(randomBytes(32)) as MasterKey;
+  const keySource = { value: null, file: join(folder, 'master.key') };
+  const masterKey = loadMasterKey({ ...keySource, mayCreate: true });
   const file = join(folder, 'berth.db');
   const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
   t.after(async () => {
@@ -43,7 +45,7 @@ export async function openTestStore(t: TestContext, licenses: readonly License[]
     rmSync(folder, { recursive: true, force: true });
   });
   for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });
-  return { store, clock, folder };
+  return { store, clock, folder, keySource };
 }
 
 export interface TestAppOptions {
@@ -54,6 +56,7 @@ export interface TestAppOptions {
   readonly routes?: readonly Route[];
   readonly logRequests?: boolean;
   readonly slowRequestMs?: number;
+  readonly allowKeysInUrl?: boolean;
 }
 
 export interface SendOptions {
@@ -74,13 +77,16 @@ export interface TestAnswer {
 /** The whole HTTP side over a real store, called without a socket. */
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], rules = {}, logRequests = false, slowRequestMs = 1000 } = options;
-  const { store, clock, folder } = await openTestStore(t, licenses);
+  const { store, clock, folder, keySource } = await openTestStore(t, licenses);
   const accounts = createAccounts(store);
   const facts = { version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 };
   const services = {
     catalogue: createCatalogue(store),
     counting: createCounting(store),
     lending: createLending(store),
+    credentials: createCredentials(store),
+    custody: createKeyCustody(store, keySource),
+    allowKeysInUrl: options.allowKeysInUrl ?? true,
   };
   const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });
   const log: Record<string, unknown>[] = [];
@@ -103,6 +109,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
 
   return {
     app,
+    ...services,
     store,
     clock,
     folder,

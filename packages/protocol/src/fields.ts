@@ -3,6 +3,7 @@ import { z } from 'zod';
 /** Bounds of single fields, in characters. */
 export const MAX_NAME_LENGTH = 256;
 export const MAX_USER_INFO_LENGTH = 4096;
+export const MAX_SECRET_LENGTH = 512;
 
 const CONTROL_CHARACTER = /\p{Cc}/u;
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
@@ -30,6 +31,19 @@ export const name = orUndefined(
     .string({ error: 'must be text' })
     .max(MAX_NAME_LENGTH, { error: `must not be longer than ${MAX_NAME_LENGTH} characters` })
     .refine(isPlainText, { error: 'must not contain control characters' }),
+);
+
+/** What text becomes that was no text: a secret that holds it is not the one that was meant. */
+const REPLACEMENT_CHARACTER = '\uFFFD';
+
+/** A key that somebody else made up: kept as sent. What is wrong with one is told without showing it. */
+export const secret = orUndefined(
+  z
+    .string({ error: 'must be text' })
+    .max(MAX_SECRET_LENGTH, { error: `must not be longer than ${MAX_SECRET_LENGTH} characters` })
+    .refine((text) => isPlainText(text) && !text.includes(REPLACEMENT_CHARACTER), {
+      error: 'must be readable text without control characters',
+    }),
 );
 
 /** Text that only describes: control characters become spaces instead of being refused. */

@@ -43,6 +43,8 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   borrow_until: 'borrowed_until',
   allowoverages: 'allow_overages',
   maxoverages: 'max_overages',
+  apikey: 'api_key',
+  sharedkey: 'shared_key',
 };
 
 /** The answer to register and borrow: the license at top level, and once more as a text. */

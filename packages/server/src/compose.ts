@@ -10,15 +10,19 @@ import { isLoopbackHost } from './http/caller.ts';
 import { listenControl } from './http/control.ts';
 import { type Listening, listen } from './http/listen.ts';
 import { createRoutes } from './http/route-table.ts';
-import { SealError } from './secrets/seal.ts';
+import { openExport } from './secrets/key-export.ts';
+import { fingerprint, SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
 import { createCounting } from './services/counting.ts';
+import { createCredentials } from './services/credentials.ts';
 import { createHousekeeping } from './services/housekeeping.ts';
+import { createKeyCustody } from './services/key-custody.ts';
 import { createLending } from './services/lending.ts';
 import { createOversight } from './services/oversight.ts';
 import { systemClock } from './store/clock.ts';
-import { createDataFolder, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
+import { createDataFolder, findKeySource, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
+import { placeMasterKey } from './store/sqlite/place-master-key.ts';
 import type { Store } from './store/store.ts';
 import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
@@ -79,7 +83,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 async function serveStore(store: Store, options: ServeOptions, log: Log, stops: Stop[]): Promise<string> {
   const { config } = options;
   const state: { listening: Listening | null } = { listening: null };
-  const parts = composeApp(store, config, log, () => state.listening?.url ?? null);
+  const parts = composeApp(store, options, log, () => state.listening?.url ?? null);
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
   state.listening = await listenOrExplain(parts.app, config);
@@ -92,13 +96,16 @@ async function serveStore(store: Store, options: ServeOptions, log: Log, stops: 
   return url;
 }
 
+type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;
+
 interface Parts {
   readonly app: Hono<AppEnv>;
   readonly accounts: Accounts;
   readonly catalogue: Catalogue;
 }
 
-function composeApp(store: Store, config: Config, log: Log, readUrl: () => string | null): Parts {
+function composeApp(store: Store, options: ConfigAndEnv, log: Log, readUrl: () => string | null): Parts {
+  const { config, env } = options;
   const startedMs = systemClock.readMonotonicMs();
   const accounts = createAccounts(store);
   const catalogue = createCatalogue(store);
@@ -114,6 +121,9 @@ function composeApp(store: Store, config: Config, log: Log, readUrl: () => strin
     counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
+    credentials: createCredentials(store),
+    custody: createKeyCustody(store, findKeySource(config.data, readKeyVariables(env))),
+    allowKeysInUrl: config.http.allowKeysInUrl,
     facts,
   });
   const app = createApp({
@@ -224,10 +234,25 @@ function openOrNull(
 ): Promise<Store | null> {
   return openDataFolder({
     folder: config.data,
-    masterKey: { value: env.BERTH_MASTER_KEY ?? null, file: env.BERTH_MASTER_KEY_FILE ?? null },
+    masterKey: readKeyVariables(env),
     onNotice,
     useThreads,
   });
+}
+
+function readKeyVariables(env: ServeOptions['env']) {
+  return { value: env.BERTH_MASTER_KEY ?? null, file: env.BERTH_MASTER_KEY_FILE ?? null };
+}
+
+/** Puts the master key of an export in its place, and answers its fingerprint. */
+export async function importMasterKey(
+  { config, env }: ConfigAndEnv,
+  text: string,
+  passphrase: string,
+): Promise<string> {
+  const { masterKey } = await openExport(text, passphrase);
+  placeMasterKey(config.data, findKeySource(config.data, readKeyVariables(env)), masterKey);
+  return fingerprint(masterKey);
 }
 
 /** The admin API of a stopped server, in this process. `null`: a server is running, or another command is. */
@@ -240,7 +265,7 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
   const log = createQuietLog();
   const store = await openOrNull(config, env, false, (notice) => describeNotice(log, notice));
   if (store === null) return null;
-  const { app } = composeApp(store, config, log, () => null);
+  const { app } = composeApp(store, { config, env }, log, () => null);
   const peer = { address: 'control', isControl: true };
   return {
     fetch: async (request: Request) => app.fetch(request, { peer }),

@@ -8,7 +8,11 @@ export interface Config {
   readonly port: number;
   readonly data: string;
   readonly auth: { readonly localAdmin: 'setup' | 'always' | 'never' };
-  readonly http: { readonly maxConnections: number; readonly maxConnectionsPerAddress: number };
+  readonly http: {
+    readonly maxConnections: number;
+    readonly maxConnectionsPerAddress: number;
+    readonly allowKeysInUrl: boolean;
+  };
   readonly log: {
     readonly level: 'debug' | 'info' | 'warn' | 'error';
     readonly format: 'auto' | 'json' | 'text';
@@ -48,6 +52,11 @@ export const SETTINGS: readonly Setting[] = [
     from: 1,
     to: 100000,
     about: 'Open connections from one address.',
+  },
+  {
+    path: 'http.allowKeysInUrl',
+    default: true,
+    about: 'Whether GET setKeys takes keys in its URL; POST takes them in its body anyway.',
   },
   {
     path: 'log.level',

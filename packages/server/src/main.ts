@@ -12,11 +12,12 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 const { runCli } = await import('./cli/cli.ts');
-const { isExpected, openStoppedServer, startServer, VERSION } = await import('./compose.ts');
+const { importMasterKey, isExpected, openStoppedServer, startServer, VERSION } = await import('./compose.ts');
 
 process.exitCode = await runCli(process.argv.slice(2), {
   version: VERSION,
   startServer,
   openStoppedServer,
+  importMasterKey,
   isExpected,
 });

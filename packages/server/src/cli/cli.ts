@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, flagOf, loadConfig, SETTINGS, suggest } from '../config.ts';
 import { type AdminClient, connectAdmin, ServerUnreachable, type StoppedServer } from './admin-client.ts';
-import { COMMANDS, type Command } from './commands.ts';
+import type { Command, Flags as CommandFlags, LocalContext } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { InputError } from './read-secrets.ts';
 import { type StartServer, serve } from './serve.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import { usage } from './usage.ts';
@@ -11,6 +13,11 @@ export interface CliDependencies {
   readonly version: string;
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
+  importMasterKey(
+    options: { config: Config; env: NodeJS.ProcessEnv },
+    text: string,
+    passphrase: string,
+  ): Promise<string>;
   /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
   isExpected(error: unknown): boolean;
 }
@@ -37,7 +44,10 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
       return EXIT_USAGE;
     }
     const isExpected =
-      error instanceof ConfigError || error instanceof ServerUnreachable || deps.isExpected(error);
+      error instanceof ConfigError ||
+      error instanceof ServerUnreachable ||
+      error instanceof InputError ||
+      deps.isExpected(error);
     terminal.complain(isExpected ? (error as Error).message : describeBug(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
@@ -66,18 +76,19 @@ async function dispatch(argv: readonly string[], deps: CliDependencies, terminal
   }
   const { command, rest } = findCommand(words);
   const open = () => connectAdmin(loaded.config, () => deps.openStoppedServer(loaded.config, process.env));
-  return runCommand(command, { words: rest, flags, config: loaded.config }, open, terminal);
+  const { config } = loaded;
+  const importMasterKey = (text: string, passphrase: string) =>
+    deps.importMasterKey({ config, env: process.env }, text, passphrase);
+  return runCommand(command, { words: rest, flags, config, importMasterKey }, open, terminal);
 }
 
-interface Invocation {
-  readonly words: readonly string[];
+interface Invocation extends Omit<LocalContext, 'lines'> {
   readonly flags: Flags;
-  readonly config: Config;
 }
 
 async function runCommand(
   command: Command,
-  { words, flags, config }: Invocation,
+  { words, flags, ...context }: Invocation,
   open: () => Promise<AdminClient>,
   terminal: Terminal,
 ): Promise<number> {
@@ -87,9 +98,11 @@ async function runCommand(
   for (const [index, name] of command.arguments.entries()) {
     if (given[index] === undefined) throw new UsageError(`"berth ${command.words}" needs ${name}.`);
   }
+  const own = flags as CommandFlags;
+  const lines = await terminal.readSecrets(command.reads?.(own) ?? []);
   const answer = await ('local' in command
-    ? command.local({ config })
-    : withClient(open, (client) => command.ask(client, given, flags as Readonly<Record<string, string>>)));
+    ? command.local({ ...context, words: given, lines })
+    : withClient(open, (client) => command.ask(client, given, own, lines)));
   if (!answer.ok) {
     const problem = answer.body as { message: string };
     if (flags.json === true) terminal.print(JSON.stringify(answer.body, null, 2));
@@ -143,10 +156,11 @@ const COMMAND_FLAGS = {
   'license-id': { type: 'string' },
   system: { type: 'boolean' },
   limit: { type: 'string' },
+  'new-key': { type: 'boolean' },
 } as const;
 
 /** Those that only some commands take. */
-const OWN_FLAGS = ['demo', 'product', 'user', 'license-id', 'system', 'limit'] as const;
+const OWN_FLAGS = ['demo', 'product', 'user', 'license-id', 'system', 'limit', 'new-key'] as const;
 
 function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
   const settings = SETTINGS.map(({ path, default: value }) => [
@@ -155,7 +169,13 @@ function parse(argv: readonly string[]): { words: readonly string[]; flags: Flag
   ]);
   const options = { ...Object.fromEntries(settings), ...COMMAND_FLAGS };
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      options,
+      allowPositionals: true,
+      // A setting that is on by default can be switched off: --no-NAME.
+      allowNegative: true,
+    });
     return { words: positionals, flags: values as Flags };
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;

@@ -1,35 +1,10 @@
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import type { Command, Flags } from './command.ts';
+import { KEY_COMMANDS } from './key-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 
-type Flags = Readonly<Record<string, string | undefined>>;
 type Facts = Readonly<Record<string, unknown>>;
-
-interface CommandBase {
-  /** How it is called: one word or two. */
-  readonly words: string;
-  /** Words that must follow. */
-  readonly arguments: readonly string[];
-  /** Flags of its own, for the usage page. */
-  readonly flags: string;
-  readonly about: string;
-  /** The answer for people; `--json` prints it as it is. */
-  show(body: never): string;
-  /** An answer that is bad news makes the command fail, so that a script notices. */
-  isFailure?(body: never): boolean;
-}
-
-/** Asks the server, running or stopped. */
-interface AskingCommand extends CommandBase {
-  ask(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer>;
-}
-
-/** Needs nothing but the configuration. */
-interface LocalCommand extends CommandBase {
-  local(context: { readonly config: Config }): Promise<AdminAnswer>;
-}
-
-export type Command = AskingCommand | LocalCommand;
 
 export const COMMANDS: readonly Command[] = [
   {
@@ -131,6 +106,7 @@ export const COMMANDS: readonly Command[] = [
     show: showVerdict,
     isFailure: (verdict: { ok: boolean }) => !verdict.ok,
   },
+  ...KEY_COMMANDS,
 ];
 
 function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {

@@ -1,12 +1,17 @@
+import { readSecrets, type SecretPrompt } from './read-secrets.ts';
+
 /** What a command writes to. Answers go to standard output, everything else to standard error. */
 export interface Terminal {
   print(line: string): void;
   complain(line: string): void;
+  /** Asks a person, or takes what standard input holds: a line for each. */
+  readSecrets(prompts: readonly SecretPrompt[]): Promise<readonly string[]>;
 }
 
 export const processTerminal: Terminal = {
   print: (line) => process.stdout.write(`${line}\n`),
   complain: (line) => process.stderr.write(`${line}\n`),
+  readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => process.stderr.write(text)),
 };
 
 /** Rows under a heading, in columns as wide as their widest cell. */

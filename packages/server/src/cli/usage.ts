@@ -1,5 +1,5 @@
 import { envOf, flagOf, SETTINGS } from '../config.ts';
-import type { Command } from './commands.ts';
+import type { Command } from './command.ts';
 
 /** The whole command line on one page. */
 export function usage(commands: readonly Command[]): string {

@@ -93,7 +93,10 @@ export type SystemEvent =
   | { readonly kind: 'identity_changed'; readonly before: string; readonly hardwareId: string }
   | { readonly kind: 'account_created'; readonly account: string; readonly role: string; readonly by: Actor }
   | { readonly kind: 'signed_in'; readonly account: string; readonly address: string }
-  | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string };
+  | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string }
+  | CloudKeysSet
+  | { readonly kind: 'master_key_rotated'; readonly from: string; readonly to: string; readonly by: Actor }
+  | MasterKeyExported;
 
 export interface ServerStarted {
   readonly kind: 'server_started';
@@ -103,6 +106,23 @@ export interface ServerStarted {
 export interface ServerStopped {
   readonly kind: 'server_stopped';
   readonly version: string;
+}
+
+/** Told by fingerprints, and only of those that were set. */
+export interface CloudKeysSet {
+  readonly kind: 'cloud_keys_set';
+  readonly changed: readonly CloudKeyName[];
+  readonly apiKeyFingerprint: string | null;
+  readonly sharedKeyFingerprint: string | null;
+  readonly by: Actor;
+}
+
+export type CloudKeyName = 'api_key' | 'shared_key';
+
+export interface MasterKeyExported {
+  readonly kind: 'master_key_exported';
+  readonly fingerprint: string;
+  readonly by: Actor;
 }
 
 /** The wall clock and the server's time fell apart. */

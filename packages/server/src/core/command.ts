@@ -1,4 +1,4 @@
-import type { ServerStarted, ServerStopped } from './audit-event.ts';
+import type { MasterKeyExported, ServerStarted, ServerStopped } from './audit-event.ts';
 import type { Narrowing } from './consumption.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
@@ -38,7 +38,9 @@ export type SystemCommand =
   | RecordEvent
   | BindHardware
   | AcceptClock
-  | ResetClock;
+  | ResetClock
+  | SetCloudKeys
+  | RotateMasterKey;
 
 /** Which license is meant. Nothing given means: the one product that the server holds. */
 export interface Target {
@@ -240,10 +242,10 @@ export interface UseToken {
   readonly tokenHash: string;
 }
 
-/** The server starts to serve, or stops. */
+/** Something happened that changes nothing in the store. */
 export interface RecordEvent {
   readonly kind: 'record_event';
-  readonly event: ServerStarted | ServerStopped;
+  readonly event: ServerStarted | ServerStopped | MasterKeyExported;
 }
 
 /** The hardware id of the machine that the server finds itself on. */
@@ -261,5 +263,26 @@ export interface AcceptClock {
 /** Go back to the wall clock after a wrong one has driven the server's time ahead. */
 export interface ResetClock {
   readonly kind: 'reset_clock';
+  readonly by: Actor;
+}
+
+/** Keeps the keys that the vendor gave for the licensing cloud. `null`: that one stays as it is. */
+export interface SetCloudKeys extends CloudKeys {
+  readonly kind: 'set_cloud_keys';
+  /** What the audit tells about them. */
+  readonly fingerprints: CloudKeys;
+  readonly by: Actor;
+}
+
+export interface CloudKeys {
+  readonly apiKey: string | null;
+  readonly sharedKey: string | null;
+}
+
+/** Seals every secret in the store with another master key. */
+export interface RotateMasterKey {
+  readonly kind: 'rotate_master_key';
+  readonly newKey: Uint8Array;
+  readonly newFingerprint: string;
   readonly by: Actor;
 }

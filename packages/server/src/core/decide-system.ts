@@ -1,5 +1,13 @@
-import type { CreateAccount, RecordEvent, SignIn, UseToken } from './command.ts';
-import type { SystemDecision } from './decision.ts';
+import type { CloudKeyName } from './audit-event.ts';
+import type {
+  CreateAccount,
+  RecordEvent,
+  RotateMasterKey,
+  SetCloudKeys,
+  SignIn,
+  UseToken,
+} from './command.ts';
+import type { SystemChange, SystemDecision } from './decision.ts';
 import { HOUR_MS, type Instant, plus } from './instant.ts';
 import type { SystemView } from './view.ts';
 
@@ -9,13 +17,13 @@ export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
 /** A token's last use is written at most this often, so that using one does not cost a write each time. */
 const TOKEN_TOUCH_INTERVAL_MS = HOUR_MS;
 
-export type AccountCommand = CreateAccount | SignIn | UseToken | RecordEvent;
+export type AccountCommand = CreateAccount | SignIn | UseToken | RecordEvent | SetCloudKeys | RotateMasterKey;
 
 export function isTokenAlive(usedAt: Instant, now: Instant): boolean {
   return now < usedAt + TOKEN_LIFETIME_MS;
 }
 
-/** Accounts, tokens and the server's own life. */
+/** Accounts, tokens, secrets and the server's own life. */
 export function decideSystem(command: AccountCommand, view: SystemView, now: Instant): SystemDecision {
   switch (command.kind) {
     case 'create_account':
@@ -26,6 +34,10 @@ export function decideSystem(command: AccountCommand, view: SystemView, now: Ins
       return decideUseToken(command, view, now);
     case 'record_event':
       return { outcome: { kind: 'done', count: 1 }, changes: [], events: [command.event] };
+    case 'set_cloud_keys':
+      return decideSetCloudKeys(command);
+    case 'rotate_master_key':
+      return decideRotateMasterKey(command, view);
   }
 }
 
@@ -64,5 +76,37 @@ function decideUseToken({ tokenHash }: UseToken, view: SystemView, now: Instant)
     outcome: { kind: 'done', count: isDue ? 1 : 0 },
     changes: isDue ? [{ kind: 'touch_token', tokenHash }] : [],
     events: [],
+  };
+}
+
+/** Both in one decision, so that two callers never leave one key of each behind. */
+function decideSetCloudKeys({ apiKey, sharedKey, fingerprints, by }: SetCloudKeys): SystemDecision {
+  const changes: SystemChange[] = [];
+  const changed: CloudKeyName[] = [];
+  if (apiKey !== null) {
+    changes.push({ kind: 'put_secret', name: 'cloud_api_key', secret: apiKey });
+    changed.push('api_key');
+  }
+  if (sharedKey !== null) {
+    changes.push({ kind: 'put_secret', name: 'cloud_shared_key', secret: sharedKey });
+    changed.push('shared_key');
+  }
+  const told = {
+    apiKeyFingerprint: apiKey === null ? null : fingerprints.apiKey,
+    sharedKeyFingerprint: sharedKey === null ? null : fingerprints.sharedKey,
+  };
+  const events = changed.length === 0 ? [] : [{ kind: 'cloud_keys_set', changed, ...told, by } as const];
+  return { outcome: { kind: 'done', count: changed.length }, changes, events };
+}
+
+/** To the key that is in force already there is nothing to do: a request that is repeated does no harm. */
+function decideRotateMasterKey(command: RotateMasterKey, view: SystemView): SystemDecision {
+  const { newKey, newFingerprint: to, by } = command;
+  const from = view.masterKeyFingerprint ?? '';
+  if (from === to) return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'reseal_secrets', newKey }],
+    events: [{ kind: 'master_key_rotated', from, to, by }],
   };
 }

@@ -89,7 +89,13 @@ export type SystemChange =
     }
   | { readonly kind: 'put_token'; readonly tokenHash: string; readonly account: string }
   | { readonly kind: 'touch_token'; readonly tokenHash: string }
-  | { readonly kind: 'remove_tokens'; readonly lastUsedBy: Instant };
+  | { readonly kind: 'remove_tokens'; readonly lastUsedBy: Instant }
+  /** Sealed by the store: what it holds is never written as it is. */
+  | { readonly kind: 'put_secret'; readonly name: SecretName; readonly secret: string }
+  | { readonly kind: 'reseal_secrets'; readonly newKey: Uint8Array };
+
+/** Under which name a secret is kept. */
+export type SecretName = 'cloud_api_key' | 'cloud_shared_key';
 
 export interface Decision {
   readonly outcome: Outcome;

@@ -151,4 +151,6 @@ export interface Shelf {
 export interface SystemView {
   readonly accountExists: boolean;
   readonly tokenUsedAt: Instant | null;
+  /** Of the master key that seals the store; only where it is to be replaced. */
+  readonly masterKeyFingerprint: string | null;
 }

@@ -7,7 +7,7 @@ import { errorReply, problem } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { type Reply, toResponse } from './reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
-import type { Route } from './route.ts';
+import { inputOf, type Route } from './route.ts';
 
 export interface AppOptions {
   readonly routes: readonly Route[];
@@ -73,8 +73,9 @@ const NOTHING = Object.freeze({});
 async function handle(route: Route, request: Request, peer: Peer, options: AppOptions): Promise<Reply> {
   const caller =
     route.access === 'admin' ? await requireAdmin(request, peer, options.rules, options.accounts) : ANYONE;
-  const query = route.query === undefined ? NOTHING : readQuery(request.url, route.query);
-  const body = route.body === undefined ? NOTHING : await readBody(request, route.body);
+  const input = inputOf(route, request.method);
+  const query = input.query === undefined ? NOTHING : readQuery(request.url, input.query);
+  const body = input.body === undefined ? NOTHING : await readBody(request, input.body);
   return route.handle({ request, caller, address: peer.address, query, body });
 }
 

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { z } from 'zod';
-import type { Access, Route } from './route.ts';
+import { type Access, inputOf, type Route } from './route.ts';
 
 /** Errors that any route may answer with. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['internal_error'];
@@ -45,14 +45,15 @@ export function describeApi(routes: readonly Route[], version: string): object {
 function describeOperation(route: Route, method: string, index: number): object {
   const alias = index === 0 ? '' : `_alias${index}`;
   const verb = route.methods[0] === method ? '' : `_${method.toLowerCase()}`;
+  const { query, body } = inputOf(route, method);
   return {
     operationId: `${route.name}${alias}${verb}`,
     summary: route.summary,
     description: index === 0 ? ACCESS[route.access] : `Alias of ${route.paths[0]}. ${ACCESS[route.access]}`,
     ...(route.access === 'admin' ? { security: [{ token: [] }, {}] } : {}),
     ...(route.name === 'auth' ? { security: [{ basic: [] }] } : {}),
-    ...(route.query === undefined ? {} : { parameters: describeQuery(route.query) }),
-    ...(route.body === undefined ? {} : { requestBody: describeBody(route.body) }),
+    ...(query === undefined ? {} : { parameters: describeQuery(query) }),
+    ...(body === undefined ? {} : { requestBody: describeBody(body) }),
     responses: { 200: describeAnswer(route), ...describeErrors(errorsOf(route)) },
   };
 }

@@ -1,15 +1,19 @@
 import type { Accounts } from '../services/accounts.ts';
 import type { Catalogue } from '../services/catalogue.ts';
 import type { Counting } from '../services/counting.ts';
+import type { Credentials } from '../services/credentials.ts';
+import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Oversight } from '../services/oversight.ts';
 import type { Route } from './route.ts';
+import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { publicRoutes } from './routes/public.ts';
 import { consumptionRoutes } from './routes/v4/consumption.ts';
 import { featureRoutes } from './routes/v4/features.ts';
+import { keyRoutes } from './routes/v4/keys.ts';
 import { lendingRoutes } from './routes/v4/lending.ts';
 import { licenseRoutes } from './routes/v4/licenses.ts';
 
@@ -19,19 +23,24 @@ export interface Services {
   readonly counting: Counting;
   readonly lending: Lending;
   readonly oversight: Oversight;
+  readonly credentials: Credentials;
+  readonly custody: KeyCustody;
+  readonly allowKeysInUrl: boolean;
   readonly facts: ServerFacts;
 }
 
 /** Every route of the server, in the order in which the documentation shows them. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, counting, lending, oversight, facts } = services;
+  const { accounts, catalogue, counting, lending, oversight, credentials, custody, facts } = services;
   const routes: readonly Route[] = [
     ...lendingRoutes(lending),
     ...consumptionRoutes(counting),
     ...featureRoutes(counting),
     ...licenseRoutes(catalogue),
+    ...keyRoutes(services),
     ...registrationRoutes(lending),
-    ...oversightRoutes({ oversight, catalogue, facts }),
+    ...oversightRoutes({ oversight, catalogue, credentials, custody, facts }),
+    ...keyAdminRoutes({ credentials, custody }),
     ...publicRoutes({ accounts, oversight, version: facts.version }),
     ...docsRoutes(() => routes, facts.version),
   ];

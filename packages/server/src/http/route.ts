@@ -18,6 +18,7 @@ export interface Route {
   readonly paths: readonly [string, ...string[]];
   readonly access: Access;
   readonly summary: string;
+  /** A route that has both takes its fields from the query of a GET and from the body of a POST. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly answer: AnswerShape;
@@ -53,4 +54,15 @@ export function defineRoute<Q extends z.ZodObject = z.ZodObject, B extends z.Zod
   route: TypedRoute<Q, B>,
 ): Route {
   return route as unknown as Route;
+}
+
+/** Where a request with this method carries its fields. */
+export function inputOf({ query, body }: Route, method: string): RouteFields {
+  if (query === undefined || body === undefined) return { query, body };
+  return method === 'POST' ? { query: undefined, body } : { query, body: undefined };
+}
+
+interface RouteFields {
+  readonly query: z.ZodObject | undefined;
+  readonly body: z.ZodObject | undefined;
 }

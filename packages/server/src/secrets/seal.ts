@@ -21,6 +21,16 @@ export function fingerprint(key: MasterKey): string {
   return fingerprintBytes(key).toString('hex');
 }
 
+/** Which key opens it. */
+export function fingerprintOfSeal(sealed: Uint8Array): string {
+  return Buffer.from(sealed).subarray(1, HEADER_BYTES).toString('hex');
+}
+
+/** Tells keys of others apart: eight hex digits, enough to recognise one, too few to find it out. */
+export function secretFingerprint(label: string, secret: string): string {
+  return createHash('sha256').update(`berth ${label}\0${secret}`).digest('hex').slice(0, 8);
+}
+
 /** What is sealed, and where, is part of the seal: a sealed value does not open under another name. */
 function associatedData(header: Uint8Array, name: string): Buffer {
   return Buffer.concat([header, Buffer.from(`berth sealed secret\0${name}`)]);
@@ -38,7 +48,7 @@ export function seal(key: MasterKey, name: string, secret: Uint8Array): Uint8Arr
 export function unseal(key: MasterKey, name: string, sealed: Uint8Array): Uint8Array {
   const bytes = Buffer.from(sealed);
   const header = bytes.subarray(0, HEADER_BYTES);
-  const expected = header.subarray(1).toString('hex');
+  const expected = fingerprintOfSeal(sealed);
   if (expected !== fingerprint(key)) {
     throw new SealError(
       `The master key is not the one that sealed this store: its fingerprint is ${fingerprint(key)}, ` +
@@ -55,4 +65,12 @@ export function unseal(key: MasterKey, name: string, sealed: Uint8Array): Uint8A
   } catch {
     throw new SealError(`The sealed secret "${name}" was changed or damaged.`);
   }
+}
+
+/** While a master key is being replaced, a secret may be sealed by the one or the other. */
+export function unsealWithAny(keys: readonly MasterKey[], name: string, sealed: Uint8Array): Uint8Array {
+  const expected = fingerprintOfSeal(sealed);
+  const key = keys.find((candidate) => fingerprint(candidate) === expected) ?? keys[0];
+  if (key === undefined) throw new SealError(`There is no master key to open "${name}" with.`);
+  return unseal(key, name, sealed);
 }

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../core/audit-event.ts';
+import type { CloudKeys } from '../core/command.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/license.ts';
@@ -17,7 +18,9 @@ export type Query =
   | { readonly kind: 'find_token'; readonly tokenHash: string }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
-  | { readonly kind: 'describe_store' };
+  | { readonly kind: 'describe_store' }
+  | { readonly kind: 'describe_seal' }
+  | { readonly kind: 'find_cloud_keys' };
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -48,6 +51,9 @@ export interface Answers {
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   describe_store: StoreDescription;
+  describe_seal: SealDescription;
+  /** For whoever talks to the licensing cloud; no answer to anybody else may hold it. */
+  find_cloud_keys: CloudKeys;
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];
@@ -133,4 +139,9 @@ export interface StoreDescription {
   readonly registrations: number;
   /** An administrator still has the password that the server made up. */
   readonly isOneTimePasswordInUse: boolean;
+}
+
+export interface SealDescription {
+  /** The fingerprint of the master key that opens the secrets of the store. */
+  readonly sealedBy: string;
 }

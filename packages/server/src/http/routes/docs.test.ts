@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { FOREIGN, openTestApp } from '../../../../../test/support/test-app.ts';
+import { inputOf, type Route } from '../route.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -45,6 +46,11 @@ function resolve(document: unknown, reference: string): unknown {
   assert.match(reference, /^#\//);
   const steps = reference.slice(2).split('/');
   return steps.reduce<unknown>((value, step) => (value as Record<string, unknown>)?.[step], document);
+}
+
+/** A route that has both takes its fields from the query of a GET and from the body of a POST. */
+function splitMethods(route: Route) {
+  return route.methods.map((method) => ({ ...route, ...inputOf(route, method), methods: [method] }));
 }
 
 describe('the OpenAPI document', () => {
@@ -93,7 +99,7 @@ describe('the OpenAPI document', () => {
 
   test('names the refusals, the fields and the credentials of a route', async (t) => {
     const { document, routes } = await readDocument(t);
-    for (const { paths, methods, errors, access, query, body } of routes) {
+    for (const { paths, methods, errors, access, query, body } of routes.flatMap(splitMethods)) {
       const operation = document.paths[paths[0]]?.[methods[0]?.toLowerCase() ?? ''] as Operation;
       const described = Object.values(operation.responses).map(({ description }) => description);
       const told = [

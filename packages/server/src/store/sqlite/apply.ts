@@ -2,7 +2,9 @@ import type { Change, SystemChange } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
 import { applyMeterChange } from './apply-meter.ts';
+import { applySecretChange } from './sealed-secrets.ts';
 import { noteEnd, type Shelf, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
@@ -19,6 +21,13 @@ export interface ChangeTarget {
   readonly entry: ShelfEntry;
   readonly now: Instant;
   readonly answers: AnswerCount;
+}
+
+/** What a change to the server itself is applied to. */
+export interface SystemTarget {
+  readonly statements: Statements;
+  readonly now: Instant;
+  masterKey: MasterKey;
 }
 
 /** Writes what was decided. It decides nothing itself. */
@@ -87,7 +96,8 @@ function putRegistration(statements: Statements, entry: ShelfEntry, registration
   noteEnd(entry, endsAt);
 }
 
-export function applySystemChange(statements: Statements, change: SystemChange, now: Instant): void {
+export function applySystemChange(target: SystemTarget, change: SystemChange): void {
+  const { statements, now } = target;
   switch (change.kind) {
     case 'put_account': {
       const { name, role, passwordHash, oneTime } = change;
@@ -102,6 +112,10 @@ export function applySystemChange(statements: Statements, change: SystemChange, 
       break;
     case 'remove_tokens':
       statements.removeTokens.run(change.lastUsedBy);
+      break;
+    case 'put_secret':
+    case 'reseal_secrets':
+      applySecretChange(target, change);
       break;
   }
 }

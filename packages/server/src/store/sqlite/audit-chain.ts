@@ -1,8 +1,6 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import type { DatabaseSync } from 'node:sqlite';
+import { createHmac } from 'node:crypto';
 import type { AuditEvent } from '../../core/audit-event.ts';
 import type { Instant } from '../../core/instant.ts';
-import { type MasterKey, seal, unseal } from '../../secrets/seal.ts';
 
 /** The number under which the system's own chain stands beside those of the licenses. */
 export const SYSTEM_CHAIN = 0;
@@ -44,18 +42,4 @@ export function linkMac(key: Uint8Array, previousMac: Uint8Array, link: LinkCont
     .update('\n')
     .update(link.events)
     .digest();
-}
-
-const AUDIT_KEY = 'audit_key';
-
-/** The key of the chains, sealed in the store; made when the store is new. */
-export function loadAuditKey(db: DatabaseSync, masterKey: MasterKey): Uint8Array {
-  const row = db.prepare('SELECT sealed FROM sealed_secret WHERE name = ?').get(AUDIT_KEY);
-  if (row !== undefined) return unseal(masterKey, AUDIT_KEY, row.sealed as Uint8Array);
-  const key = randomBytes(32);
-  db.prepare('INSERT INTO sealed_secret (name, sealed) VALUES (?, ?)').run(
-    AUDIT_KEY,
-    seal(masterKey, AUDIT_KEY, key),
-  );
-  return key;
 }

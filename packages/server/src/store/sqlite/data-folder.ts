@@ -2,7 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
-import { loadMasterKey, syncFolder } from '../../secrets/master-key.ts';
+import { syncFolder } from '../../secrets/durable-file.ts';
+import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
+import { loadMasterKey, type MasterKeySource } from '../../secrets/master-key.ts';
 import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
 import type { Store } from '../store.ts';
@@ -10,7 +12,7 @@ import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { openThreadedStore } from './threaded-store.ts';
 
-const DATABASE_FILE = 'berth.db';
+export const DATABASE_FILE = 'berth.db';
 const MASTER_KEY_FILE = 'master.key';
 
 export interface DataFolderOptions {
@@ -44,7 +46,8 @@ export async function openDataFolder(options: DataFolderOptions): Promise<Store 
   }
 }
 
-function takeLock(folder: string): FolderLock | null {
+/** The folder for this process alone; `null` when another one has it. */
+export function takeLock(folder: string): FolderLock | null {
   try {
     return lockFolder(folder);
   } catch (error) {
@@ -65,17 +68,32 @@ function explain(error: unknown): Error {
 async function openStore({ folder, masterKey, onNotice, useThreads }: DataFolderOptions): Promise<Store> {
   const file = join(folder, DATABASE_FILE);
   const isNew = !existsSync(file);
-  const key = loadMasterKey({
-    value: masterKey.value,
-    file: masterKey.file ?? join(folder, MASTER_KEY_FILE),
-    mayCreate: isNew,
-  });
-  const options = { file, masterKey: key, onNotice };
+  const source = findKeySource(folder, masterKey);
+  const options = { file, onNotice, ...loadMasterKeys(source, isNew) };
   const store = useThreads
     ? await openThreadedStore(options)
     : openInThreadStore({ ...options, clock: systemClock, resumeAtOpen: false });
-  if (isNew) syncFolder(folder);
-  return store;
+  try {
+    if (isNew) syncFolder(folder);
+    // The file is open and whole: what it is sealed with now is what it stays sealed with.
+    const { sealedBy } = await store.read({ kind: 'describe_seal' });
+    if (source.value === null) settleNextKey(source.file, sealedBy);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Where the master key of a folder comes from, given what the environment says about it. */
+export function findKeySource(folder: string, given: DataFolderOptions['masterKey']): MasterKeySource {
+  return { value: given.value, file: given.file ?? join(folder, MASTER_KEY_FILE) };
+}
+
+/** The key, and the one that was to take its place when a rotation was cut short. */
+function loadMasterKeys(source: MasterKeySource, mayCreate: boolean) {
+  const nextMasterKey = source.value === null ? findNextKey(source.file) : null;
+  return { masterKey: loadMasterKey({ ...source, mayCreate }), nextMasterKey };
 }
 
 function withLock(store: Store, lock: FolderLock): Store {

@@ -9,6 +9,7 @@ import type { Instant } from '../../core/instant.ts';
 import type { LicenseId } from '../../core/license.ts';
 import { isLive } from '../../core/registration.ts';
 import type { Candidate, SystemView } from '../../core/view.ts';
+import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
 import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { eventText } from './audit-chain.ts';
@@ -27,6 +28,8 @@ export interface Batch {
   readonly shelf: Shelf;
   readonly clock: ServerClock;
   now: Instant;
+  /** What seals the secrets; another one after a command that replaces it. */
+  masterKey: MasterKey;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
   readonly answers: AnswerCount;
@@ -83,6 +86,8 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'sign_in':
     case 'use_token':
     case 'record_event':
+    case 'set_cloud_keys':
+    case 'rotate_master_key':
       return executeSystem(batch, command, undo);
     case 'bind_hardware':
       rememberAll(batch, undo);
@@ -180,18 +185,20 @@ function candidateOf(
 }
 
 function executeSystem(batch: Batch, command: AccountCommand, undo: Undo[]): Executed {
+  const { masterKey } = batch;
   const eventCount = batch.systemEvents.length;
   undo.push(() => {
+    batch.masterKey = masterKey;
     batch.systemEvents.length = eventCount;
   });
-  const decision = decideSystem(command, loadSystemView(batch.statements, command), batch.now);
-  for (const change of decision.changes) applySystemChange(batch.statements, change, batch.now);
+  const decision = decideSystem(command, loadSystemView(batch, command), batch.now);
+  for (const change of decision.changes) applySystemChange(batch, change);
   for (const event of decision.events) batch.systemEvents.push(eventText(event));
   if (decision.changes.length > 0 || decision.events.length > 0) batch.isChanged = true;
   return decision.outcome;
 }
 
-function loadSystemView(statements: Statements, command: AccountCommand): SystemView {
+function loadSystemView({ statements, masterKey }: Batch, command: AccountCommand): SystemView {
   return {
     accountExists:
       command.kind === 'create_account' && statements.findAccount.get(command.name) !== undefined,
@@ -199,5 +206,6 @@ function loadSystemView(statements: Statements, command: AccountCommand): System
       command.kind === 'use_token'
         ? instantOrNull(statements.findToken.get(command.tokenHash)?.used_at)
         : null,
+    masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,
   };
 }

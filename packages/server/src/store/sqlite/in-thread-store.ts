@@ -18,9 +18,9 @@ export interface InThreadOptions extends ThreadData {
  * The same writer and reader without threads: for commands that open a stopped server's data, and for tests.
  */
 export function openInThreadStore(options: InThreadOptions): Store {
-  const { file, masterKey, onNotice } = options;
+  const { file, onNotice } = options;
   const writer = new SqliteWriter(options);
-  const reader = new SqliteReader({ file, masterKey });
+  const reader = new SqliteReader({ file });
   const tell = (notices: readonly StoreNotice[]) => notices.forEach(onNotice);
   let isHealthy = true;
 
@@ -52,7 +52,8 @@ export function openInThreadStore(options: InThreadOptions): Store {
   const queue = new GroupCommit(execute);
   return {
     execute: (command) => queue.submit(command),
-    read: async <Q extends Query>(query: Q): Promise<Answer<Q>> => reader.answer(query, writer.peekNow()),
+    read: async <Q extends Query>(query: Q): Promise<Answer<Q>> =>
+      reader.answer(query, writer.peekNow(), writer.masterKeys),
     keepClock: async () => keepClock(),
     isHealthy: () => isHealthy,
     async close() {

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Instant } from '../../core/instant.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
 import type { Answer, Query } from '../query.ts';
 import { type FromReader, storeFault, type ToReader } from './thread-messages.ts';
 
@@ -29,9 +30,9 @@ export class ReaderThread {
     });
   }
 
-  ask<Q extends Query>(query: Q, now: Instant): Promise<Answer<Q>> {
+  ask<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
     const id = ++this.#lastId;
-    const message: ToReader = { id, query, now };
+    const message: ToReader = { id, query, now, masterKeys };
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage(message);

@@ -1,13 +1,13 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { SqliteReader } from './reader.ts';
-import type { FromReader, ThreadData, ToReader } from './thread-messages.ts';
+import { type ReaderOptions, SqliteReader } from './reader.ts';
+import type { FromReader, ToReader } from './thread-messages.ts';
 
 const port = parentPort as MessagePort;
-const reader = new SqliteReader(workerData as ThreadData);
+const reader = new SqliteReader(workerData as ReaderOptions);
 
-function answer({ id, query, now }: ToReader): FromReader {
+function answer({ id, query, now, masterKeys }: ToReader): FromReader {
   try {
-    return { id, answer: reader.answer(query, now) };
+    return { id, answer: reader.answer(query, now, masterKeys) };
   } catch (error) {
     return { id, message: error instanceof Error ? error.message : String(error) };
   }

@@ -20,35 +20,39 @@ import type {
   StoreDescription,
   TokenRecord,
 } from '../query.ts';
-import { loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
+import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import { backlogFromRow, licenseFromRow, type Row, registrationFromRow } from './rows.ts';
+import { findCloudKeys, findSealingFingerprint, loadAuditKey } from './sealed-secrets.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 export interface ReaderOptions {
   readonly file: string;
-  readonly masterKey: MasterKey;
+}
+
+/** Whether a secret has to be opened for an answer. */
+export function needsMasterKey({ kind }: Query): boolean {
+  return kind === 'verify_audit' || kind === 'find_cloud_keys';
 }
 
 /** Answers questions over a connection that cannot write. A long report here holds up no command. */
 export class SqliteReader {
   readonly #db: DatabaseSync;
-  readonly #masterKey: MasterKey;
 
-  constructor({ file, masterKey }: ReaderOptions) {
+  constructor({ file }: ReaderOptions) {
     this.#db = openReadOnly(file);
-    this.#masterKey = masterKey;
   }
 
-  answer<Q extends Query>(query: Q, now: Instant): Answer<Q> {
-    return this.#answerAny(query, now) as Answer<Q>;
+  /** `masterKeys`: all that the secrets may be sealed with at this moment. */
+  answer<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Answer<Q> {
+    return this.#answerAny(query, now, masterKeys) as Answer<Q>;
   }
 
   close(): void {
     this.#db.close();
   }
 
-  #answerAny(query: Query, now: Instant): Answers[Query['kind']] {
+  #answerAny(query: Query, now: Instant, masterKeys: readonly MasterKey[]): Answers[Query['kind']] {
     switch (query.kind) {
       case 'list_licenses':
         return this.#listLicenses(query.product, now);
@@ -57,7 +61,7 @@ export class SqliteReader {
       case 'list_audit':
         return this.#listAudit(query);
       case 'verify_audit':
-        return verifyAudit(this.#db, loadAuditKey(this.#db, this.#masterKey));
+        return verifyAudit(this.#db, loadAuditKey(this.#db, ...masterKeys));
       case 'find_account':
         return this.#findAccount(query.name);
       case 'find_token':
@@ -68,6 +72,10 @@ export class SqliteReader {
         return this.#listBacklog();
       case 'describe_store':
         return this.#describe(now);
+      case 'describe_seal':
+        return { sealedBy: findSealingFingerprint(this.#db) ?? '' };
+      case 'find_cloud_keys':
+        return findCloudKeys(this.#db, masterKeys);
     }
   }
 

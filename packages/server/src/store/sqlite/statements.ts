@@ -150,6 +150,12 @@ const SQL = {
   touchToken: 'UPDATE token SET used_at = ? WHERE token_hash = ?',
   removeTokens: 'DELETE FROM token WHERE used_at <= ?',
 
+  // secrets
+  listSecrets: 'SELECT name, sealed FROM sealed_secret',
+  putSecret: `
+    INSERT INTO sealed_secret (name, sealed) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET sealed = excluded.sealed`,
+
   // transactions
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',

@@ -14,6 +14,8 @@ import type { CommandResult } from './execute-command.ts';
 export interface ThreadData {
   readonly file: string;
   readonly masterKey: MasterKey;
+  /** One that was to take its place: the store may be sealed with either. */
+  readonly nextMasterKey?: MasterKey | null;
 }
 
 export type ToWriter =
@@ -41,6 +43,8 @@ export interface ToReader {
   readonly id: number;
   readonly query: Query;
   readonly now: Instant;
+  /** Only with a question that needs them. */
+  readonly masterKeys: readonly MasterKey[];
 }
 
 export type FromReader =

@@ -1,11 +1,14 @@
 import { Worker } from 'node:worker_threads';
+import type { RotateMasterKey } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant, plus } from '../../core/instant.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
+import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
-import type { ClockStatus, Store } from '../store.ts';
+import type { ClockStatus, Executed, Store } from '../store.ts';
 import { GroupCommit } from './group-commit.ts';
+import { needsMasterKey, type ReaderOptions } from './reader.ts';
 import { ReaderThread } from './reader-client.ts';
 import {
   type FromWriter,
@@ -41,6 +44,8 @@ class ThreadedStore implements Store {
   readonly #queue: GroupCommit;
   readonly #unpacker = new ResultUnpacker();
   #reader: ReaderThread | null = null;
+  /** All that the secrets may be sealed with: one, and two while the one is being replaced. */
+  #masterKeys: readonly MasterKey[];
   #clockWaiters: Waiting<ClockStatus>[] = [];
   #opening = Promise.withResolvers<void>();
   #closing = Promise.withResolvers<void>();
@@ -51,7 +56,10 @@ class ThreadedStore implements Store {
 
   constructor(options: ThreadedOptions) {
     this.#options = options;
-    this.#writer = startThread(new URL('./writer-thread.ts', import.meta.url), options);
+    const { file, masterKey, nextMasterKey = null } = options;
+    this.#masterKeys = nextMasterKey === null ? [masterKey] : [masterKey, nextMasterKey];
+    const data: ThreadData = { file, masterKey, nextMasterKey };
+    this.#writer = startThread(new URL('./writer-thread.ts', import.meta.url), data);
     this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }));
     this.#writer.on('message', (message: FromWriter) => this.#hear(message));
     this.#writer.on('error', (error) => this.#lose(error));
@@ -64,7 +72,7 @@ class ThreadedStore implements Store {
   async open(): Promise<void> {
     await this.#opening.promise;
     this.#reader = new ReaderThread(
-      startThread(new URL('./reader-thread.ts', import.meta.url), this.#options),
+      startThread(new URL('./reader-thread.ts', import.meta.url), { file: this.#options.file }),
       (error) => this.#lose(error),
     );
     try {
@@ -78,12 +86,27 @@ class ThreadedStore implements Store {
 
   execute(...[command]: Parameters<Store['execute']>) {
     if (this.#isClosing) return refuseClosing();
-    return this.#queue.submit(command);
+    return command.kind === 'rotate_master_key' ? this.#rotate(command) : this.#queue.submit(command);
+  }
+
+  /** Until it is acknowledged, a question may find the secrets sealed either way. */
+  async #rotate(command: RotateMasterKey): Promise<Executed> {
+    const newKey = command.newKey as MasterKey;
+    const candidates = this.#masterKeys;
+    this.#masterKeys = [...candidates, newKey];
+    // Questions are answered in their order: those that know nothing of the new key are over by now.
+    const { sealedBy } = await this.read({ kind: 'describe_seal' });
+    if (this.#isClosing) return refuseClosing();
+    this.#masterKeys = [...candidates.filter((key) => fingerprint(key) === sealedBy), newKey];
+    const outcome = await this.#queue.submit(command);
+    this.#masterKeys = [newKey];
+    return outcome;
   }
 
   read<Q extends Query>(query: Q): Promise<Answer<Q>> {
     if (this.#isClosing) return refuseClosing();
-    return (this.#reader as ReaderThread).ask(query, this.#estimateNow());
+    const masterKeys = needsMasterKey(query) ? this.#masterKeys : [];
+    return (this.#reader as ReaderThread).ask(query, this.#estimateNow(), masterKeys);
   }
 
   keepClock(): Promise<ClockStatus> {
@@ -187,7 +210,6 @@ function refuseClosing(): Promise<never> {
   return Promise.reject(storeFault(new Error('The store is closing.')));
 }
 
-function startThread(code: URL, { file, masterKey }: ThreadData): Worker {
-  const workerData: ThreadData = { file, masterKey };
+function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker {
   return new Worker(code, { workerData });
 }

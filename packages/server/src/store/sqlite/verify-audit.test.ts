@@ -10,9 +10,9 @@ import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import type { AuditVerdict } from '../query.ts';
 import type { Store } from '../store.ts';
-import { loadAuditKey } from './audit-chain.ts';
 import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
+import { loadAuditKey } from './sealed-secrets.ts';
 import { verifyAudit } from './verify-audit.ts';
 import { SqliteWriter } from './writer.ts';
 

@@ -21,8 +21,7 @@ function messageOf(error: unknown): string {
 
 function openWriter(): SqliteWriter | null {
   try {
-    const { file, masterKey } = workerData as ThreadData;
-    return new SqliteWriter({ file, masterKey, clock: systemClock });
+    return new SqliteWriter({ ...(workerData as ThreadData), clock: systemClock });
   } catch (error) {
     send({ kind: 'failed_to_open', message: messageOf(error) });
     return null;

@@ -9,11 +9,12 @@ import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
 import type { ClockStatus } from '../store.ts';
 import type { AnswerCount } from './apply.ts';
-import { type ChainHead, eventText, joinEvents, linkMac, loadAuditKey, SYSTEM_CHAIN } from './audit-chain.ts';
+import { type ChainHead, eventText, joinEvents, linkMac, SYSTEM_CHAIN } from './audit-chain.ts';
 import { openWritable, readPragma } from './database.ts';
 import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
 import { prolongLive } from './move-clock.ts';
 import { instantOrNull } from './rows.ts';
+import { chooseMasterKey, loadAuditKey } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { Shelf, type ShelfEntry } from './shelf.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -22,6 +23,8 @@ export interface WriterOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly masterKey: MasterKey;
+  /** One that was to take its place: the store may be sealed with either. */
+  readonly nextMasterKey?: MasterKey | null;
   /** How many first answers are remembered at most. */
   readonly maxRememberedAnswers?: number;
   /**
@@ -56,6 +59,8 @@ export class SqliteWriter {
   #answers!: AnswerCount;
   #clock!: ServerClock;
   #auditKey!: Uint8Array;
+  /** One; two of which either may be the one, while a commit that replaces the key has failed. */
+  #masterKeys: readonly MasterKey[];
   #systemHead!: ChainHead;
   #storedMark!: Instant;
   #notices: StoreNotice[] = [];
@@ -68,6 +73,8 @@ export class SqliteWriter {
 
   constructor(options: WriterOptions) {
     this.#options = options;
+    const { masterKey, nextMasterKey } = options;
+    this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
     this.#lastOpenMs = options.clock.readMonotonicMs();
     this.#open();
   }
@@ -106,6 +113,11 @@ export class SqliteWriter {
     return isTakenOver ? ranTo : now;
   }
 
+  /** All that the secrets may be sealed with now. */
+  get masterKeys(): readonly MasterKey[] {
+    return this.#masterKeys;
+  }
+
   close(): void {
     try {
       if (!this.#isBroken && this.#isResumed) this.#transact(this.#readClock(), () => [], { force: true });
@@ -118,7 +130,9 @@ export class SqliteWriter {
     this.#db = openWritable(this.#options.file);
     if (check) requireSound(this.#db);
     this.#statements = prepareStatements(this.#db);
-    this.#auditKey = loadAuditKey(this.#db, this.#options.masterKey);
+    const masterKey = chooseMasterKey(this.#db, this.#masterKeys);
+    this.#auditKey = loadAuditKey(this.#db, masterKey);
+    this.#masterKeys = [masterKey];
     this.#load();
     const mark = instantOrNull(this.#statements.getServer.get()?.mark);
     const isStart = this.#clock === undefined;
@@ -209,6 +223,7 @@ export class SqliteWriter {
       shelf: this.#shelf,
       clock: this.#clock,
       now: reading.now,
+      masterKey: this.#masterKeys[0] as MasterKey,
       systemEvents: [],
       answers: this.#answers,
       isChanged: force,
@@ -221,6 +236,7 @@ export class SqliteWriter {
       else this.#statements.rollback.run();
       return results;
     } catch (error) {
+      this.#masterKeys = [...this.#masterKeys, batch.masterKey];
       this.#abandon(reading);
       throw error;
     }
@@ -252,6 +268,7 @@ export class SqliteWriter {
     this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac);
     this.#statements.commit.run();
     this.#systemHead = systemHead;
+    this.#masterKeys = [batch.masterKey];
     this.#storedMark = batch.now;
     for (const entry of changed) Object.assign(entry, { isChanged: false, events: [] });
   }

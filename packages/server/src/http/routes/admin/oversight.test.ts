@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { openTestApp, START, type TestApp } from '../../../../../../test/support/test-app.ts';
@@ -10,7 +11,8 @@ type Facts = Readonly<Record<string, unknown>>;
 test('every JSON answer is what its route declares', async (t) => {
   const { routes, send, post } = await openTestApp(t, { licenses: [testLicense(1)] });
   await post('/api/v4/borrow', { user: 'ann' });
-  const asked = routes.filter(({ methods, name }) => methods.includes('GET') && name !== 'auth');
+  const needy = ['auth', 'set_keys'];
+  const asked = routes.filter(({ methods, name }) => methods.includes('GET') && !needy.includes(name));
   for (const { answer, paths } of asked) {
     if (answer.kind !== 'json') continue;
     const { status, text } = await send('GET', paths[0]);
@@ -24,7 +26,7 @@ test('the status tells what the server stands on', async (t) => {
   const { get, post, folder } = await openTestApp(t);
   await post('/api/v4/register', { user: 'ann' });
   const { body } = await get('/api/admin/status');
-  const { store, clock, ...rest } = body;
+  const { store, clock, cloud_keys, master_key, ...rest } = body;
   assert.deepEqual(rest, { version: '1.2.3', url: null, uptime_seconds: 0, data: folder, healthy: true });
   const { identity, engine, ...facts } = store as Facts;
   assert.match(identity as string, /^[0-9a-f]{32}$/);
@@ -32,6 +34,10 @@ test('the status tells what the server stands on', async (t) => {
   assert.equal(facts.licenses, 1);
   assert.equal(facts.registrations, 1);
   assert.equal((clock as Facts).jump, null);
+  assert.deepEqual(cloud_keys, { api_key_fingerprint: null, shared_key_fingerprint: null });
+  const { fingerprint, ...origin } = master_key as Facts;
+  assert.match(fingerprint as string, /^[0-9a-f]{16}$/);
+  assert.deepEqual(origin, { source: 'file', file: join(folder, 'master.key') });
 });
 
 test('licenses are told with their state, source and use', async (t) => {

@@ -11,6 +11,7 @@ import { refusalReply } from '../../problem.ts';
 import { json, jsonText, type Reply } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
+import { type KeyAdministration, keysObject, presentKeys } from './keys.ts';
 
 /** What the process itself knows about how it runs. */
 export interface ServerFacts {
@@ -21,7 +22,7 @@ export interface ServerFacts {
   readUptimeSeconds(): number;
 }
 
-interface OversightServices {
+interface OversightServices extends KeyAdministration {
   readonly oversight: Oversight;
   readonly catalogue: Catalogue;
   readonly facts: ServerFacts;
@@ -40,6 +41,8 @@ const clockStatus = z.object({
     .meta({ description: 'the time went far ahead while the server was stopped' }),
 });
 
+const statusObject = keysObject.extend({ version: z.string(), clock: clockStatus.nullable() }).loose();
+
 export function oversightRoutes(services: OversightServices): readonly Route[] {
   const { oversight, catalogue } = services;
   return [
@@ -53,14 +56,15 @@ export function oversightRoutes(services: OversightServices): readonly Route[] {
   ];
 }
 
-function statusRoute({ oversight, facts }: OversightServices): Route {
+function statusRoute(services: OversightServices): Route {
+  const { oversight, facts } = services;
   return defineRoute({
     name: 'admin_status',
     methods: ['GET'],
     paths: ['/api/admin/status'],
     access: 'admin',
     summary: 'How the server is',
-    answer: { kind: 'json', schema: z.looseObject({ version: z.string(), clock: clockStatus.nullable() }) },
+    answer: { kind: 'json', schema: statusObject },
     errors: [],
     handle: async () =>
       json({
@@ -70,6 +74,7 @@ function statusRoute({ oversight, facts }: OversightServices): Route {
         data: facts.data,
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
+        ...(await presentKeys(services)),
         clock: await describeClock(oversight),
       }),
   });

@@ -1,0 +1,46 @@
+import type { Config } from '../config.ts';
+import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import type { SecretPrompt } from './read-secrets.ts';
+
+export type Flags = Readonly<Record<string, string | undefined>>;
+
+interface CommandBase {
+  /** How it is called: one word or two. */
+  readonly words: string;
+  /** Words that must follow. */
+  readonly arguments: readonly string[];
+  /** Flags of its own, for the usage page. */
+  readonly flags: string;
+  readonly about: string;
+  /** Secrets that it takes, a line each, from standard input: a command line can be read by everybody. */
+  reads?(flags: Flags): readonly SecretPrompt[];
+  /** The answer for people; `--json` prints it as it is. */
+  show(body: never): string;
+  /** An answer that is bad news makes the command fail, so that a script notices. */
+  isFailure?(body: never): boolean;
+}
+
+/** Asks the server, running or stopped. */
+interface AskingCommand extends CommandBase {
+  ask(
+    client: AdminClient,
+    words: readonly string[],
+    flags: Flags,
+    lines: readonly string[],
+  ): Promise<AdminAnswer>;
+}
+
+/** Does without a server. */
+interface LocalCommand extends CommandBase {
+  local(context: LocalContext): Promise<AdminAnswer>;
+}
+
+export interface LocalContext {
+  readonly config: Config;
+  readonly words: readonly string[];
+  readonly lines: readonly string[];
+  /** Puts the master key of an export in its place, and answers its fingerprint. */
+  importMasterKey(text: string, passphrase: string): Promise<string>;
+}
+
+export type Command = AskingCommand | LocalCommand;

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import type { Command, LocalContext } from './command.ts';
+import { InputError } from './read-secrets.ts';
+import { formatFacts } from './terminal.ts';
+
+/** Everything about keys. A key is never a word of a command line: everybody on the machine can read it. */
+export const KEY_COMMANDS: readonly Command[] = [
+  {
+    words: 'key show',
+    arguments: [],
+    flags: '',
+    about: 'which keys there are, by their fingerprints',
+    ask: (client) => client.get('/api/admin/keys'),
+    show: showKeys,
+  },
+  {
+    words: 'key set',
+    arguments: [],
+    flags: '',
+    about: 'set the keys for the licensing cloud; standard input has one a line',
+    reads: () => [
+      { text: 'API key (empty: leave it as it is)' },
+      { text: 'shared key (empty: leave it as it is)' },
+    ],
+    ask: askSetKeys,
+    show: showSet,
+  },
+  {
+    words: 'key rotate',
+    arguments: [],
+    flags: '[--new-key]',
+    about: 'seal all secrets with a new master key; --new-key reads it from standard input',
+    reads: (flags) => (flags['new-key'] === undefined ? [] : [{ text: 'new master key' }]),
+    ask: (client, _, __, [newKey]) => client.post('/api/admin/keys/rotate', { new_key: newKey }),
+    show: showRotated,
+  },
+  {
+    words: 'key export',
+    arguments: [],
+    flags: '',
+    about: 'print the master key, sealed with a passphrase from standard input',
+    reads: () => [{ text: 'passphrase', isNew: true }],
+    ask: (client, _, __, [passphrase]) => client.post('/api/admin/keys/export', { passphrase }),
+    show: (body) => JSON.stringify(body),
+  },
+  {
+    words: 'key import',
+    arguments: ['FILE'],
+    flags: '',
+    about: 'put an exported master key in its place; the server must be stopped',
+    reads: () => [{ text: 'passphrase' }],
+    local: importKey,
+    show: ({ fingerprint }: { fingerprint: string }) => `The master key ${fingerprint} is in its place.`,
+  },
+];
+
+interface CloudKeys {
+  readonly api_key_fingerprint: string | null;
+  readonly shared_key_fingerprint: string | null;
+}
+
+interface KeysSet extends CloudKeys {
+  readonly changed: readonly string[];
+}
+
+interface MasterKey {
+  readonly fingerprint: string;
+  readonly source: 'file' | 'environment';
+  readonly file: string | null;
+}
+
+const NAMED_LINE = /^(api|shared)_?key=(.*)$/is;
+
+/** Two lines in this order, or lines that say which key they are, in any. */
+function askSetKeys(
+  client: AdminClient,
+  _: readonly string[],
+  __: unknown,
+  lines: readonly string[],
+): Promise<AdminAnswer> {
+  const named = lines.map((line) => NAMED_LINE.exec(line)).filter((match) => match !== null);
+  if (named.length === 0) return client.post('/api/v4/setKeys', { apiKey: lines[0], sharedKey: lines[1] });
+  if (named.length < lines.filter((line) => line !== '').length) {
+    throw new InputError('Name both lines, or none of them.');
+  }
+  const keys = named.map(([, name = '', value]) => [`${name.toLowerCase()}Key`, value] as const);
+  if (new Set(keys.map(([name]) => name)).size < keys.length) {
+    throw new InputError('The same key is there twice.');
+  }
+  return client.post('/api/v4/setKeys', Object.fromEntries(keys));
+}
+
+function showKeys({ cloud_keys, master_key }: { cloud_keys: CloudKeys; master_key: MasterKey }): string {
+  const { fingerprint, source, file } = master_key;
+  const origin = source === 'file' ? (file ?? source) : 'the environment';
+  return formatFacts({ ...cloudFacts(cloud_keys), 'master key': `${fingerprint}, from ${origin}` });
+}
+
+function showSet({ changed, ...keys }: KeysSet): string {
+  const names = changed.map((name) => name.replace('_', ' '));
+  return `Set: ${names.join(', ')}.\n${formatFacts(cloudFacts(keys))}`;
+}
+
+function cloudFacts({ api_key_fingerprint: api, shared_key_fingerprint: shared }: CloudKeys) {
+  return { 'API key': api ?? 'not set', 'shared key': shared ?? 'not set' };
+}
+
+function showRotated({ fingerprint, replaced, source }: MasterKey & { replaced: string }): string {
+  const done = `All secrets are sealed with the master key ${fingerprint}; ${replaced} opens them no more.`;
+  if (source === 'file') return `${done}\nMake a new export: "berth key export".`;
+  return `${done}\nPut the new key into BERTH_MASTER_KEY before the next start.`;
+}
+
+async function importKey({ words: [file = ''], lines: [passphrase = ''], importMasterKey }: LocalContext) {
+  const fingerprint = await importMasterKey(readExportFile(file), passphrase);
+  return { ok: true, body: { fingerprint } as never };
+}
+
+function readExportFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new InputError(`The export cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,43 @@
+import { setKeysAnswer, setKeysQuery, setKeysRequest } from '@berth/protocol/cloud-keys';
+import type { Credentials } from '../../../services/credentials.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { actorOf } from '../../caller.ts';
+import { json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+
+interface KeyServices {
+  readonly credentials: Credentials;
+  /** A URL is written down in many places on its way; who does not need the GET can switch it off. */
+  readonly allowKeysInUrl: boolean;
+}
+
+export function keyRoutes({ credentials, allowKeysInUrl }: KeyServices): readonly Route[] {
+  return [
+    defineRoute({
+      name: 'set_keys',
+      methods: ['GET', 'POST'],
+      paths: ['/api/v4/setKeys'],
+      access: 'admin',
+      summary: "Set the vendor's two keys for the licensing cloud, or one of them; prefer POST",
+      query: setKeysQuery,
+      body: setKeysRequest,
+      answer: { kind: 'json', schema: setKeysAnswer },
+      errors: ['missing_parameters', 'keys_in_url_not_allowed'],
+      handle: async ({ request, query, body, caller }) => {
+        const apiKey = query.apiKey ?? body.api_key ?? null;
+        const sharedKey = query.sharedKey ?? body.shared_key ?? null;
+        const isInUrl = request.method !== 'POST' && (apiKey ?? sharedKey) !== null;
+        if (isInUrl && !allowKeysInUrl) throw keysInUrl();
+        return json(toWire(await credentials.setKeys({ apiKey, sharedKey }, actorOf(caller))));
+      },
+    }),
+  ];
+}
+
+function keysInUrl(): RequestError {
+  return new RequestError(
+    'keys_in_url_not_allowed',
+    'This server takes no keys in a URL. Send them in the body of a POST, and replace those that you sent.',
+  );
+}

@@ -1,0 +1,31 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Writes a file for nobody but its owner: whole or not at all, and still there after a power cut. */
+export function writeNewFile(file: string, text: string): void {
+  const draft = `${file}.new`;
+  rmSync(draft, { force: true });
+  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  renameDurably(draft, file);
+}
+
+export function renameDurably(from: string, to: string): void {
+  renameSync(from, to);
+  syncFolder(dirname(to));
+}
+
+export function removeDurably(file: string): void {
+  rmSync(file, { force: true });
+  syncFolder(dirname(file));
+}
+
+/** Makes the names in a folder durable. Windows has no such thing, and does not need it. */
+export function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

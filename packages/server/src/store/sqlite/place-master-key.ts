@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../../secrets/master-key.ts';
+import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
+import { DATABASE_FILE, takeLock } from './data-folder.ts';
+import { openReadOnly } from './database.ts';
+import { findSealingFingerprint } from './sealed-secrets.ts';
+
+/** Puts a master key in its place, in the folder of a stopped server. It replaces no other key. */
+export function placeMasterKey(folder: string, source: MasterKeySource, key: MasterKey): void {
+  if (source.value !== null) {
+    throw new SealError('The master key comes from BERTH_MASTER_KEY. Unset it, or put the right key there.');
+  }
+  if (!existsSync(folder)) throw new SealError(`There is no folder ${folder}. Restore the data first.`);
+  const lock = takeLock(folder);
+  if (lock === null) throw new SealError(`A Berth process uses ${folder}. Stop it first.`);
+  try {
+    requireFitting(join(folder, DATABASE_FILE), key);
+    requireNoOther(source.file, key);
+    writeKeyFile(source.file, key);
+  } finally {
+    lock.release();
+  }
+}
+
+/** An export from before the last rotation, or of another server, would only stand in the way. */
+function requireFitting(file: string, key: MasterKey): void {
+  if (!existsSync(file)) return;
+  const db = openReadOnly(file);
+  try {
+    const sealedBy = findSealingFingerprint(db);
+    if (sealedBy === null || sealedBy === fingerprint(key)) return;
+    throw new SealError(
+      `The export holds the master key ${fingerprint(key)}, but the store needs ${sealedBy}. ` +
+        'Nothing was written.',
+    );
+  } finally {
+    db.close();
+  }
+}
+
+function requireNoOther(file: string, key: MasterKey): void {
+  if (!existsSync(file)) return;
+  const present = fingerprint(parseMasterKey(readFileSync(file, 'utf8'), file));
+  if (present === fingerprint(key)) return;
+  throw new SealError(
+    `${file} is another master key (${present}; the export holds ${fingerprint(key)}). ` +
+      'Move it away first. Nothing was written.',
+  );
+}
