@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
 import { instant } from '../../packages/server/src/core/instant.ts';
 import type { License } from '../../packages/server/src/core/license.ts';
 import { createApp } from '../../packages/server/src/http/app.ts';
@@ -11,12 +12,16 @@ import { createRoutes } from '../../packages/server/src/http/route-table.ts';
 import { loadMasterKey } from '../../packages/server/src/secrets/master-key.ts';
 import { type Accounts, createAccounts } from '../../packages/server/src/services/accounts.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
+import { createCloudLink } from '../../packages/server/src/services/cloud-link.ts';
+import { createCloudSession } from '../../packages/server/src/services/cloud-session.ts';
 import { createCounting } from '../../packages/server/src/services/counting.ts';
 import { createCredentials } from '../../packages/server/src/services/credentials.ts';
+import { createIdentity } from '../../packages/server/src/services/identity.ts';
 import { createKeyCustody } from '../../packages/server/src/services/key-custody.ts';
 import { createLending } from '../../packages/server/src/services/lending.ts';
+import { LinkState } from '../../packages/server/src/services/link-state.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
-import { createManualClock } from '../../packages/server/src/store/clock.ts';
+import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { testLicense } from './test-license.ts';
@@ -57,6 +62,8 @@ export interface TestAppOptions {
   readonly logRequests?: boolean;
   readonly slowRequestMs?: number;
   readonly allowKeysInUrl?: boolean;
+  /** By default there is none. */
+  readonly cloud?: Cloud;
 }
 
 export interface SendOptions {
@@ -84,7 +91,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     catalogue: createCatalogue(store),
     counting: createCounting(store),
     lending: createLending(store),
-    credentials: createCredentials(store),
+    ...openTestLink(store, clock, options.cloud ?? null),
     custody: createKeyCustody(store, keySource),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
   };
@@ -121,6 +128,24 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     post: (path: string, body: unknown, request: SendOptions = {}) =>
       send('POST', path, { ...request, body }),
   };
+}
+
+/** The link to a cloud, without its loops. */
+export function openTestLink(store: Store, clock: Clock, cloud: Cloud | null, settleMs = 0) {
+  const state = new LinkState(clock.readWall, () => {});
+  const credentials = createCredentials(store, { onKeysChanged: () => state.forget() });
+  const identity = createIdentity(store, { hardwareId: 'test-machine', machineId: null });
+  const cloudLink = createCloudLink({
+    store,
+    session: createCloudSession(cloud, credentials.readKeys, state),
+    identity,
+    state,
+    host: { hostname: 'test', osVersion: 'test', version: '1.2.3' },
+    url: cloud === null ? null : 'http://cloud.test',
+    settleMs,
+    readMonotonicMs: clock.readMonotonicMs,
+  });
+  return { credentials, identity, cloudLink };
 }
 
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;

@@ -43,6 +43,7 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   borrow_until: 'borrowed_until',
   allowoverages: 'allow_overages',
   maxoverages: 'max_overages',
+  licensekey: 'license_key',
   apikey: 'api_key',
   sharedkey: 'shared_key',
 };

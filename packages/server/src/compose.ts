@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { hostname, release, type } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
+import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
+import type { Loop } from './background/loop.ts';
+import { isPlainAndFar, openCloud } from './cloud/open-cloud.ts';
 import type { Config } from './config.ts';
 import { Fault } from './core/fault.ts';
+import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
 import type { StoreNotice } from './core/store-notice.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { isLoopbackHost } from './http/caller.ts';
@@ -14,16 +19,22 @@ import { openExport } from './secrets/key-export.ts';
 import { fingerprint, SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
+import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
+import { createCloudSession } from './services/cloud-session.ts';
 import { createCounting } from './services/counting.ts';
-import { createCredentials } from './services/credentials.ts';
+import { type Credentials, createCredentials } from './services/credentials.ts';
 import { createHousekeeping } from './services/housekeeping.ts';
+import { createIdentity, type Identity } from './services/identity.ts';
 import { createKeyCustody } from './services/key-custody.ts';
 import { createLending } from './services/lending.ts';
+import { LinkState } from './services/link-state.ts';
 import { createOversight } from './services/oversight.ts';
 import { systemClock } from './store/clock.ts';
+import { readMachineId } from './store/machine-id.ts';
 import { createDataFolder, findKeySource, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
 import { placeMasterKey } from './store/sqlite/place-master-key.ts';
 import type { Store } from './store/store.ts';
+import { describeLink } from './telemetry/link-notices.ts';
 import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
 
@@ -86,10 +97,11 @@ async function serveStore(store: Store, options: ServeOptions, log: Log, stops: 
   const parts = composeApp(store, options, log, () => state.listening?.url ?? null);
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
+  stops.push(parts.cloud.close);
   state.listening = await listenOrExplain(parts.app, config);
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
-  stops.push(...startLoops(store, config, log));
+  stops.push(...startLoops(store, config, log), ...startCloudLoops(parts, config, log));
   await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
@@ -102,6 +114,7 @@ interface Parts {
   readonly app: Hono<AppEnv>;
   readonly accounts: Accounts;
   readonly catalogue: Catalogue;
+  readonly cloud: CloudParts;
 }
 
 function composeApp(store: Store, options: ConfigAndEnv, log: Log, readUrl: () => string | null): Parts {
@@ -115,13 +128,14 @@ function composeApp(store: Store, options: ConfigAndEnv, log: Log, readUrl: () =
     readUrl,
     readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
   };
+  const cloud = composeCloud(store, options, log);
   const routes = createRoutes({
     accounts,
     catalogue,
+    ...cloud,
     counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
-    credentials: createCredentials(store),
     custody: createKeyCustody(store, findKeySource(config.data, readKeyVariables(env))),
     allowKeysInUrl: config.http.allowKeysInUrl,
     facts,
@@ -135,11 +149,56 @@ function composeApp(store: Store, options: ConfigAndEnv, log: Log, readUrl: () =
     slowRequestMs: config.log.slowRequestMs,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
-  return { app, accounts, catalogue };
+  return { app, accounts, catalogue, cloud };
+}
+
+/** Everything that has to do with the vendor's licensing cloud. */
+interface CloudParts {
+  readonly cloudLink: CloudLink;
+  readonly credentials: Credentials;
+  readonly identity: Identity;
+  /** Who wants to know that other keys were set. */
+  readonly listeners: Set<() => void>;
+  close(): Promise<void>;
+}
+
+function composeCloud(store: Store, { config, env }: ConfigAndEnv, log: Log): CloudParts {
+  const { url, settleSeconds } = config.cloud;
+  const cutOff = new AbortController();
+  const cloud = openCloud(config.cloud, { readWall: systemClock.readWall, signal: cutOff.signal });
+  const state = new LinkState(systemClock.readWall, (link) => describeLink(log, link));
+  const listeners = new Set<() => void>([() => state.forget()]);
+  const onKeysChanged = () => {
+    for (const listener of listeners) listener();
+  };
+  const credentials = createCredentials(store, { onKeysChanged });
+  const machineId = readMachineId(env);
+  const identity = createIdentity(store, { hardwareId: config.hardwareId || null, machineId });
+  const cloudLink = createCloudLink({
+    store,
+    session: createCloudSession(cloud, credentials.readKeys, state),
+    identity,
+    state,
+    host: { hostname: hostname(), osVersion: `${type()} ${release()}`, version: VERSION },
+    url: url === '' ? null : url,
+    settleMs: settleSeconds * SECOND_MS,
+    readMonotonicMs: systemClock.readMonotonicMs,
+  });
+  return { cloudLink, credentials, identity, listeners, close: async () => cutOff.abort() };
 }
 
 /** What the first start creates, and what `--demo` adds. */
-async function prepareStore({ accounts, catalogue }: Parts, { demo, announce }: ServeOptions, log: Log) {
+async function prepareStore(
+  { accounts, catalogue, cloud }: Parts,
+  { demo, announce }: ServeOptions,
+  log: Log,
+) {
+  if (await cloud.identity.bind()) {
+    log.warn(
+      'this data was used on another machine before: licenses from the cloud lend for seven days while they are ' +
+        'activated here, others lend nothing new until they are moved with the help of their vendor',
+    );
+  }
   await accounts.ensureAdministrator((password) =>
     announce(
       `Created the administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
@@ -176,7 +235,10 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'this name is not known. Choose an address with --host.',
 };
 
-function warnAboutExposure({ host }: Config, log: Log): void {
+function warnAboutExposure({ host, cloud }: Config, log: Log): void {
+  if (isPlainAndFar(cloud)) {
+    log.warn('cloud.url is http: license keys and what is consumed can be read on the way there');
+  }
   if (isLoopbackHost(host)) return;
   log.warn(
     { host },
@@ -190,6 +252,20 @@ function startLoops(store: Store, { sweeper }: Config, log: Log): readonly Stop[
   const housekeeping = createHousekeeping(store);
   const loops = [createClockKeeper(housekeeping, log)];
   if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
+  for (const loop of loops) loop.start();
+  return loops.map((loop) => loop.stop);
+}
+
+/** Without a cloud there is nothing to do. New keys are tried at once. */
+function startCloudLoops({ cloud }: Parts, { cloud: settings }: Config, log: Log): readonly Stop[] {
+  if (settings.url === '') return [];
+  const { cloudLink, listeners } = cloud;
+  const checks = createCloudChecks(cloudLink, log, settings.checkMinutes * MINUTE_MS);
+  const loops: readonly Loop[] = [
+    checks,
+    createCloudReports(cloudLink, log, settings.reportSeconds * SECOND_MS),
+  ];
+  listeners.add(checks.wake);
   for (const loop of loops) loop.start();
   return loops.map((loop) => loop.stop);
 }

@@ -7,6 +7,15 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly data: string;
+  readonly hardwareId: string;
+  readonly cloud: {
+    readonly url: string;
+    readonly publicKey: string;
+    readonly checkMinutes: number;
+    readonly reportSeconds: number;
+    readonly timeoutSeconds: number;
+    readonly settleSeconds: number;
+  };
   readonly auth: { readonly localAdmin: 'setup' | 'always' | 'never' };
   readonly http: {
     readonly maxConnections: number;
@@ -39,6 +48,49 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
   { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 takes a free one.' },
   { path: 'data', default: './data', about: 'Folder that holds everything the server keeps.' },
+  {
+    path: 'hardwareId',
+    default: '',
+    about: "What the vendor knows this server as; left empty, it is made from the data and the machine's id.",
+  },
+  {
+    path: 'cloud.url',
+    default: '',
+    about: "Where the vendor's licensing cloud is; left empty, the server works alone.",
+  },
+  {
+    path: 'cloud.publicKey',
+    default: '',
+    about: 'The public key that its answers are signed with: a PEM file, or the text of one.',
+  },
+  {
+    path: 'cloud.checkMinutes',
+    default: 60,
+    from: 1,
+    to: 7 * 24 * 60,
+    about: 'How often licenses are checked there.',
+  },
+  {
+    path: 'cloud.reportSeconds',
+    default: 60,
+    from: 1,
+    to: 24 * 60 * 60,
+    about: 'How often consumption is reported there.',
+  },
+  {
+    path: 'cloud.timeoutSeconds',
+    default: 15,
+    from: 1,
+    to: 120,
+    about: 'How long one exchange with it may take.',
+  },
+  {
+    path: 'cloud.settleSeconds',
+    default: 30,
+    from: 0,
+    to: 24 * 60 * 60,
+    about: 'How long a report without an answer waits before the total there is looked at.',
+  },
   {
     path: 'auth.localAdmin',
     default: 'setup',

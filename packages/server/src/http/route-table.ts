@@ -1,11 +1,14 @@
 import type { Accounts } from '../services/accounts.ts';
 import type { Catalogue } from '../services/catalogue.ts';
+import type { CloudLink } from '../services/cloud-link.ts';
 import type { Counting } from '../services/counting.ts';
 import type { Credentials } from '../services/credentials.ts';
+import type { Identity } from '../services/identity.ts';
 import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Oversight } from '../services/oversight.ts';
 import type { Route } from './route.ts';
+import { cloudRoutes } from './routes/admin/cloud.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
@@ -16,6 +19,7 @@ import { featureRoutes } from './routes/v4/features.ts';
 import { keyRoutes } from './routes/v4/keys.ts';
 import { lendingRoutes } from './routes/v4/lending.ts';
 import { licenseRoutes } from './routes/v4/licenses.ts';
+import { productRoutes } from './routes/v4/products.ts';
 
 export interface Services {
   readonly accounts: Accounts;
@@ -25,22 +29,26 @@ export interface Services {
   readonly oversight: Oversight;
   readonly credentials: Credentials;
   readonly custody: KeyCustody;
+  readonly cloudLink: CloudLink;
+  readonly identity: Identity;
   readonly allowKeysInUrl: boolean;
   readonly facts: ServerFacts;
 }
 
 /** Every route of the server, in the order in which the documentation shows them. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, counting, lending, oversight, credentials, custody, facts } = services;
+  const { accounts, catalogue, counting, lending, oversight, cloudLink, facts } = services;
   const routes: readonly Route[] = [
     ...lendingRoutes(lending),
     ...consumptionRoutes(counting),
     ...featureRoutes(counting),
     ...licenseRoutes(catalogue),
+    ...productRoutes(services),
     ...keyRoutes(services),
     ...registrationRoutes(lending),
-    ...oversightRoutes({ oversight, catalogue, credentials, custody, facts }),
-    ...keyAdminRoutes({ credentials, custody }),
+    ...oversightRoutes(services),
+    ...cloudRoutes(cloudLink),
+    ...keyAdminRoutes(services),
     ...publicRoutes({ accounts, oversight, version: facts.version }),
     ...docsRoutes(() => routes, facts.version),
   ];

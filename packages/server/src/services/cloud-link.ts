@@ -32,8 +32,6 @@ export interface CloudLink {
   settle(reportId: string, isCounted: boolean, by: Actor): Promise<void>;
   listBacklog(): Promise<readonly BacklogRecord[]>;
   describe(): Promise<CloudStatus>;
-  /** Other keys were set. */
-  noteNewKeys(): void;
   /** How often in a row the cloud could not be used. */
   countFailures(): number;
 }
@@ -92,7 +90,6 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
     settle: (reportId, isCounted, by) => settle(parts, reportId, isCounted, by),
     listBacklog: () => listCloudBacklog(store),
     describe: () => describe(options),
-    noteNewKeys: () => state.forget(),
     countFailures: () => state.failures,
   };
 }

@@ -13,8 +13,8 @@ export interface Machine {
 export interface Identity {
   /** The same as long as the data stays on this machine. */
   readHardwareId(): Promise<string>;
-  /** Tells the store where it is. Data that came from another machine is noticed here. */
-  bind(): Promise<void>;
+  /** Tells the store where it is, and answers whether that is another machine than the last time. */
+  bind(): Promise<boolean>;
 }
 
 export function createIdentity(store: Store, machine: Machine): Identity {
@@ -26,7 +26,9 @@ export function createIdentity(store: Store, machine: Machine): Identity {
   return {
     readHardwareId,
     async bind() {
-      await store.execute({ kind: 'bind_hardware', hardwareId: await readHardwareId() });
+      const hardwareId = await readHardwareId();
+      const outcome = await store.execute({ kind: 'bind_hardware', hardwareId });
+      return outcome.kind === 'done' && outcome.count > 0;
     },
   };
 }

@@ -8,6 +8,7 @@ import { actorOf } from '../../caller.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
+import { CLOUD_ERRORS } from '../v4/products.ts';
 
 /** What an administrator does about the licensing cloud beside adding licenses. */
 export function cloudRoutes(link: CloudLink): readonly Route[] {
@@ -32,15 +33,7 @@ function syncRoute(link: CloudLink): Route {
         ),
       }),
     },
-    errors: [
-      'license_not_found',
-      'cloud_not_configured',
-      'cloud_keys_missing',
-      'invalid_api_key',
-      'signature_mismatch',
-      'date_not_valid',
-      'cloud_unavailable',
-    ],
+    errors: ['license_not_found', ...CLOUD_ERRORS],
     handle: async ({ body }) => {
       const id = body.license_id === undefined ? null : licenseId(body.license_id);
       return json({ licenses: (await link.sync(id)).map(toWire) });

@@ -3,6 +3,8 @@ import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
 import { licenseId, licenseState } from '../../../core/license.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
+import type { CloudLink } from '../../../services/cloud-link.ts';
+import type { Identity } from '../../../services/identity.ts';
 import type { Executed } from '../../../services/lending.ts';
 import type { Oversight } from '../../../services/oversight.ts';
 import { actorOf } from '../../caller.ts';
@@ -25,6 +27,8 @@ export interface ServerFacts {
 interface OversightServices extends KeyAdministration {
   readonly oversight: Oversight;
   readonly catalogue: Catalogue;
+  readonly cloudLink: CloudLink;
+  readonly identity: Identity;
   readonly facts: ServerFacts;
 }
 
@@ -41,7 +45,24 @@ const clockStatus = z.object({
     .meta({ description: 'the time went far ahead while the server was stopped' }),
 });
 
-const statusObject = keysObject.extend({ version: z.string(), clock: clockStatus.nullable() }).loose();
+const cloudStatus = z.looseObject({
+  state: z.enum(['not_configured', 'no_keys', 'untried', 'ok', 'refused', 'failing']),
+  reached_at: z.string().nullable(),
+  failing_at: z.string().nullable().meta({ description: 'since when it has not been reached' }),
+  error: z.object({ code: z.string(), reason: z.string().nullable(), message: z.string() }).nullable(),
+  pending: z.int().meta({ description: 'consumption that is in no report yet' }),
+  reports_under_way: z.int(),
+  reports_uncertain: z.int(),
+});
+
+const statusObject = keysObject
+  .extend({
+    version: z.string(),
+    hardware_id: z.string(),
+    cloud: cloudStatus,
+    clock: clockStatus.nullable(),
+  })
+  .loose();
 
 export function oversightRoutes(services: OversightServices): readonly Route[] {
   const { oversight, catalogue } = services;
@@ -57,7 +78,7 @@ export function oversightRoutes(services: OversightServices): readonly Route[] {
 }
 
 function statusRoute(services: OversightServices): Route {
-  const { oversight, facts } = services;
+  const { oversight, cloudLink, identity, facts } = services;
   return defineRoute({
     name: 'admin_status',
     methods: ['GET'],
@@ -74,7 +95,9 @@ function statusRoute(services: OversightServices): Route {
         data: facts.data,
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
+        hardware_id: await identity.readHardwareId(),
         ...(await presentKeys(services)),
+        cloud: toWire(await cloudLink.describe()),
         clock: await describeClock(oversight),
       }),
   });
@@ -108,9 +131,11 @@ function licensesRoute(catalogue: Catalogue): Route {
 /** The license object with what only an administrator needs. */
 function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): string {
   const { license, now, borrowed, addedAt } = record;
-  const extra = JSON.stringify({
-    ...toWire({ source: license.source, state: licenseState(license, now), borrowed, addedAt }),
-  });
+  const { checkedAt, movedAt } = license.tie;
+  const state = licenseState(license, now);
+  const extra = JSON.stringify(
+    toWire({ source: license.source, state, borrowed, addedAt, checkedAt, movedAt }),
+  );
   return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
 }
 

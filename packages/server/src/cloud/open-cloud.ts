@@ -1,0 +1,69 @@
+import type { KeyObject } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { readPublicKey } from '@berth/protocol/vendor-signature';
+import { Fault } from '../core/fault.ts';
+import { SECOND_MS } from '../core/instant.ts';
+import type { Cloud } from './cloud.ts';
+import { createHttpCloud, type HttpCloudOptions } from './http-cloud.ts';
+
+/** The settings that say which cloud there is. */
+export interface CloudSettings {
+  /** Empty: there is none. */
+  readonly url: string;
+  /** A PEM text, the base64 of a DER form, or a file with either. */
+  readonly publicKey: string;
+  readonly timeoutSeconds: number;
+}
+
+/** The cloud that is configured; `null` for none. What cannot be used is a reason not to start. */
+export function openCloud(
+  settings: CloudSettings,
+  rest: Pick<HttpCloudOptions, 'readWall' | 'signal'>,
+): Cloud | null {
+  if (settings.url === '') return null;
+  return createHttpCloud({
+    url: checkUrl(settings.url),
+    publicKey: readKey(settings.publicKey),
+    timeoutMs: settings.timeoutSeconds * SECOND_MS,
+    ...rest,
+  });
+}
+
+/** Whether what is sent there can be read on the way. */
+export function isPlainAndFar({ url }: Pick<CloudSettings, 'url'>): boolean {
+  if (url === '') return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
+}
+
+function checkUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw unusable('"cloud.url" must be an address that begins with https:// (or http://).');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw unusable('"cloud.url" must hold nothing but an address: the keys are set with "berth key set".');
+  }
+  return text;
+}
+
+function readKey(given: string): KeyObject {
+  if (given === '') {
+    throw unusable(
+      '"cloud.url" needs "cloud.publicKey", the public key of the cloud: without it nobody can tell its answers ' +
+        "from somebody else's. Ask the vendor for it.",
+    );
+  }
+  try {
+    // A value in the environment often has its line breaks written out.
+    return readPublicKey((existsSync(given) ? readFileSync(given, 'utf8') : given).replaceAll('\\n', '\n'));
+  } catch {
+    throw unusable(
+      '"cloud.publicKey" is neither an RSA public key (PEM, or base64 of DER) nor a file with one.',
+    );
+  }
+}
+
+function unusable(message: string): Fault {
+  return new Fault('cloud_not_configured', message);
+}
