@@ -70,16 +70,27 @@ async function dispatch(argv: readonly string[], deps: CliDependencies, terminal
   const loaded = loadConfig({ flags, env: process.env, file: (flags.config as string | undefined) ?? null });
   if (words[0] === 'serve') {
     rejectExtra(words.slice(1), 'serve');
-    rejectForeignFlags(flags, '--demo', 'serve');
-    const isDemo = flags.demo === true;
-    return serve({ ...loaded, demo: isDemo, start: deps.startServer, terminal, json: flags.json === true });
+    rejectForeignFlags(flags, '--demo --demo-cloud', 'serve');
+    return serve({
+      ...loaded,
+      demo: flags.demo === true,
+      demoCloud: flags['demo-cloud'] === true,
+      start: deps.startServer,
+      connect: (config) => connect(config, deps),
+      terminal,
+      json: flags.json === true,
+    });
   }
   const { command, rest } = findCommand(words);
-  const open = () => connectAdmin(loaded.config, () => deps.openStoppedServer(loaded.config, process.env));
   const { config } = loaded;
+  const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env: process.env }, text, passphrase);
   return runCommand(command, { words: rest, flags, config, importMasterKey }, open, terminal);
+}
+
+function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
+  return connectAdmin(config, () => deps.openStoppedServer(config, process.env));
 }
 
 interface Invocation extends Omit<LocalContext, 'lines'> {
@@ -157,10 +168,28 @@ const COMMAND_FLAGS = {
   system: { type: 'boolean' },
   limit: { type: 'string' },
   'new-key': { type: 'boolean' },
+  'license-key': { type: 'string' },
+  locally: { type: 'boolean' },
+  counted: { type: 'boolean' },
+  'not-counted': { type: 'boolean' },
+  'demo-cloud': { type: 'boolean' },
 } as const;
 
 /** Those that only some commands take. */
-const OWN_FLAGS = ['demo', 'product', 'user', 'license-id', 'system', 'limit', 'new-key'] as const;
+const OWN_FLAGS = [
+  'demo',
+  'demo-cloud',
+  'product',
+  'user',
+  'license-id',
+  'license-key',
+  'locally',
+  'counted',
+  'not-counted',
+  'system',
+  'limit',
+  'new-key',
+] as const;
 
 function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
   const settings = SETTINGS.map(({ path, default: value }) => [

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import type { Command, Flags } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
@@ -63,6 +64,7 @@ export const COMMANDS: readonly Command[] = [
     ask: askLicense,
     show: showLicense,
   },
+  ...CLOUD_COMMANDS,
   {
     words: 'registration list',
     arguments: [],

@@ -1,4 +1,6 @@
-import type { LoadedConfig } from '../config.ts';
+import type { Config, LoadedConfig } from '../config.ts';
+import type { AdminClient } from './admin-client.ts';
+import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Running {
@@ -17,7 +19,10 @@ export type StartServer = (
 
 interface ServeOptions extends LoadedConfig {
   readonly demo: boolean;
+  /** A licensing cloud beside the server, wired to it. */
+  readonly demoCloud: boolean;
   readonly start: StartServer;
+  readonly connect: (config: Config) => Promise<AdminClient>;
   readonly terminal: Terminal;
   readonly json: boolean;
 }
@@ -25,17 +30,22 @@ interface ServeOptions extends LoadedConfig {
 const EXIT_LOST = 70;
 
 /** Runs the server until it is told to stop. Prints one line when it is ready. */
-export async function serve({
-  config,
-  warnings,
-  demo,
-  start,
-  terminal,
-  json,
-}: ServeOptions): Promise<number> {
+export async function serve(options: ServeOptions): Promise<number> {
+  const cloud = options.demoCloud ? await startDemoCloud(options.config) : null;
+  try {
+    return await serveBeside(cloud, options);
+  } finally {
+    await cloud?.stop();
+  }
+}
+
+async function serveBeside(
+  cloud: DemoCloud | null,
+  { config, warnings, demo, start, connect, terminal, json }: ServeOptions,
+): Promise<number> {
   const ended = Promise.withResolvers<number>();
   const server = await start({
-    config,
+    config: cloud?.config ?? config,
     warnings,
     demo,
     env: process.env,
@@ -43,11 +53,23 @@ export async function serve({
     onLost: () => ended.resolve(EXIT_LOST),
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0));
-  terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
-  const code = await ended.promise;
-  // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
-  // anew.
-  if (code === EXIT_LOST) process.exit(EXIT_LOST);
-  await server.stop();
-  return code;
+  try {
+    if (cloud !== null) await introduce(cloud, await connect(config));
+    terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
+    const code = await ended.promise;
+    // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
+    // anew.
+    if (code === EXIT_LOST) process.exit(EXIT_LOST);
+    return code;
+  } finally {
+    await server.stop();
+  }
+}
+
+async function introduce(cloud: DemoCloud, client: AdminClient): Promise<void> {
+  try {
+    await cloud.introduce(client);
+  } finally {
+    await client.close();
+  }
 }

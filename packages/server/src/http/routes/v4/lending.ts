@@ -25,6 +25,8 @@ export const LICENSE_REFUSALS = [
   'license_not_active',
   'license_start_date_error',
   'license_expired',
+  'server_identity_changed',
+  'license_check_overdue',
 ] as const;
 
 export function lendingRoutes(lending: Lending): readonly Route[] {

@@ -1,0 +1,143 @@
+import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import type { Command, Flags } from './command.ts';
+import { InputError } from './read-secrets.ts';
+import { formatTable } from './terminal.ts';
+
+/** Licenses from the vendor's licensing cloud, and what it is told. */
+export const CLOUD_COMMANDS: readonly Command[] = [
+  {
+    words: 'license add',
+    arguments: ['PRODUCT'],
+    flags: '[--license-key K | --user U]',
+    about:
+      'activate a license at the cloud and add it; the key, or the password, may come from standard input',
+    reads: (flags) => listAsked(flags),
+    ask: askAdd,
+    show: ({ id, product, floating_users }: AddedLicense) =>
+      `Added the license ${id} of "${product}" with ${floating_users} slots.`,
+  },
+  {
+    words: 'license remove',
+    arguments: ['ID'],
+    flags: '[--locally]',
+    about: 'deactivate a license at the cloud and remove it; --locally does not tell the cloud',
+    ask: (client, [id], { locally }) =>
+      client.post(locally === undefined ? '/api/v4/removeProduct' : '/api/admin/licenses/remove-locally', {
+        license_id: id,
+      }),
+    show: ({ license_id, product }: RemovedLicense) => `Removed the license ${license_id} of "${product}".`,
+  },
+  {
+    words: 'license sync',
+    arguments: [],
+    flags: '[--license-id N]',
+    about: 'report consumption to the cloud and check licenses there, now',
+    ask: (client, _, flags) => client.post('/api/admin/licenses/sync', { license_id: flags['license-id'] }),
+    show: showSynced,
+    isFailure: ({ licenses }: Synced) => licenses.some(({ error }) => error !== null),
+  },
+  {
+    words: 'report list',
+    arguments: [],
+    flags: '',
+    about: 'what was consumed, and how much of it the cloud knows',
+    ask: (client) => client.get('/api/admin/reports'),
+    show: showReports,
+  },
+  {
+    words: 'report settle',
+    arguments: ['REPORT'],
+    flags: '--counted | --not-counted',
+    about: 'say what became of an uncertain report',
+    ask: askSettle,
+    show: ({ settled }: { settled: string }) => `The report ${settled} is settled.`,
+  },
+];
+
+interface AddedLicense {
+  readonly id: number;
+  readonly product: string;
+  readonly floating_users: number;
+}
+
+interface RemovedLicense {
+  readonly license_id: number;
+  readonly product: string;
+}
+
+interface Synced {
+  readonly licenses: readonly (RemovedLicense & {
+    readonly error: { readonly code: string; readonly message: string } | null;
+  })[];
+}
+
+interface Reports {
+  readonly meters: readonly {
+    readonly license_id: number;
+    readonly product: string;
+    readonly feature: string | null;
+    readonly pending: number;
+    readonly reported: number;
+    readonly report: {
+      readonly id: string;
+      readonly amount: number;
+      readonly uncertain_at: string | null;
+    } | null;
+  }[];
+}
+
+/** A password is never a word of a command line; a key need not be one. */
+function listAsked(flags: Flags) {
+  if (flags.user !== undefined) return [{ text: `password of ${flags.user}` }];
+  return flags['license-key'] === undefined ? [{ text: 'license key' }] : [];
+}
+
+function askAdd(
+  client: AdminClient,
+  [product]: readonly string[],
+  flags: Flags,
+  [typed]: readonly string[],
+): Promise<AdminAnswer> {
+  const { user: username, 'license-key': key } = flags;
+  if (username !== undefined && key !== undefined) {
+    throw new InputError('Give a license key or a user, not both.');
+  }
+  const holder = username === undefined ? { license_key: key ?? typed } : { username, password: typed };
+  return client.post('/api/v4/addProduct', { product, ...holder });
+}
+
+function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags): Promise<AdminAnswer> {
+  const isCounted = flags.counted !== undefined;
+  if (isCounted === (flags['not-counted'] !== undefined)) {
+    throw new InputError('Say --counted or --not-counted.');
+  }
+  return client.post('/api/admin/reports/settle', { report_id: id, counted: isCounted });
+}
+
+function showSynced({ licenses }: Synced): string {
+  if (licenses.length === 0) return 'The cloud is reached. No license here came from it.';
+  return formatTable(
+    ['license', 'product', ''],
+    licenses.map(({ license_id, product, error }) => [
+      license_id,
+      product,
+      error === null ? 'in sync' : `${error.code}: ${error.message}`,
+    ]),
+  );
+}
+
+function showReports({ meters }: Reports): string {
+  if (meters.length === 0) return 'Nothing was consumed of a license from the cloud.';
+  return formatTable(
+    ['license', 'product', 'feature', 'pending', 'under way', 'reported', 'report'],
+    meters.map(({ license_id, product, feature, pending, reported, report }) => [
+      license_id,
+      product,
+      feature,
+      pending,
+      report?.amount ?? 0,
+      reported,
+      report === null ? null : `${report.id}${report.uncertain_at === null ? '' : ' UNCERTAIN'}`,
+    ]),
+  );
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import { InputError } from './read-secrets.ts';
+
+const CLOUD_MAIN = fileURLToPath(new URL('../../../cloud/src/main.ts', import.meta.url));
+
+/** A licensing cloud beside the server, with a license to try it with. */
+export interface DemoCloud {
+  /** The server's settings, pointed at this cloud. */
+  readonly config: Config;
+  /** Gives the server the keys, and adds the license. */
+  introduce(client: AdminClient): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What the cloud says about itself when it is ready. It comes over a pipe: the keys are nowhere else. */
+interface Introduction {
+  readonly url: string;
+  readonly public_key: string;
+  readonly api_key: string;
+  readonly shared_key: string;
+  readonly product: string;
+  readonly license_key: string;
+}
+
+/** Starts the cloud as a process of its own. It ends with this one, whatever happens to it. */
+export async function startDemoCloud(config: Config): Promise<DemoCloud> {
+  const data = join(config.data, 'demo-cloud');
+  const child = spawn(process.execPath, [CLOUD_MAIN, 'demo', '--port', '0', '--data', data], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const said = await readIntroduction(child);
+  const { url, public_key: publicKey } = said;
+  return {
+    config: { ...config, cloud: { ...config.cloud, url, publicKey } },
+    introduce: (client) => introduce(client, said),
+    async stop() {
+      if (child.exitCode !== null) return;
+      const exited = once(child, 'exit');
+      child.stdin.end();
+      await exited;
+    },
+  };
+}
+
+async function readIntroduction(child: ChildProcess): Promise<Introduction> {
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const first = await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => null)]);
+  if (first === null) throw new InputError('The demo cloud did not start; what it wrote says why.');
+  return JSON.parse(first[0] as string) as Introduction;
+}
+
+async function introduce(client: AdminClient, said: Introduction): Promise<void> {
+  const { api_key, shared_key, product, license_key } = said;
+  requireOk(await client.post('/api/v4/setKeys', { api_key, shared_key }));
+  requireOk(await client.post('/api/v4/addProduct', { product, license_key }));
+}
+
+function requireOk({ ok, body }: AdminAnswer): void {
+  if (!ok) throw new InputError((body as { message: string }).message);
+}
