@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,8 @@ import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { InputError } from './read-secrets.ts';
 
-const CLOUD_MAIN = fileURLToPath(new URL('../../../cloud/src/main.ts', import.meta.url));
+/** The cloud is a package of its own, beside the server's; nothing of it is loaded here. */
+const CLOUD_MAIN = join(fileURLToPath(import.meta.url), ...'../../../../cloud/src/main.ts'.split('/'));
 
 /** A licensing cloud beside the server, with a license to try it with. */
 export interface DemoCloud {
@@ -30,6 +32,7 @@ interface Introduction {
 
 /** Starts the cloud as a process of its own. It ends with this one, whatever happens to it. */
 export async function startDemoCloud(config: Config): Promise<DemoCloud> {
+  if (!existsSync(CLOUD_MAIN)) throw new InputError('This installation has no licensing cloud beside it.');
   const data = join(config.data, 'demo-cloud');
   const child = spawn(process.execPath, [CLOUD_MAIN, 'demo', '--port', '0', '--data', data], {
     stdio: ['pipe', 'pipe', 'inherit'],

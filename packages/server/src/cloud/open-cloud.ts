@@ -50,8 +50,8 @@ function checkUrl(text: string): string {
 function readKey(given: string): KeyObject {
   if (given === '') {
     throw unusable(
-      '"cloud.url" needs "cloud.publicKey", the public key of the cloud: without it nobody can tell its answers ' +
-        "from somebody else's. Ask the vendor for it.",
+      '"cloud.url" needs "cloud.publicKey", the public key of the cloud: without it nobody can tell its ' +
+        "answers from somebody else's. Ask the vendor for it.",
     );
   }
   try {

@@ -9,15 +9,16 @@ import type { License } from './license.ts';
 import type { LicenseView, Report } from './view.ts';
 
 /**
- * How consumption reaches the vendor. What is counted is *pending* from the same commit on. A report is *cut*:
- * all that is pending goes under one id, in one commit, before anything is sent; a meter has one report at a
- * time. The vendor's answer *settles* it. Whoever did not hear the answer sends the same report again where
- * the vendor counts an id only once. Where it does not, the vendor's total is looked at: moved by exactly the
- * amount, it was counted; unmoved, it was not, and the report is sent again; anything else, and the report is
- * *uncertain*: it stays where it is until a person settles it. An amount is thus never counted twice.
+ * How consumption reaches the vendor. What is counted is *pending* from the same commit on. A report is
+ * *cut*: all that is pending goes under one id, in one commit, before anything is sent; a meter has one
+ * report at a time. The vendor's answer *settles* it. Whoever did not hear the answer sends the same report
+ * again where the vendor counts an id only once. Where it does not, the vendor's total is looked at: moved by
+ * exactly the amount, it was counted; unmoved, it was not, and the report is sent again; anything else, and
+ * the report is *uncertain*: it stays where it is until a person settles it. An amount is thus never counted
+ * twice.
  */
 
-/** Takes everything that is pending and puts it under an id. A repeated cut with the same id takes nothing. */
+/** Takes everything that is pending and puts it under an id. A repeated cut takes nothing. */
 export function decideCutReport(command: CutReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { storedInUse: _, ...meter } = view.meter as Meter;

@@ -45,8 +45,8 @@ function refuseOverdue(license: License): Refused {
   const { maxOfflineDays, tie } = license;
   return refuse(
     'license_check_overdue',
-    `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days, and was not ` +
-      `since ${say(tie.checkedAt as Instant)}. The administrator can look for the reason with "berth status".`,
+    `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days, and was ` +
+      `not since ${say(tie.checkedAt as Instant)}. The administrator finds the reason with "berth status".`,
     { overdueAt: overdueFrom(license) },
   );
 }

@@ -94,7 +94,7 @@ export async function chooseToRemove(store: Store, request: RemoveRequest): Prom
   if (meant.length === 1) return meant[0];
   throw new RequestError(
     'missing_parameters',
-    `This server holds ${meant.length} licenses of "${product}". Say which with "license_id" or "licenseKey".`,
+    `This server holds ${meant.length} such licenses. Say which with "license_id" or "licenseKey".`,
   );
 }
 

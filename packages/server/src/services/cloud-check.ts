@@ -18,9 +18,9 @@ export interface CheckParts {
 }
 
 /**
- * Asks the cloud about a license and lets the store follow. Only a signed license, and a signed refusal that is
- * about the license, change anything; everything else is a matter of the link. A license that came with its
- * data from another machine is activated on this one first.
+ * Asks the cloud about a license and lets the store follow. Only a signed license, and a signed refusal that
+ * is about the license, change anything; everything else is a matter of the link. A license that came with
+ * its data from another machine is activated on this one.
  */
 export async function checkLicense(parts: CheckParts, license: License): Promise<CheckResult> {
   const { store, session, identity, host } = parts;

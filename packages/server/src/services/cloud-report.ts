@@ -163,7 +163,7 @@ class UnclearReports {
     return this.#uncounted.has(reportId);
   }
 
-  /** Whether a request that was sent before would have arrived by now. One of an earlier run starts to wait. */
+  /** Whether a request that was sent would have arrived by now. One of an earlier run starts to wait. */
   isRipe(reportId: string): boolean {
     const nowMs = this.#readMonotonicMs();
     const sinceMs = this.#sinceMs.get(reportId) ?? nowMs;

@@ -28,6 +28,9 @@ const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 /** The first release knew no borrowing of features. */
 const OLD_RENDER = { ...exampleFeature('render'), floating: { slots: 2, timeoutMinutes: 10 } } as Feature;
 const LICENSE = exampleLicense({ slots: 1, consumption: exampleLimits(), features: [OLD_RENDER] });
+
+/** It knew nothing of the licensing cloud either. */
+const { tie: _, maxOfflineDays: __, ...OLD_LICENSE } = LICENSE;
 const ENDS_AT = plus(NOW, 9 * MINUTE_MS);
 
 function makeFolder(t: TestContext): string {
@@ -50,7 +53,7 @@ function writeSchema1(file: string): void {
   db.prepare(
     `INSERT INTO license (id, product, facts, added_order, added_at, in_use, audit_mac)
      VALUES (?, ?, ?, 1, ?, 1, ?)`,
-  ).run(LICENSE.id, LICENSE.product, JSON.stringify(LICENSE), NOW, empty);
+  ).run(LICENSE.id, LICENSE.product, JSON.stringify(OLD_LICENSE), NOW, empty);
   db.prepare(
     `INSERT INTO registration (license_id, user, hostname, registered_at, ends_at)
      VALUES (?, 'ada', 'desk', ?, ?)`,
