@@ -195,8 +195,8 @@ async function prepareStore(
 ) {
   if (await cloud.identity.bind()) {
     log.warn(
-      'this data was used on another machine before: licenses from the cloud lend for seven days while they ' +
-        'are activated here, others lend nothing new until they are moved with the help of their vendor',
+      'this data was used on another machine before: licenses from the cloud lend for seven days while ' +
+        'they are activated here, others lend nothing new until they are moved with the help of their vendor',
     );
   }
   await accounts.ensureAdministrator((password) =>

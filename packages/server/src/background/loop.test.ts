@@ -137,4 +137,57 @@ describe('a loop', () => {
     }
     await loop.stop();
   });
+
+  test('woken, it does its next round at once, and then goes on as before', async (t) => {
+    const { loop, rounds, tick } = openLoop(t);
+    loop.wake();
+    tick();
+    assert.equal(rounds.length, 0, 'a stopped loop sleeps on');
+    loop.start();
+    loop.wake();
+    t.mock.timers.tick(0);
+    assert.equal(rounds.length, 1);
+    rounds[0]?.resolve();
+    await settle();
+    t.mock.timers.tick(0);
+    assert.equal(rounds.length, 1);
+    tick();
+    assert.equal(rounds.length, 2);
+    rounds[1]?.resolve();
+    await loop.stop();
+  });
+
+  test('woken while it is at work, it does another round right after', async (t) => {
+    const { loop, rounds, tick } = openLoop(t);
+    loop.start();
+    tick();
+    loop.wake();
+    rounds[0]?.resolve();
+    await settle();
+    t.mock.timers.tick(0);
+    assert.equal(rounds.length, 2);
+    rounds[1]?.resolve();
+    await loop.stop();
+  });
+
+  test('asks for every interval anew', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const intervals = [10, 1000];
+    let rounds = 0;
+    const loop = createLoop({
+      intervalMs: () => intervals.shift() ?? 0,
+      work: async () => {
+        rounds += 1;
+      },
+      onError: assert.fail,
+    });
+    loop.start();
+    t.mock.timers.tick(10);
+    await settle();
+    t.mock.timers.tick(999);
+    assert.equal(rounds, 1);
+    t.mock.timers.tick(1);
+    assert.equal(rounds, 2);
+    await loop.stop();
+  });
 });

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CloudFault } from '../cloud/cloud.ts';
+import { instant } from '../core/instant.ts';
+import { type KnownLink, LinkState } from './link-state.ts';
+
+function follow() {
+  const news: KnownLink['state'][] = [];
+  const clock = { now: 1000 };
+  const state = new LinkState(
+    () => instant(clock.now),
+    (link) => news.push(link.state),
+  );
+  return { state, news, clock };
+}
+
+const AWAY = new CloudFault('unreachable', 'It is away.', { mayHaveArrived: false });
+const OTHER = new CloudFault('timeout', 'It is slow.', { mayHaveArrived: true });
+
+function refusal(code: string) {
+  return { kind: 'refused', code, message: 'No.', isSigned: true } as const;
+}
+
+describe('the state of the link', () => {
+  test('is not known before anything was asked', () => {
+    assert.deepEqual(follow().state.describe(), {
+      state: 'untried',
+      reachedAt: null,
+      failingAt: null,
+      error: null,
+    });
+  });
+
+  test('says since when it fails, and the latest reason', () => {
+    const { state, news, clock } = follow();
+    state.noteReached();
+    clock.now = 2000;
+    state.noteFault(AWAY);
+    clock.now = 3000;
+    state.noteFault(AWAY);
+    state.noteFault(OTHER);
+    const { reachedAt, failingAt, error } = state.describe();
+    assert.deepEqual([reachedAt, failingAt, error?.reason], [1000, 2000, 'timeout']);
+    assert.equal(state.failures, 3);
+    assert.deepEqual(news, ['ok', 'failing', 'failing'], 'the same again is no news');
+    state.noteReached();
+    assert.deepEqual([state.failures, state.describe().failingAt], [0, null]);
+  });
+
+  for (const code of ['invalid_api_key', 'signature_mismatch', 'date_not_valid']) {
+    test(`is "refused" when the cloud answers ${code}`, () => {
+      const { state } = follow();
+      state.noteRefusal(refusal(code));
+      assert.deepEqual([state.describe().state, state.describe().error?.code], ['refused', code]);
+    });
+  }
+
+  test('is good when the cloud refuses a license: it was reached', () => {
+    const { state } = follow();
+    state.noteRefusal(refusal('license_not_enabled'));
+    assert.equal(state.describe().state, 'ok');
+  });
+
+  test('begins anew with other keys', () => {
+    const { state } = follow();
+    state.noteRefusal(refusal('invalid_api_key'));
+    state.forget();
+    assert.deepEqual([state.describe().state, state.failures], ['untried', 0]);
+  });
+
+  test('is not touched by errors of this server', () => {
+    const { state } = follow();
+    state.noteFault(new Error('a bug'));
+    assert.equal(state.describe().state, 'untried');
+  });
+});
