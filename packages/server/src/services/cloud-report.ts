@@ -51,8 +51,9 @@ async function reportMeter(
   if (report === null && pending === 0) return null;
   const open = report ?? (await cut(options, unclear, license, feature));
   if (open === null || open.uncertainAt !== null) return null;
-  const isDone = await settleUnclear(options, unclear, license, { feature, ...open });
-  return isDone ? null : send(options, unclear, license, { feature, ...open });
+  const sendable = { ...open, feature };
+  const isDone = await settleUnclear(options, unclear, license, sendable);
+  return isDone ? null : send(options, unclear, license, sendable);
 }
 
 /** Takes what is pending into a report of its own; `null`: nothing is. */

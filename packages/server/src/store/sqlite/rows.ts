@@ -66,6 +66,7 @@ export function answerFromRow(row: Row): RememberedAnswer {
 }
 
 export function backlogFromRow(row: Row): BacklogRecord {
+  const { feature: _, ...report } = reportFromRow(row);
   return {
     licenseId: licenseId(row.license_id as number),
     product: row.product as string,
@@ -73,7 +74,7 @@ export function backlogFromRow(row: Row): BacklogRecord {
     feature: row.feature === WHOLE_LICENSE ? null : (row.feature as string),
     pending: row.pending as number,
     reported: row.reported as number,
-    report: row.id === null ? null : reportFromRow(row),
+    report: row.id === null ? null : report,
   };
 }
 
