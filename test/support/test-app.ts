@@ -64,6 +64,9 @@ export interface TestAppOptions {
   readonly allowKeysInUrl?: boolean;
   /** By default there is none. */
   readonly cloud?: Cloud;
+  readonly hardwareId?: string;
+  /** How long an unclear report waits. */
+  readonly settleMs?: number;
 }
 
 export interface SendOptions {
@@ -91,7 +94,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     catalogue: createCatalogue(store),
     counting: createCounting(store),
     lending: createLending(store),
-    ...openTestLink(store, clock, options.cloud ?? null),
+    ...openTestLink(store, clock, options),
     custody: createKeyCustody(store, keySource),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
   };
@@ -130,11 +133,19 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   };
 }
 
+interface LinkOptions extends Pick<TestAppOptions, 'hardwareId' | 'settleMs'> {
+  readonly cloud?: Cloud | null;
+}
+
 /** The link to a cloud, without its loops. */
-export function openTestLink(store: Store, clock: Clock, cloud: Cloud | null, settleMs = 0) {
+function openTestLink(
+  store: Store,
+  clock: Clock,
+  { cloud = null, hardwareId = 'test-machine', settleMs = 0 }: LinkOptions,
+) {
   const state = new LinkState(clock.readWall, () => {});
   const credentials = createCredentials(store, { onKeysChanged: () => state.forget() });
-  const identity = createIdentity(store, { hardwareId: 'test-machine', machineId: null });
+  const identity = createIdentity(store, { hardwareId, machineId: null });
   const cloudLink = createCloudLink({
     store,
     session: createCloudSession(cloud, credentials.readKeys, state),

@@ -71,6 +71,11 @@ interface Synced {
   })[];
 }
 
+interface OpenReport {
+  readonly id: string;
+  readonly amount: number;
+}
+
 interface Reports {
   readonly meters: readonly {
     readonly license_id: number;
@@ -78,11 +83,8 @@ interface Reports {
     readonly feature: string | null;
     readonly pending: number;
     readonly reported: number;
-    readonly report: {
-      readonly id: string;
-      readonly amount: number;
-      readonly uncertain_at: string | null;
-    } | null;
+    readonly under_way: OpenReport | null;
+    readonly uncertain: readonly OpenReport[];
   }[];
 }
 
@@ -128,16 +130,24 @@ function showSynced({ licenses }: Synced): string {
 
 function showReports({ meters }: Reports): string {
   if (meters.length === 0) return 'Nothing was consumed of a license from the cloud.';
-  return formatTable(
-    ['license', 'product', 'feature', 'pending', 'under way', 'reported', 'report'],
-    meters.map(({ license_id, product, feature, pending, reported, report }) => [
+  const table = formatTable(
+    ['license', 'product', 'feature', 'pending', 'under way', 'uncertain', 'reported'],
+    meters.map(({ license_id, product, feature, pending, under_way, uncertain, reported }) => [
       license_id,
       product,
       feature,
       pending,
-      report?.amount ?? 0,
+      under_way?.amount ?? 0,
+      uncertain.reduce((sum, { amount }) => sum + amount, 0),
       reported,
-      report === null ? null : `${report.id}${report.uncertain_at === null ? '' : ' UNCERTAIN'}`,
     ]),
   );
+  const held = meters.flatMap(({ uncertain }) => uncertain);
+  if (held.length === 0) return table;
+  const lines = held.map(({ id, amount }) => `  ${id}  ${amount}`);
+  return [
+    table,
+    '\nUNCERTAIN: ask the vendor whether these were counted, then run "berth report settle":',
+    ...lines,
+  ].join('\n');
 }

@@ -6,7 +6,7 @@ import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE, windowStart } from './consum
 import type { Change } from './decision.ts';
 import { type Instant, plus } from './instant.ts';
 import type { License } from './license.ts';
-import type { LicenseView } from './view.ts';
+import type { LicenseView, Report } from './view.ts';
 
 /**
  * Who owns a total. Several servers may count on one license, so the vendor's cloud does: a total is what the
@@ -29,7 +29,7 @@ export function rebaseAll(
 ): Rebased {
   if (counted === undefined) return NOTHING;
   const parts = view.meters
-    .filter(({ feature }) => !view.reports.some((report) => report.feature === feature))
+    .filter(({ feature }) => !listUnderWay(view).some((report) => report.feature === feature))
     .map((meter) => {
       const cloudTotal = totalOf(counted, meter.feature);
       const period = periodOf(license, meter.feature);
@@ -38,6 +38,11 @@ export function rebaseAll(
         : rebase(meter, cloudTotal);
     });
   return { changes: parts.flatMap(({ changes }) => changes), events: parts.flatMap(({ events }) => events) };
+}
+
+/** Reports that the cloud may count any moment. Uncertain ones are over, whatever became of them. */
+export function listUnderWay({ reports }: LicenseView): readonly Report[] {
+  return reports.filter(({ uncertainAt }) => uncertainAt === null);
 }
 
 function totalOf(counted: CloudCounts, feature: string): number | undefined {

@@ -119,7 +119,11 @@ describe('a report whose answer nobody heard', () => {
   for (const cloudTotal of [6, 8, 10, 12, 15]) {
     test(`is uncertain when the total is ${cloudTotal}`, () => {
       const { changes, events } = decideOn({ ...RESOLVE, cloudTotal }, facts);
-      assert.deepEqual(changes, [{ kind: 'mark_report_uncertain', reportId: 'r1' }]);
+      const meter = meterAfter({ cloudTotal, total: cloudTotal + METER.pending });
+      assert.deepEqual(changes, [
+        { kind: 'mark_report_uncertain', reportId: 'r1' },
+        { kind: 'put_meter', meter },
+      ]);
       assert.equal(events[0]?.kind, 'report_uncertain');
     });
   }

@@ -1,4 +1,4 @@
-import { isOneWindow, periodOf, rebase } from './cloud-total.ts';
+import { isOneWindow, listUnderWay, periodOf, type Rebased, rebase } from './cloud-total.ts';
 import { type Collected, collect, collectedChanges } from './collect.ts';
 import type { CutReport, ResolveReport, SettleReport } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
@@ -14,15 +14,15 @@ import type { LicenseView, Report } from './view.ts';
  * report at a time. The vendor's answer *settles* it. Whoever did not hear the answer sends the same report
  * again where the vendor counts an id only once. Where it does not, the vendor's total is looked at: moved by
  * exactly the amount, it was counted; unmoved, it was not, and the report is sent again; anything else, and
- * the report is *uncertain*: it stays where it is until a person settles it. An amount is thus never counted
- * twice.
+ * the report is *uncertain*: it is put aside until a person settles it, and what is counted from then on is
+ * reported without it. An amount is thus never counted twice.
  */
 
 /** Takes everything that is pending and puts it under an id. A repeated cut takes nothing. */
 export function decideCutReport(command: CutReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { storedInUse: _, ...meter } = view.meter as Meter;
-  const isUnderWay = view.reports.some(({ feature }) => feature === meter.feature);
+  const isUnderWay = listUnderWay(view).some(({ feature }) => feature === meter.feature);
   if (isUnderWay || meter.pending === 0) return withoutEffect(view, base, { kind: 'done', count: 0 });
   const { feature, pending: amount } = meter;
   return {
@@ -46,7 +46,7 @@ export function decideSettleReport(command: SettleReport, view: LicenseView, now
   if (report === undefined) return withoutEffect(view, base, { kind: 'done', count: 0 });
   const settled = command.isCounted
     ? counted(view, report, command.cloudTotal, now)
-    : { changes: [withdrawn(view, report)], events: [] };
+    : withdrawn(view.meter as Meter, report);
   const kind = command.isCounted ? 'consumption_reported' : 'report_withdrawn';
   return {
     outcome: { kind: 'done', count: report.amount },
@@ -71,16 +71,22 @@ export function decideResolveReport(command: ResolveReport, view: LicenseView, n
     const settle = { ...command, kind: 'settle_report', isCounted: true, knowsReportIds: false } as const;
     return decideSettleReport({ ...settle, by: 'cloud' }, view, now);
   }
-  return hold(view, base, report);
+  return hold(view, base, report, command.cloudTotal);
 }
 
 const NOTHING_DONE = { kind: 'done', count: 0 } as const;
 
-function hold(view: LicenseView, base: Collected, report: Report): Decision {
+/** Whatever became of it, it is over: the cloud's total is what further reports are measured by. */
+function hold(view: LicenseView, base: Collected, report: Report, cloudTotal: number): Decision {
+  const rebased = rebase(view.meter as Meter, cloudTotal);
   return {
     outcome: NOTHING_DONE,
-    changes: [...collectedChanges(view, base), { kind: 'mark_report_uncertain', reportId: report.id }],
-    events: [...base.events, tell('report_uncertain', report, 'cloud')],
+    changes: [
+      ...collectedChanges(view, base),
+      { kind: 'mark_report_uncertain', reportId: report.id },
+      ...rebased.changes,
+    ],
+    events: [...base.events, tell('report_uncertain', report, 'cloud'), ...rebased.events],
   };
 }
 
@@ -88,9 +94,14 @@ function findReport(view: LicenseView, id: string): Report | undefined {
   return view.reports.find((report) => report.id === id);
 }
 
-/** The cloud's total holds the report now. What it was before is forgotten where the cloud did not say. */
-function counted(view: LicenseView, { amount }: Report, cloudTotal: number | null, now: Instant) {
+/**
+ * The cloud's total holds the report now. What it was before is forgotten where the cloud did not say; only
+ * an uncertain report was in it all along.
+ */
+function counted(view: LicenseView, report: Report, told: number | null, now: Instant): Rebased {
   const meter = view.meter as Meter;
+  const { amount, uncertainAt } = report;
+  const cloudTotal = uncertainAt === null ? told : meter.cloudTotal;
   const reported = { ...meter, reported: addUp(meter.reported, amount) };
   const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
   if (isUsable) {
@@ -98,12 +109,19 @@ function counted(view: LicenseView, { amount }: Report, cloudTotal: number | nul
     if (changes.length > 0) return { changes, events };
   }
   const { storedInUse: _, ...rest } = reported;
-  return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal } } as Change], events: [] };
+  return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal } }], events: [] };
 }
 
-function withdrawn(view: LicenseView, { amount }: Report): Change {
-  const { storedInUse: _, ...meter } = view.meter as Meter;
-  return { kind: 'put_meter', meter: { ...meter, pending: addUp(meter.pending, amount) } };
+/** Pending again. The total of a meter whose report was uncertain was the cloud's, without the amount. */
+function withdrawn({ storedInUse: _, ...meter }: Meter, { amount, uncertainAt, feature }: Report): Rebased {
+  const pending = addUp(meter.pending, amount);
+  const before = meter.total;
+  const total = uncertainAt === null ? before : Math.max(0, addUp(before, amount));
+  const corrected = { kind: 'total_corrected', feature: feature || null, before, total } as const;
+  return {
+    changes: [{ kind: 'put_meter', meter: { ...meter, pending, total } }],
+    events: total === before ? [] : [corrected],
+  };
 }
 
 /** Once the vendor has shown that it counts an id only once, that is remembered. */

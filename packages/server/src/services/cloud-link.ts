@@ -106,7 +106,7 @@ async function listCloudBacklog(store: Store): Promise<readonly BacklogRecord[]>
 
 async function listReportable(store: Store): Promise<readonly LicenseId[]> {
   const records = await listCloudBacklog(store);
-  const waiting = records.filter(({ pending, report }) => pending !== 0 || report !== null);
+  const waiting = records.filter(({ pending, underWay }) => pending !== 0 || underWay !== null);
   return [...new Set(waiting.map(({ licenseId }) => licenseId))];
 }
 
@@ -189,12 +189,13 @@ async function settle(
   isCounted: boolean,
   by: Actor,
 ): Promise<void> {
-  const record = (await listCloudBacklog(store)).find(({ report }) => report?.id === reportId);
+  const backlog = await listCloudBacklog(store);
+  if (backlog.some(({ underWay }) => underWay?.id === reportId)) {
+    throw new RequestError('report_not_uncertain', 'This report settles itself when the cloud is reached.');
+  }
+  const record = backlog.find(({ uncertain }) => uncertain.some(({ id }) => id === reportId));
   if (record === undefined) {
     throw new RequestError('report_not_found', `There is no report ${reportId}: it may be settled already.`);
-  }
-  if (record.report?.uncertainAt === null) {
-    throw new RequestError('report_not_uncertain', 'This report settles itself when the cloud is reached.');
   }
   const { licenseId, feature } = record;
   const told = { isCounted, cloudTotal: null, knowsReportIds: false, by };
@@ -212,14 +213,13 @@ async function describe({ store, session, state, url }: CloudLinkOptions): Promi
   const link = state.describe();
   const remembered = licenses.map(({ tie }) => tie.checkedAt ?? 0);
   const reachedAt = Math.max(link.reachedAt ?? 0, ...remembered) as Instant;
-  const reports = backlog.flatMap(({ report }) => report ?? []);
   return {
     ...link,
     state: obstacle ?? link.state,
     url,
     reachedAt: reachedAt === 0 ? null : reachedAt,
     pending: backlog.reduce((sum, { pending }) => sum + pending, 0),
-    reportsUnderWay: reports.filter(({ uncertainAt }) => uncertainAt === null).length,
-    reportsUncertain: reports.filter(({ uncertainAt }) => uncertainAt !== null).length,
+    reportsUnderWay: backlog.filter(({ underWay }) => underWay !== null).length,
+    reportsUncertain: backlog.reduce((sum, { uncertain }) => sum + uncertain.length, 0),
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CloudFault, type CloudRefusal, type CloudReply, type Counted } from '../cloud/cloud.ts';
 import type { License } from '../core/license.ts';
-import type { BacklogRecord } from '../store/query.ts';
+import type { BacklogRecord, OpenReport } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
 
@@ -19,8 +19,6 @@ export interface Reporter {
    */
   report(license: License): Promise<CloudRefusal | null>;
 }
-
-type OpenReport = NonNullable<BacklogRecord['report']>;
 
 export function createReporter(options: ReporterOptions): Reporter {
   const { store } = options;
@@ -46,11 +44,11 @@ async function reportMeter(
   options: ReporterOptions,
   unclear: UnclearReports,
   license: License,
-  { feature, report, pending }: BacklogRecord,
+  { feature, underWay, pending }: BacklogRecord,
 ): Promise<CloudRefusal | null> {
-  if (report === null && pending === 0) return null;
-  const open = report ?? (await cut(options, unclear, license, feature));
-  if (open === null || open.uncertainAt !== null) return null;
+  if (underWay === null && pending === 0) return null;
+  const open = underWay ?? (await cut(options, unclear, license, feature));
+  if (open === null) return null;
   const sendable = { ...open, feature };
   const isDone = await settleUnclear(options, unclear, license, sendable);
   return isDone ? null : send(options, unclear, license, sendable);
@@ -72,7 +70,7 @@ async function cut(
 async function findOpen(store: Store, licenseId: number, feature: string | null): Promise<OpenReport | null> {
   const records = await store.read({ kind: 'list_backlog' });
   const meter = records.find((record) => record.licenseId === licenseId && record.feature === feature);
-  return meter?.report ?? null;
+  return meter?.underWay ?? null;
 }
 
 type Sendable = OpenReport & { readonly feature: string | null };
@@ -97,8 +95,7 @@ async function settleUnclear(
   if (cloudTotal === undefined) return true;
   const { id: licenseId } = license;
   await options.store.execute({ kind: 'resolve_report', licenseId, feature, reportId, cloudTotal });
-  const after = await findOpen(options.store, licenseId, feature);
-  return after === null || after.uncertainAt !== null;
+  return (await findOpen(options.store, licenseId, feature)) === null;
 }
 
 async function send(

@@ -134,19 +134,39 @@ export const CLOUD_TOTALS = {
     await bench.consume(5);
     await bench.cutReport(license, 'a');
     await resolve(bench, license, 'a', 10);
-    assert.equal((await bench.readBacklog(license))?.report?.amount, 5, 'unmoved: it will be sent again');
+    assert.equal((await bench.readBacklog(license))?.underWay?.amount, 5, 'unmoved: it will be sent again');
     await resolve(bench, license, 'a', 15);
-    assert.equal((await bench.readBacklog(license))?.report, null);
+    assert.equal((await bench.readBacklog(license))?.underWay, null);
     assert.equal(await totalOf(bench, license), 15);
     await bench.consume(3);
     await bench.cutReport(license, 'b');
     await resolve(bench, license, 'b', 17);
-    const backlog = await bench.readBacklog(license);
-    assert.equal(backlog?.report?.uncertainAt, await bench.now());
+    const [held] = (await bench.readBacklog(license))?.uncertain ?? [];
+    assert.equal(held?.uncertainAt, await bench.now());
     await resolve(bench, license, 'b', 18);
-    assert.notEqual((await bench.readBacklog(license))?.report?.uncertainAt ?? null, null, 'it is held');
+    assert.equal((await bench.readBacklog(license))?.uncertain.length, 1, 'it is held');
+    assert.equal(await totalOf(bench, license), 17, 'the total is that of the cloud');
     await bench.settleReport(license, 'b', false);
     assert.equal((await bench.readBacklog(license))?.pending, 3);
+    assert.equal(await totalOf(bench, license), 20);
+  },
+
+  'while a report is held, others go on': async (bench: Bench) => {
+    const license = await bench.install(CLOUD);
+    await check(bench, license, 10);
+    await bench.consume(5);
+    await bench.cutReport(license, 'a');
+    await resolve(bench, license, 'a', 12);
+    await bench.consume(1);
+    assert.equal(await totalOf(bench, license), 13);
+    assert.equal(await bench.cutReport(license, 'b'), 1);
+    await resolve(bench, license, 'b', 13);
+    assert.equal((await bench.readBacklog(license))?.underWay, null, 'moved by 1 from 12');
+    await check(bench, license, 14);
+    assert.equal(await totalOf(bench, license), 14);
+    await bench.settleReport(license, 'a', true);
+    assert.equal(await totalOf(bench, license), 14, 'it was in it all along');
+    assert.equal((await bench.readBacklog(license))?.reported, 6);
   },
 };
 

@@ -79,9 +79,13 @@ export interface BacklogRecord {
   /** Counted, and in no report yet. */
   readonly pending: number;
   readonly reported: number;
-  /** On its way to the vendor. */
-  readonly report: Omit<Report, 'feature'> | null;
+  /** On its way to the vendor: at most one. */
+  readonly underWay: OpenReport | null;
+  /** Nobody can tell whether the vendor has counted these. */
+  readonly uncertain: readonly OpenReport[];
 }
+
+export type OpenReport = Omit<Report, 'feature'>;
 
 export interface RegistrationRecord {
   readonly licenseId: LicenseId;

@@ -22,7 +22,7 @@ import type {
 } from '../query.ts';
 import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
-import { backlogFromRow, licenseFromRow, type Row, registrationFromRow } from './rows.ts';
+import { backlogFromRow, isReportOf, licenseFromRow, type Row, registrationFromRow } from './rows.ts';
 import { findCloudKeys, findSealingFingerprint, loadAuditKey } from './sealed-secrets.ts';
 import { verifyAudit } from './verify-audit.ts';
 
@@ -225,13 +225,17 @@ export class SqliteReader {
 
   #listBacklog(): readonly BacklogRecord[] {
     const rows = this.#all(
-      `SELECT license.product, license.facts ->> 'source' AS source, meter.*,
-         report.id, report.amount, report.cut_at, report.uncertain_at
+      `SELECT license.product, license.facts ->> 'source' AS source, meter.*
        FROM meter JOIN license ON license.id = meter.license_id
-       LEFT JOIN report USING (license_id, feature)
        WHERE removed_at IS NULL ORDER BY license_id, feature`,
     );
-    return rows.map(backlogFromRow);
+    const reports = this.#all('SELECT * FROM report ORDER BY cut_at, id');
+    return rows.map((row) =>
+      backlogFromRow(
+        row,
+        reports.filter((report) => isReportOf(report, row)),
+      ),
+    );
   }
 
   #describe(now: Instant): StoreDescription {

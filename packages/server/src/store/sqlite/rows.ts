@@ -65,8 +65,12 @@ export function answerFromRow(row: Row): RememberedAnswer {
   };
 }
 
-export function backlogFromRow(row: Row): BacklogRecord {
-  const { feature: _, ...report } = reportFromRow(row);
+export function isReportOf(report: Row, meter: Row): boolean {
+  return report.license_id === meter.license_id && report.feature === meter.feature;
+}
+
+export function backlogFromRow(row: Row, reportRows: readonly Row[]): BacklogRecord {
+  const reports = reportRows.map(reportFromRow).map(({ feature: _, ...report }) => report);
   return {
     licenseId: licenseId(row.license_id as number),
     product: row.product as string,
@@ -74,7 +78,8 @@ export function backlogFromRow(row: Row): BacklogRecord {
     feature: row.feature === WHOLE_LICENSE ? null : (row.feature as string),
     pending: row.pending as number,
     reported: row.reported as number,
-    report: row.id === null ? null : report,
+    underWay: reports.find(({ uncertainAt }) => uncertainAt === null) ?? null,
+    uncertain: reports.filter(({ uncertainAt }) => uncertainAt !== null),
   };
 }
 

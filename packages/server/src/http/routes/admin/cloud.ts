@@ -60,20 +60,21 @@ function removeLocallyRoute(link: CloudLink): Route {
   });
 }
 
+const reportObject = z.object({
+  id: z.string(),
+  amount: z.int(),
+  cut_at: z.string(),
+  uncertain_at: z.string().nullable(),
+});
+
 const backlogRecord = z.object({
   license_id: z.int(),
   product: z.string(),
   feature: z.string().nullable(),
   pending: z.int(),
   reported: z.int(),
-  report: z
-    .object({
-      id: z.string(),
-      amount: z.int(),
-      cut_at: z.string(),
-      uncertain_at: z.string().nullable(),
-    })
-    .nullable(),
+  under_way: reportObject.nullable(),
+  uncertain: z.array(reportObject),
 });
 
 function backlogRoute(link: CloudLink): Route {
@@ -88,26 +89,14 @@ function backlogRoute(link: CloudLink): Route {
     handle: async () => {
       const records = await link.listBacklog();
       return json({
-        meters: records.map(({ licenseId: id, product, feature, pending, reported, report }) => ({
-          license_id: id,
-          product,
-          feature,
-          pending,
-          reported,
-          report: report === null ? null : presentReport(report),
+        meters: records.map(({ source: _, underWay, uncertain, ...meter }) => ({
+          ...toWire(meter),
+          under_way: underWay === null ? null : toWire(underWay),
+          uncertain: uncertain.map(toWire),
         })),
       });
     },
   });
-}
-
-function presentReport({
-  id,
-  amount,
-  cutAt,
-  uncertainAt,
-}: NonNullable<Awaited<ReturnType<CloudLink['listBacklog']>>[number]['report']>) {
-  return toWire({ id, amount, cutAt, uncertainAt });
 }
 
 function settleRoute(link: CloudLink): Route {

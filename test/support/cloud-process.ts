@@ -1,0 +1,106 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { temporaryFolder } from './server-process.ts';
+
+const MAIN = fileURLToPath(new URL('../../packages/cloud/src/main.ts', import.meta.url));
+
+const execute = promisify(execFile);
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** A real licensing cloud in a process of its own, and its vendor's command line. */
+export interface CloudProcess {
+  readonly url: string;
+  readonly data: string;
+  /** A file with the key that its answers are signed with. */
+  readonly publicKeyFile: string;
+  readonly keys: { readonly apiKey: string; readonly sharedKey: string };
+  /** Runs a command of the vendor and answers its JSON. */
+  run(...words: readonly string[]): Promise<never>;
+  /** Grants a license of a product, which is created when it is new, and answers its key. */
+  grant(product: string, ...flags: readonly string[]): Promise<string>;
+  showLicense(key: string): Promise<VendorView>;
+  stop(): Promise<void>;
+}
+
+/** A license as the vendor sees it. */
+export interface VendorView {
+  readonly id: number;
+  readonly activations: number;
+  readonly total_consumptions: number;
+  readonly features: readonly { readonly code: string; readonly total_consumptions: number }[];
+  readonly devices: readonly Facts[];
+}
+
+export interface CloudOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface TestContext {
+  after(work: () => unknown): void;
+}
+
+/** Starts a cloud on a free port with a pair of keys. It ends with the test. */
+export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
+  const data = temporaryFolder(t);
+  const run = (...words: readonly string[]) => runVendor(data, words);
+  const { api_key: apiKey, shared_key: sharedKey } = (await run('key', 'create')) as Record<string, string>;
+  const publicKeyFile = join(data, 'public.pem');
+  writeFileSync(publicKeyFile, (await runText(data, ['public-key'])).trim());
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', '--port', '0', '--data', data, ...(options.args ?? [])],
+    { env: { ...process.env, ...options.env }, stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  const stop = () => end(child);
+  t.after(stop);
+  const products = new Set<string>();
+  return {
+    url: await readUrl(child),
+    data,
+    publicKeyFile,
+    keys: { apiKey: apiKey as string, sharedKey: sharedKey as string },
+    run,
+    async grant(product, ...flags) {
+      if (!products.has(product)) await run('product', 'create', product);
+      products.add(product);
+      return ((await run('license', 'create', '--product', product, ...flags)) as VendorKey).license_key;
+    },
+    showLicense: (key) => run('license', 'show', key),
+    stop,
+  };
+}
+
+interface VendorKey {
+  readonly license_key: string;
+}
+
+async function runVendor(data: string, words: readonly string[]): Promise<never> {
+  return JSON.parse(await runText(data, [...words, '--json'])) as never;
+}
+
+async function runText(data: string, words: readonly string[]): Promise<string> {
+  const { stdout } = await execute(process.execPath, [MAIN, ...words, '--data', data]);
+  return stdout;
+}
+
+async function readUrl(child: ChildProcess): Promise<string> {
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const first = await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => null)]);
+  const url = first === null ? undefined : /^cloud listening on (\S+)$/.exec(first[0] as string)?.[1];
+  if (url === undefined) throw new Error('The cloud did not start.');
+  return url;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}
