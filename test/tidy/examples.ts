@@ -12,6 +12,7 @@ interface Rejected extends Example {
 }
 
 const SERVER = 'packages/server/src';
+const CLOUD = 'packages/cloud/src';
 
 function accept(rule: string, title: string, path: string, text: string): Example {
   return { rule, title, files: [{ path, text }] };
@@ -21,9 +22,13 @@ function reject(rule: string, title: string, path: string, text: string, line = 
   return { ...accept(rule, title, path, text), line };
 }
 
-function rejectImport(title: string, path: string, specifier: string): Rejected {
+function rejectImport(title: string, path: string, specifier: string, folder = SERVER): Rejected {
   const text = `/* why */\nimport type { X } from '${specifier}';\n`;
-  return reject('imports', title, `${SERVER}/${path}`, text, 2);
+  return reject('imports', title, `${folder}/${path}`, text, 2);
+}
+
+function rejectCloudImport(title: string, path: string, specifier: string): Rejected {
+  return rejectImport(title, path, specifier, CLOUD);
 }
 
 function acceptImport(title: string, path: string, ...specifiers: string[]): Example {
@@ -71,6 +76,23 @@ const rejectedImports: Rejected[] = [
   reject('imports', 'a protocol of the server', 'packages/protocol/src/a.ts', "import '@berth/server/a';\n"),
 ];
 
+const rejectedCloudImports: Rejected[] = [
+  rejectCloudImport('a cloud which imports the server', 'http/a.ts', '@berth/server/core/license'),
+  rejectCloudImport('a cloud which imports a test', 'store/a.ts', '../../../../test/support/reporter.ts'),
+  rejectCloudImport('a core of the cloud which imports node', 'core/a.ts', 'node:crypto'),
+  rejectCloudImport('a core of the cloud which imports zod', 'core/a.ts', 'zod'),
+  rejectCloudImport('a core of the cloud which imports its store', 'core/a.ts', '../store/a.ts'),
+  rejectCloudImport('a store of the cloud which imports a route', 'store/a.ts', '../http/a.ts'),
+  rejectCloudImport('a store of the cloud which reads the clock', 'store/a.ts', '../clock.ts'),
+  rejectCloudImport('a route of the cloud which imports a command', 'http/a.ts', '../cli/a.ts'),
+  rejectCloudImport('an entry of the cloud which imports the store', 'main.ts', './store/a.ts'),
+  rejectCloudImport('a clock of the cloud which imports the core', 'clock.ts', './core/a.ts'),
+  rejectCloudImport('an import of a folder that is no room', 'cli/a.ts', '../misc/a.ts'),
+  reject('imports', 'a file in no room of the cloud', `${CLOUD}/misc/thing.ts`, 'export const x = 1;\n'),
+  reject('imports', 'a file beside the rooms of the cloud', `${CLOUD}/core.ts`, 'export const x = 1;\n'),
+  rejectImport('a server which imports the cloud', 'compose.ts', '@berth/cloud/http/app'),
+];
+
 const rejectedPurity: Rejected[] = [
   reject('core-purity', 'the time', `${SERVER}/core/a.ts`, 'export const now =\n  Date.now();\n', 2),
   reject('core-purity', 'a new date', `${SERVER}/core/a.ts`, 'export const now = new Date();\n'),
@@ -87,6 +109,9 @@ const rejectedPurity: Rejected[] = [
   reject('one-clock', 'a date without parentheses', `${SERVER}/http/a.ts`, 'const now = new Date;\n'),
   reject('one-clock', 'a monotonic time', `${SERVER}/http/a.ts`, 'const now = performance.now();\n'),
   reject('one-clock', 'a time of the process', 'packages/client/src/a.ts', 'process.hrtime.bigint();\n'),
+  reject('core-purity', 'a time in the cloud', `${CLOUD}/core/a.ts`, 'const now = Date.now();\n'),
+  reject('one-clock', 'a time in the cloud', `${CLOUD}/store/a.ts`, 'const now = Date.now();\n'),
+  reject('console-log', 'a cloud which prints', `${CLOUD}/http/a.ts`, 'console.log(1);\n'),
   reject('console-log', 'a service which prints', `${SERVER}/services/a.ts`, '\nconsole.log(1);\n', 2),
   reject('unfinished', 'a note to oneself', 'test/a.ts', `\n// ${UNFINISHED}: later\n`, 2),
 ];
@@ -121,6 +146,12 @@ const rejectedFiles: Rejected[] = [
       { path: `${SERVER}/main.ts`, text: "// import './core/a.ts';\n" },
     ],
   },
+  reject(
+    'dead-file',
+    'a file of the cloud that nobody imports',
+    `${CLOUD}/core/a.ts`,
+    'export const a = 1;\n',
+  ),
   reject('outside-reference', 'the shared folder', 'docs/a.md', `See\n${SHARED}\n`, 2),
   reject('outside-reference', 'a registry', '.npmrc', `registry=https://${REGISTRY}/\n`),
   reject('lockfile', 'an address', 'package-lock.json', '{\n"resolved": "https://a.example/a.tgz"\n}\n', 2),
@@ -130,6 +161,7 @@ const rejectedFiles: Rejected[] = [
 
 export const rejected: Rejected[] = [
   ...rejectedImports,
+  ...rejectedCloudImports,
   ...rejectedPurity,
   ...rejectedSizes,
   ...rejectedFiles,
@@ -151,6 +183,13 @@ const acceptedImports: Example[] = [
     'packages/protocol/src/a.ts',
     "import { z } from 'zod';\nimport './b.ts';\n",
   ),
+  accept(
+    'imports',
+    'a route of the cloud',
+    `${CLOUD}/http/a.ts`,
+    "import 'hono';\nimport '@berth/protocol/errors';\nimport '../store/b.ts';\nimport '../clock.ts';\n",
+  ),
+  accept('imports', 'a command of the cloud', `${CLOUD}/cli/a.ts`, "import '../../package.json';\n"),
   accept('imports', 'an import in a string', `${SERVER}/core/a.ts`, 'f("import \'zod\'");\n'),
 ];
 
@@ -160,8 +199,15 @@ const acceptedPurity: Example[] = [
   accept('core-purity', 'a property', `${SERVER}/core/a.ts`, 'const a = { process: b.process };\n'),
   accept('core-purity', 'a test of the core', `${SERVER}/core/a.test.ts`, 'await f(Date.now());\n'),
   accept('one-clock', 'the clock', `${SERVER}/store/clock.ts`, 'export const now = () => Date.now();\n'),
+  accept(
+    'one-clock',
+    'the clock of the cloud',
+    `${CLOUD}/clock.ts`,
+    'export const now = () => Date.now();\n',
+  ),
   accept('one-clock', 'a test', 'test/a.ts', 'new Date();\n'),
   accept('console-log', 'a command', `${SERVER}/cli/a.ts`, 'console.log(1);\n'),
+  accept('console-log', 'a command of the cloud', `${CLOUD}/cli/a.ts`, 'console.log(1);\n'),
   accept('console-log', 'the entry', `${SERVER}/main.ts`, 'console.log(1);\n'),
 ];
 
@@ -192,6 +238,8 @@ const acceptedFiles: Example[] = [
       { path: `${SERVER}/d.ts`, text: '' },
       { path: 'packages/protocol/src/b.ts', text: '' },
       { path: 'packages/client/src/e.ts', text: '' },
+      { path: `${CLOUD}/main.ts`, text: "import './f.ts';\n" },
+      { path: `${CLOUD}/f.ts`, text: '' },
       { path: 'test/run.ts', text: "import { e } from '@berth/client/e';\n" },
     ],
   },

@@ -1,8 +1,10 @@
 import { codeOf, type Finding, findPattern, isTypeScript, productFiles, type SourceFile } from './source.ts';
 
-const CORE = 'packages/server/src/core/';
-const CLOCK = 'packages/server/src/store/clock.ts';
-const MAY_PRINT = /^packages\/server\/src\/(?:cli\/|main\.ts$)/;
+const CORES = ['packages/server/src/core/', 'packages/cloud/src/core/'];
+/** One for each program; whatever else wants the time is handed it. */
+const CLOCKS_OF_PROGRAMS = ['packages/server/src/store/clock.ts', 'packages/cloud/src/clock.ts'];
+const MUST_LOG = /^packages\/(?:server|cloud)\/src\//;
+const MAY_PRINT = /^packages\/(?:server|cloud)\/src\/(?:cli\/|main\.ts$)/;
 
 const NEW_DATE = /\bnew\s+Date\b(?!\s*\(\s*[^\s)])/;
 const DATE_CALL = /(?<![\w$.]|new\s+)Date\s*\(/;
@@ -29,7 +31,8 @@ function anyOf(patterns: RegExp[]): RegExp {
 }
 
 export function findCoreImpurity(files: SourceFile[]): Finding[] {
-  return productFiles(files, CORE).flatMap((file) =>
+  const cores = CORES.flatMap((folder) => productFiles(files, folder));
+  return cores.flatMap((file) =>
     findPattern(
       file,
       codeOf(file),
@@ -44,7 +47,7 @@ export function findCoreImpurity(files: SourceFile[]): Finding[] {
 
 export function findClockReads(files: SourceFile[]): Finding[] {
   return productFiles(files, 'packages/')
-    .filter((file) => file.path !== CLOCK)
+    .filter((file) => !CLOCKS_OF_PROGRAMS.includes(file.path))
     .flatMap((file) =>
       findPattern(
         file,
@@ -53,14 +56,14 @@ export function findClockReads(files: SourceFile[]): Finding[] {
         'one-clock',
         (found) =>
           `'${found}' reads a clock of its own, and two clocks disagree one day; ` +
-          `take the time from the clock in ${CLOCK}.`,
+          `take the time from the clock in ${CLOCKS_OF_PROGRAMS.join(' or ')}.`,
       ),
     );
 }
 
 export function findConsoleLog(files: SourceFile[]): Finding[] {
   return files
-    .filter((file) => file.path.startsWith('packages/server/src/') && isTypeScript(file))
+    .filter((file) => MUST_LOG.test(file.path) && isTypeScript(file))
     .filter((file) => !MAY_PRINT.test(file.path))
     .flatMap((file) =>
       findPattern(
@@ -68,7 +71,7 @@ export function findConsoleLog(files: SourceFile[]): Finding[] {
         codeOf(file),
         /\bconsole\.log\b/,
         'console-log',
-        () => 'console.log bypasses the log and its redaction; write to the log of telemetry/ instead.',
+        () => 'console.log bypasses the log and its redaction; write to the log instead.',
       ),
     );
 }

@@ -1,3 +1,4 @@
+import { CLOUD, cloudRoomOf, judgeCloudImport } from './cloud-rules.ts';
 import { type Import, listImports, resolveImport } from './imports.ts';
 import { type Finding, productFiles, type SourceFile } from './source.ts';
 
@@ -78,6 +79,7 @@ function storeRoom(rest: string[]): string | undefined {
 
 function roomOf(path: string): string | undefined {
   if (path.startsWith(PROTOCOL)) return 'protocol';
+  if (path.startsWith(CLOUD)) return cloudRoomOf(path);
   if (!path.startsWith(SERVER)) return undefined;
   const [first = '', ...rest] = path.slice(SERVER.length).split('/');
   const name = first.replace(/\.ts$/, '');
@@ -144,11 +146,13 @@ function findBadImports(file: SourceFile, judge: (one: Import) => string | undef
 /** Who may import whom; tests are exempt. */
 export function findForbiddenImports(files: SourceFile[]): Finding[] {
   const server = productFiles(files, SERVER);
+  const cloud = productFiles(files, CLOUD);
   return [
-    ...findRoomless(server),
+    ...findRoomless([...server, ...cloud]),
     ...server.flatMap((file) =>
       findBadImports(file, (one) => judgeServerImport(file, roomOf(file.path) ?? '', one)),
     ),
+    ...cloud.flatMap((file) => findBadImports(file, (one) => judgeCloudImport(file, one))),
     ...productFiles(files, PROTOCOL).flatMap((file) =>
       findBadImports(file, (one) => judgeProtocolImport(file, one)),
     ),

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+import { runCli } from './cli.ts';
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The command line on a folder of its own, as a function. */
+function createCommandLine(t: TestContext, data = cloudFolder(t)) {
+  return async (words: string, secret = ''): Promise<Ran> => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const terminal = {
+      print: (line: string) => void out.push(line),
+      complain: (line: string) => void err.push(line),
+      readSecret: async () => secret,
+    };
+    const argv = Array.from(words.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
+    const code = await runCli(argv, { env: { LICENSING_CLOUD_DATA: data }, terminal });
+    return { code, out: out.join('\n'), err: err.join('\n') };
+  };
+}
+
+type Run = ReturnType<typeof createCommandLine>;
+
+/** What `--json` prints. */
+async function ask(run: Run, words: string, secret?: string) {
+  const { code, out, err } = await run(`${words} --json`, secret);
+  assert.equal(code, 0, err);
+  return JSON.parse(out);
+}
+
+async function createLicense(run: Run, flags = ''): Promise<string> {
+  await run('product create cad');
+  return (await ask(run, `license create --product cad ${flags}`)).license_key;
+}
+
+describe('wrong words', () => {
+  for (const [words, sentence] of [
+    ['lisence list', /^Unknown command "lisence list"\. Did you mean "license list"\?\n/],
+    ['license', /^Unknown command "license"\./],
+    ['license show', /^"cloud license show" needs KEY\.\n/],
+    ['license list all', /^"all" is one word too many\.\n/],
+    ['license list --slots 5', /^"cloud license list" takes no --slots\.\n/],
+    ['license create --slot 5', /^Unknown option '--slot'\. Did you mean "--slots"\?\n/],
+    ['license create', /needs --product CODE/],
+    ['license create --product cad --activations 1 --unlimited-activations', /contradict each other/],
+    ['license extend K', /needs --until/],
+    ['license change K', /says what changes/],
+    ['serve now', /^"now" is one word too many\.\n/],
+    ['serve --tls-cert a.pem', /^TLS needs both/],
+    ['demo --tls-cert a.pem', /^"cloud demo" takes no --tls-cert\.\n/],
+  ] as const) {
+    test(words, async (t) => {
+      const run = createCommandLine(t);
+      await run('key create');
+      const { code, out, err } = await run(words);
+      assert.deepEqual([code, out], [2, '']);
+      assert.match(err, sentence);
+      assert.match(err, /\ncloud COMMAND \[FLAGS\]\n/, 'how it is done follows');
+    });
+  }
+});
+
+describe('wrong values', () => {
+  for (const [words, sentence] of [
+    ['product create cad --authorization face', /Allowed: license-key, user\./],
+    ['license create --product cad --slots many', /^"slots" cannot be "many"\./],
+    ['license create --product cad --type eternal', /Allowed: perpetual/],
+    ['license create --product cad --valid-until soon', /such as 2027-01-31/],
+    ['license create --product cad --metadata [1]', /one JSON object/],
+    ['license create --product cad --feature a,b=c', /has no "b"/],
+    ['license create --product cad --user ann', /The password on standard input needs 8/],
+    ['serve --port 99999', /^"port" cannot be "99999"/],
+    ['event list --limit 0', /^"limit" cannot be "0"/],
+  ] as const) {
+    test(words, async (t) => {
+      const run = createCommandLine(t);
+      await run('key create');
+      const { code, err } = await run(words);
+      assert.equal(code, 2);
+      assert.match(err, sentence);
+      assert.ok(!err.includes('\n'), 'one sentence');
+    });
+  }
+});
+
+describe('refusals', () => {
+  for (const [words, sentence] of [
+    ['license create --product cam', /There is no product "cam"/],
+    ['license create --product cad --key K1 --key K-1234', /already/],
+    ['license create --product cad --key abc', /4 to 128/],
+    ['license create --product cad --type time-limited', /needs an end/],
+    ['license create --product crm', /asks for users/],
+    ['license show NONE', /There is no license with the key "NONE"/],
+    ['license disable NONE', /There is no license/],
+    ['product create cad', /There is a product "cad" already/],
+    ['product create a/b', /cannot be the code/],
+    ['key create --name key-1', /There is a key "key-1" already/],
+    ['key disable nobody', /There is no key "nobody"/],
+    ['device unblock m', /is not barred/],
+    ['device list NONE', /There is no license/],
+    ['event list --license NONE', /There is no license/],
+  ] as const) {
+    test(words, async (t) => {
+      const run = createCommandLine(t);
+      await run('key create');
+      await run('product create cad');
+      await run('product create crm --authorization user');
+      await run('license create --product cad --key K-1234');
+      const { code, out, err } = await run(words);
+      assert.deepEqual([code, out], [1, '']);
+      assert.match(err, sentence);
+      const { out: json } = await run(`${words} --json`);
+      assert.match(JSON.parse(json).message, sentence);
+    });
+  }
+
+  test('a folder without a cloud is not made by looking at it', async (t) => {
+    const run = createCommandLine(t, join(cloudFolder(t), 'none'));
+    const { code, err } = await run('license list');
+    assert.equal(code, 1);
+    assert.match(err, /There is no cloud in .+none\./);
+    assert.equal((await run('license list')).code, 1);
+  });
+});
+
+describe('keys', () => {
+  test('are shown once, and then by their first letters', async (t) => {
+    const run = createCommandLine(t);
+    const key = await ask(run, 'key create --name berth');
+    assert.ok(key.api_key.length >= 32 && key.shared_key.length >= 32);
+    const { out } = await run('key list');
+    assert.match(out, /^name +API key +enabled +created at\nberth +[0-9a-f]{8}… +yes +\d/);
+    assert.ok(!out.includes(key.api_key) && !out.includes(key.shared_key));
+    assert.ok(!JSON.stringify(await ask(run, 'key list')).includes(key.shared_key));
+  });
+
+  test('are disabled by name or by their first letters', async (t) => {
+    const run = createCommandLine(t);
+    const first = await ask(run, 'key create');
+    await run('key create');
+    await run(`key disable ${first.api_key.slice(0, 8)}`);
+    await run('key disable key-2');
+    const { keys } = await ask(run, 'key list');
+    assert.deepEqual(
+      keys.map((key: { enabled: boolean }) => key.enabled),
+      [false, false],
+    );
+    assert.equal((await run(`key disable ${first.api_key.slice(0, 3)}`)).code, 1, 'too few letters');
+  });
+
+  test('the public key is PEM', async (t) => {
+    const { out } = await createCommandLine(t)('public-key');
+    assert.match(out, /^-----BEGIN PUBLIC KEY-----\n[\s\S]+\n-----END PUBLIC KEY-----$/);
+  });
+});
+
+describe('licenses', () => {
+  test('have a key that is easy to type', async (t) => {
+    const run = createCommandLine(t);
+    await run('product create cad');
+    const { out } = await run('license create --product cad');
+    assert.match(out, /^license key {2}(?:[A-HJ-NP-Z2-9]{4}-){3}[A-HJ-NP-Z2-9]{4}\nid {11}\d{6,9}$/);
+  });
+
+  test('grant what their flags say', async (t) => {
+    const run = createCommandLine(t);
+    const key = await createLicense(
+      run,
+      "--slots 5 --timeout 10 --borrow-hours 168 --starts-at 2026-01-01 --valid-until '2030-01-31 12:00' " +
+        '--grace-hours 24 --unlimited-activations --consumptions 1000 --overages 50 --negative ' +
+        '--period monthly --feature render,slots=2 --feature export,consumptions=100 ' +
+        `--max-offline-days 30 --metadata '{"tier":"gold"}' --company ACME`,
+    );
+    const { id, features, ...facts } = await ask(run, `license show ${key}`);
+    assert.deepEqual(facts, {
+      license_key: key,
+      product: 'cad',
+      user: null,
+      type: 'consumption',
+      enabled: true,
+      state: 'not activated',
+      starts_at: '2026-01-01T00:00:00.000Z',
+      valid_until: '2030-01-31T12:00:00.000Z',
+      grace_hours: 24,
+      slots: 5,
+      timeout_minutes: 10,
+      borrow_hours: 168,
+      activations: 0,
+      max_activations: null,
+      transfer_count: 0,
+      total_consumptions: 0,
+      max_consumptions: 1000,
+      max_overages: 50,
+      allow_negative_consumptions: true,
+      consumption_period: 'monthly',
+      company: 'ACME',
+      metadata: { tier: 'gold', max_offline_days: 30 },
+      devices: [],
+    });
+    const ids = [id, ...features.map((feature: { id: number }) => feature.id)];
+    assert.deepEqual([new Set(ids).size, Math.min(...ids) >= 1000], [3, true]);
+    const { out } = await run(`license show ${key}`);
+    assert.match(out, /consumption +0 of 1000 and 50 beyond, monthly, can be taken back/);
+    assert.match(out, /activations +0 of any number/);
+  });
+
+  test('change by the same flags', async (t) => {
+    const run = createCommandLine(t);
+    const key = await createLicense(run, '--slots 5 --feature a,slots=1 --feature b,slots=1 --company ACME');
+    const words = '--slots 7 --feature a,slots=3 --feature c --without-feature b';
+    const after = await ask(run, `license change ${key} ${words}`);
+    assert.equal(after.slots, 7);
+    assert.equal(after.company, 'ACME');
+    const features = after.features.map((one: { code: string; slots: number }) => [one.code, one.slots]);
+    assert.deepEqual(features, [
+      ['a', 3],
+      ['c', 0],
+    ]);
+    assert.equal((await run(`license change ${key} --without-feature b`)).code, 1);
+  });
+
+  test('are extended, for ever too', async (t) => {
+    const run = createCommandLine(t);
+    const key = await createLicense(run, '--valid-until 2020-01-01');
+    assert.equal((await ask(run, `license show ${key}`)).state, 'expired');
+    const extended = await ask(run, `license extend ${key} --until 2099-01-01`);
+    assert.deepEqual([extended.valid_until, extended.type], ['2099-01-01T00:00:00.000Z', 'time-limited']);
+    const forEver = await ask(run, `license extend ${key} --until never`);
+    assert.deepEqual([forEver.valid_until, forEver.type], [null, 'perpetual']);
+  });
+
+  test('are disabled, enabled, reset and listed', async (t) => {
+    const run = createCommandLine(t);
+    const key = await createLicense(run, '--slots 5');
+    assert.equal((await run(`license disable ${key}`)).out, `The license ${key} is disabled.`);
+    assert.match((await run('license list')).out, /disabled/);
+    assert.equal((await ask(run, `license enable ${key}`)).enabled, true);
+    assert.equal((await run(`license reset ${key}`)).code, 0);
+    const { events } = await ask(run, `event list --license ${key}`);
+    assert.deepEqual(
+      events.map((event: { kind: string }) => event.kind),
+      ['license_reset', 'license_enabled', 'license_disabled', 'license_created'],
+    );
+  });
+
+  test('belong to users, whose passwords are nowhere', async (t) => {
+    const run = createCommandLine(t);
+    await run('product create crm --authorization user');
+    const license = await ask(run, 'license create --product crm --user ann', 'correct horse');
+    assert.equal(license.user, 'ann');
+    const again = await run('license create --product crm --user ann', 'correct horse');
+    assert.match(again.err, /"ann" has a license/);
+    const { code } = await run(`license change ${license.license_key} --user bob`, 'battery staple');
+    assert.equal(code, 0);
+    const { out } = await run('event list --json');
+    assert.doesNotMatch(out, /correct horse|battery staple|scrypt/);
+  });
+});
+
+describe('machines and the rest', () => {
+  test('are barred before they are seen, and let in again', async (t) => {
+    const run = createCommandLine(t);
+    await run('key create');
+    assert.equal((await run('device list')).out, 'No devices.');
+    assert.equal((await run('device block evil')).code, 0);
+    assert.match((await run('device list')).out, /barred +since\nevil +\d/);
+    assert.equal((await run('device block evil')).code, 1, 'once');
+    assert.equal((await run('device unblock evil')).code, 0);
+  });
+
+  test('what happened is listed, the newest first', async (t) => {
+    const run = createCommandLine(t);
+    await run('key create --name berth');
+    await run('product create cad');
+    const { out } = await run('event list');
+    assert.match(
+      out,
+      /^at +license +event\n\S+ +- +product_created +product=cad name=cad\n\S+ +- +key_created/,
+    );
+    assert.equal((await ask(run, 'event list --limit 1')).events.length, 1);
+  });
+
+  test('--help and --version are answers', async (t) => {
+    const run = createCommandLine(t);
+    assert.match((await run('--help')).out, /^cloud COMMAND/);
+    assert.match((await run('--version')).out, /^cloud \d+\.\d+\.\d+$/);
+  });
+});

@@ -1,0 +1,78 @@
+import type { KeyObject } from 'node:crypto';
+import type { Shelf } from '../store/shelf.ts';
+
+/** Every flag, by its name. Those of a command are listed with it. */
+export const FLAGS = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+  json: { type: 'boolean' },
+  data: { type: 'string' },
+  port: { type: 'string' },
+  host: { type: 'string' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
+  name: { type: 'string' },
+  authorization: { type: 'string' },
+  product: { type: 'string' },
+  key: { type: 'string' },
+  type: { type: 'string' },
+  slots: { type: 'string' },
+  timeout: { type: 'string' },
+  'borrow-hours': { type: 'string' },
+  'valid-until': { type: 'string' },
+  'starts-at': { type: 'string' },
+  'grace-hours': { type: 'string' },
+  activations: { type: 'string' },
+  'unlimited-activations': { type: 'boolean' },
+  consumptions: { type: 'string' },
+  'unlimited-consumptions': { type: 'boolean' },
+  overages: { type: 'string' },
+  negative: { type: 'boolean' },
+  'no-negative': { type: 'boolean' },
+  period: { type: 'string' },
+  feature: { type: 'string', multiple: true },
+  'without-feature': { type: 'string', multiple: true },
+  'max-offline-days': { type: 'string' },
+  metadata: { type: 'string' },
+  company: { type: 'string' },
+  user: { type: 'string' },
+  until: { type: 'string' },
+  license: { type: 'string' },
+  limit: { type: 'string' },
+} as const;
+
+export type FlagName = keyof typeof FLAGS;
+
+type ValueOf<F> = F extends { multiple: true } ? string[] : F extends { type: 'boolean' } ? boolean : string;
+export type Flags = { readonly [Name in FlagName]?: ValueOf<(typeof FLAGS)[Name]> };
+
+/** Wrong words; the message says which. */
+export class UsageError extends Error {}
+
+/** What a command is run with. */
+export interface Call {
+  readonly shelf: Shelf;
+  readonly signingKey: KeyObject;
+  readonly words: readonly string[];
+  readonly flags: Flags;
+  readonly now: number;
+  readSecret(prompt: string): Promise<string>;
+}
+
+/** A command that works on the data and answers. */
+export interface Command {
+  /** How it is called: one word or two. */
+  readonly words: string;
+  /** Words that follow; those in brackets may be left out. */
+  readonly arguments: readonly string[];
+  readonly flags: readonly FlagName[];
+  /** Its flags, as the usage page shows them. */
+  readonly usage: string;
+  readonly about: string;
+  /** It may make a data folder where there is none. */
+  readonly mayCreate?: boolean;
+  /** The facts that `--json` prints, or a refusal. */
+  run(call: Call): unknown;
+  /** The same for people. */
+  show(facts: never): string;
+}

@@ -1,0 +1,83 @@
+import { parseFeatureSpec } from '../core/feature-spec.ts';
+import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { type CallerKey, createKey, listKeys } from '../store/keys.ts';
+import { createLicense, listLicenses } from '../store/licenses.ts';
+import { createProduct, findProduct, listProducts } from '../store/products.ts';
+import type { Shelf } from '../store/shelf.ts';
+import { exportPublicKey } from '../store/signing-key.ts';
+import { type ServeOptions, startCloud, waitForSignal } from './serve.ts';
+
+const DEMO = 'demo';
+
+/** Activated as often as one likes: whoever throws a demo server away and starts anew must not be stuck. */
+const TERMS = {
+  slots: 5,
+  timeoutMinutes: 10,
+  borrowHours: 168,
+  maxActivations: null,
+  consumption: { max: 1000, period: 'monthly' },
+  features: [
+    parseFeatureSpec('export,name=Export (demo),consumptions=100'),
+    parseFeatureSpec('render,name=Render (demo),slots=2,timeout=10,borrow-hours=168'),
+  ],
+  company: 'Berth demo',
+} as const;
+
+interface DemoFacts {
+  readonly key: CallerKey;
+  readonly licenseKey: string;
+}
+
+/**
+ * Runs a cloud that holds a demo, until a signal or until standard input is closed: whoever started it as a
+ * child does not leave it behind. Prints one line of JSON when it is ready.
+ */
+export async function serveDemo(options: ServeOptions): Promise<Refusal | null> {
+  const { folder, clock, terminal } = options;
+  const demo = ensureDemo(folder.shelf, clock.readWallMs());
+  if (isRefusal(demo)) return demo;
+  const listening = await startCloud(options);
+  const ended = Promise.race([waitForSignal(), waitForInputEnd()]);
+  terminal.print(
+    JSON.stringify({
+      url: listening.url,
+      public_key: exportPublicKey(folder.signingKey),
+      api_key: demo.key.apiKey,
+      shared_key: demo.key.sharedKey,
+      product: DEMO,
+      license_key: demo.licenseKey,
+    }),
+  );
+  await ended;
+  process.stdin.destroy();
+  await listening.stop();
+  return null;
+}
+
+function waitForInputEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve());
+    process.stdin.resume();
+  });
+}
+
+/** Each piece only if it is missing, so that a start that was cut short is made good by the next. */
+function ensureDemo(shelf: Shelf, now: number): DemoFacts | Refusal {
+  const known = listKeys(shelf);
+  const isEmpty = known.length === 0 && listProducts(shelf).length === 0;
+  const key = known.find(({ name }) => name === DEMO) ?? (isEmpty ? createKey(shelf, DEMO, now) : null);
+  if (key === null) {
+    return refuse(
+      'validation_error',
+      'The data folder holds a cloud that is no demo. Take another with --data.',
+    );
+  }
+  if (isRefusal(key)) return key;
+  const draft = { code: DEMO, name: 'Berth demo product', authorizationMethod: 'license-key' } as const;
+  const product = findProduct(shelf, DEMO) ?? createProduct(shelf, draft, now);
+  if (isRefusal(product)) return product;
+  const license =
+    listLicenses(shelf).find((one) => one.product.code === DEMO) ??
+    createLicense(shelf, { product: DEMO, key: null, user: null, terms: TERMS }, now);
+  return isRefusal(license) ? license : { key, licenseKey: license.key };
+}

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import type { Clock } from '../clock.ts';
+import { readAmount } from '../core/read-values.ts';
+import { createApp } from '../http/app.ts';
+import { type Listening, listen } from '../http/listen.ts';
+import { createLog } from '../http/log.ts';
+import type { DataFolder } from '../store/data-folder.ts';
+import { type Flags, UsageError } from './command.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface ServeOptions {
+  readonly folder: DataFolder;
+  readonly flags: Flags;
+  readonly clock: Clock;
+  readonly terminal: Terminal;
+  readonly defaultPort: number;
+}
+
+const PORT = { from: 0, to: 65_535, isWhole: true } as const;
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
+
+/** Starts to listen. The log goes to standard error, as lines of JSON. */
+export async function startCloud(options: ServeOptions): Promise<Listening> {
+  const { folder, flags, clock, terminal, defaultPort } = options;
+  const { shelf, signingKey } = folder;
+  const port = flags.port === undefined ? defaultPort : readAmount('port', flags.port, PORT);
+  const { host = '127.0.0.1' } = flags;
+  const tls = readTls(flags);
+  const log = createLog((line) => terminal.complain(line), clock.readWallMs);
+  if (tls === null && !LOOPBACK.test(host)) {
+    log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
+  }
+  const app = createApp({ shelf, signingKey, clock, log });
+  return listen(app, { host, port, tls, signingKey, clock });
+}
+
+function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined || key === undefined) {
+    throw new UsageError('TLS needs both: --tls-cert FILE and --tls-key FILE.');
+  }
+  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+}
+
+/** Runs until a signal. Prints one line when it is ready. */
+export async function serve(options: ServeOptions): Promise<null> {
+  const listening = await startCloud(options);
+  const { url } = listening;
+  const ended = waitForSignal();
+  options.terminal.print(options.flags.json ? JSON.stringify({ url }) : `cloud listening on ${url}`);
+  await ended;
+  await listening.stop();
+  return null;
+}
+
+export function waitForSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,53 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+
+/** What a command reads from and writes to. Answers go to standard output, all else to standard error. */
+export interface Terminal {
+  print(line: string): void;
+  complain(line: string): void;
+  /** A secret from standard input: never from the command line, where every user of the machine sees it. */
+  readSecret(prompt: string): Promise<string>;
+}
+
+export const processTerminal: Terminal = {
+  print: (line) => process.stdout.write(`${line}\n`),
+  complain: (line) => process.stderr.write(`${line}\n`),
+  readSecret,
+};
+
+/** The first line. On a terminal it is asked for, and not shown while it is typed. */
+async function readSecret(prompt: string): Promise<string> {
+  const isTyped = process.stdin.isTTY === true;
+  if (isTyped) process.stderr.write(prompt);
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output, terminal: isTyped });
+  for await (const line of lines) {
+    lines.close();
+    if (isTyped) process.stderr.write('\n');
+    return line;
+  }
+  return '';
+}
+
+/** Rows under a heading, in columns as wide as their widest cell. */
+export function formatTable(heading: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const cells = [heading, ...rows].map((row) => row.map(formatCell));
+  const widths = heading.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return cells.map((row) => line(row).trimEnd()).join('\n');
+}
+
+function formatCell(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** One name and value a line. */
+export function formatFacts(facts: Readonly<Record<string, unknown>>): string {
+  const width = Math.max(...Object.keys(facts).map((name) => name.length));
+  return Object.entries(facts)
+    .map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`)
+    .join('\n');
+}

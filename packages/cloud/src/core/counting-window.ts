@@ -1,0 +1,15 @@
+import { windowStartMillis } from '@berth/protocol/consumption-window';
+import { WHOLE_LICENSE } from './decision.ts';
+import { findFeature } from './license.ts';
+import type { Terms } from './terms.ts';
+
+/** The first instant of the window in which the license, or a feature of it, is counted now. */
+export function countingWindowStart(terms: Terms, feature: string, now: number): number {
+  const limits = feature === WHOLE_LICENSE ? terms.consumption : findFeature(terms, feature)?.consumption;
+  return windowStartMillis(limits?.period ?? null, now);
+}
+
+/** Everything that is counted of a license: itself, then its features. */
+export function listCounted(terms: Terms): readonly string[] {
+  return [WHOLE_LICENSE, ...terms.features.map(({ code }) => code)];
+}

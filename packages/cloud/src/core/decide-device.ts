@@ -1,0 +1,85 @@
+import type { Activate, Check, Deactivate } from './command.ts';
+import { type Decision, justAnswer, type Licensed, type View } from './decision.ts';
+import { type Device, type HostFacts, nameOf } from './license.ts';
+import { type Refusal, refuse } from './refusal.ts';
+import {
+  refuseBlocked,
+  refuseDisabled,
+  refuseExpired,
+  refuseInactive,
+  refuseNoDevice,
+} from './refuse-by-state.ts';
+
+/** Takes the license to a machine. The same machine again is counted once; what it tells of itself is new. */
+export function decideActivate({ who, host }: Activate, view: View, now: number): Decision {
+  const { license, device, isBlocked } = view;
+  const { hardwareId } = who;
+  const refusal =
+    refuseDisabled(license) ??
+    refuseExpired(license, now) ??
+    refuseBlocked(isBlocked, hardwareId) ??
+    refuseFull(view);
+  if (refusal !== null) return justAnswer(refusal);
+  return device === null ? add(view, hardwareId, host) : refresh(view, device, host);
+}
+
+function add(view: View, hardwareId: string, host: HostFacts): Decision {
+  const { nextDeviceId: id } = view;
+  const license = { ...view.license, isActive: true };
+  return {
+    outcome: licensed({ ...view, license, deviceCount: view.deviceCount + 1 }, hardwareId, id),
+    changes: [{ kind: 'add_device', hardwareId, host }, { kind: 'set_active' }],
+    events: [{ kind: 'device_activated', facts: tellHost(hardwareId, host) }],
+  };
+}
+
+function refresh(view: View, { id, hardwareId }: Device, host: HostFacts): Decision {
+  return {
+    outcome: licensed(view, hardwareId, id),
+    changes: [{ kind: 'refresh_device', hardwareId, host }],
+    events: [{ kind: 'device_refreshed', facts: tellHost(hardwareId, host) }],
+  };
+}
+
+function tellHost(hardwareId: string, { hostname, ip }: HostFacts) {
+  return { hardware_id: hardwareId, hostname, ip };
+}
+
+/** A license may be activated before it starts; it then waits on its machine. */
+function refuseFull({ license, device, deviceCount }: View): Refusal | null {
+  const most = license.terms.maxActivations;
+  if (device !== null || most === null || deviceCount < most) return null;
+  const message = `The license ${nameOf(license)} is activated on ${deviceCount} of ${most} machines.`;
+  const facts = { max_activations: most, times_activated: deviceCount };
+  return refuse('license_activated_max_times', message, facts);
+}
+
+function licensed({ license, deviceCount, totals }: View, hardwareId: string, deviceId: number): Licensed {
+  return { kind: 'licensed', license, hardwareId, deviceId, deviceCount, totals };
+}
+
+export function decideCheck({ who }: Check, view: View, now: number): Decision {
+  const { license, device, isBlocked } = view;
+  const { hardwareId } = who;
+  const refusal = refuseDisabled(license) ?? refuseInactive(license) ?? refuseExpired(license, now);
+  if (refusal !== null) return justAnswer(refusal);
+  if (device === null) return justAnswer(refuseNoDevice(license, hardwareId));
+  const barred = refuseBlocked(isBlocked, hardwareId);
+  if (barred !== null) return justAnswer(barred);
+  const outcome = licensed(view, hardwareId, device.id);
+  return { outcome, changes: [{ kind: 'see_device', hardwareId }], events: [] };
+}
+
+/** Always possible for a machine that has it: whoever gives back must not be held up. */
+export function decideDeactivate({ who }: Deactivate, { license, device }: View): Decision {
+  const { hardwareId } = who;
+  if (device === null) return justAnswer(refuseNoDevice(license, hardwareId));
+  return {
+    outcome: { kind: 'deactivated' },
+    changes: [
+      { kind: 'remove_device', hardwareId },
+      { kind: 'set_transfer_count', transferCount: license.transferCount + 1 },
+    ],
+    events: [{ kind: 'device_deactivated', facts: { hardware_id: hardwareId } }],
+  };
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Command, UserProof } from './command.ts';
+import { identify } from './identify.ts';
+import type { License } from './license.ts';
+import { isRefusal } from './refusal.ts';
+import { PLAIN_TERMS } from './terms.ts';
+
+const LICENSE: License = {
+  id: 1001,
+  key: 'K',
+  product: { id: 1000, code: 'crm', name: 'CRM', authorizationMethod: 'user', metadata: {} },
+  user: { name: 'ann', passwordHash: 'hash-2' },
+  isEnabled: true,
+  isActive: true,
+  transferCount: 0,
+  terms: PLAIN_TERMS,
+};
+
+function check(password: UserProof['password']): Command {
+  const proof = { kind: 'user', name: 'ann', password } as const;
+  return { kind: 'check', who: { product: 'crm', hardwareId: 'm', licenseId: null, proof } };
+}
+
+describe('a password', () => {
+  test('counts if it fits the license as it is now', () => {
+    assert.equal(identify(check({ fits: 'hash-2' }), LICENSE, true), LICENSE);
+  });
+
+  test('that was replaced while it was being checked does not', () => {
+    assert.ok(isRefusal(identify(check({ fits: 'hash-1' }), LICENSE, true)));
+  });
+});

@@ -1,0 +1,27 @@
+import type { Command, UserProof } from './command.ts';
+import type { License } from './license.ts';
+import { type Refusal, refuse } from './refusal.ts';
+
+/** The license that was found, if it is the caller's to use; a refusal if not, and where there is none. */
+export function identify(
+  { kind, who }: Command,
+  license: License | null,
+  isOnDevice: boolean,
+): License | Refusal {
+  const isOther = license !== null && who.licenseId !== null && who.licenseId !== license.id;
+  if (who.proof.kind === 'user') {
+    if (license === null || !isProven(who.proof, license, kind !== 'activate' && isOnDevice)) {
+      return refuse('invalid_credentials', 'The user name or the password is wrong.');
+    }
+  }
+  // Who knows the key of a user's license learned it by activating it; it cannot stand in for the password.
+  const needsPassword = who.proof.kind === 'key' && license?.user != null && kind === 'activate';
+  if (license !== null && !isOther && !needsPassword) return license;
+  return refuse('license_not_found', `There is no such license of the product "${who.product}".`);
+}
+
+/** A machine that was activated with the password need not send it again. */
+function isProven({ password }: UserProof, { user }: License, isOnDevice: boolean): boolean {
+  if (password === 'none') return isOnDevice;
+  return password !== 'wrong' && password.fits === user?.passwordHash;
+}

@@ -1,0 +1,34 @@
+import { parseTimestamp } from '@berth/protocol/timestamp';
+
+/** What a number that a vendor writes may be. */
+export interface Bounds {
+  readonly from: number;
+  readonly to: number;
+  readonly isWhole: boolean;
+}
+
+/** Beyond these a number is a slip of the hand rather than a wish. */
+export const SLOTS: Bounds = { from: 0, to: 1_000_000, isWhole: true };
+export const MINUTES: Bounds = { from: 1, to: 525_600, isWhole: true };
+export const DAYS_OR_HOURS: Bounds = { from: 0, to: 87_600, isWhole: false };
+export const ACTIVATIONS: Bounds = { from: 1, to: 1_000_000, isWhole: true };
+/** Beyond it numbers are no longer exact. */
+export const AMOUNT: Bounds = { from: 0, to: Number.MAX_SAFE_INTEGER, isWhole: true };
+
+const NUMBER = /^\d{1,16}(?:\.\d{1,3})?$/;
+
+/** A value that cannot be used. The message says what is allowed. */
+export class ValueError extends Error {}
+
+export function readAmount(name: string, text: string, { from, to, isWhole }: Bounds): number {
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  if (value >= from && value <= to && (!isWhole || Number.isInteger(value))) return value;
+  const kind = isWhole ? 'whole numbers' : 'numbers';
+  throw new ValueError(`"${name}" cannot be "${text}". Allowed: ${kind} from ${from} to ${to}.`);
+}
+
+export function readDate(name: string, text: string): number {
+  const at = parseTimestamp(text);
+  if (typeof at === 'number') return at;
+  throw new ValueError(`"${name}" cannot be "${text}". Write a date in UTC, such as 2027-01-31.`);
+}

@@ -1,0 +1,41 @@
+import { DATE_TOLERANCE_MS, isDateSigned, parseAuthorization } from '@berth/protocol/cloud-authorization';
+import { findCaller } from '../store/keys.ts';
+import type { Shelf } from '../store/shelf.ts';
+import { RequestError } from './problem.ts';
+
+/** Signs for keys that do not exist, so that they take as long as others. It fits nothing. */
+const NOBODYS_SHARED_KEY = '0'.repeat(64);
+
+/** Throws unless the caller knows an API key and its shared key, and asks now. In this order. */
+export function authorize(shelf: Shelf, headers: Headers, now: number): void {
+  const authorization = parseAuthorization(headers.get('authorization') ?? '');
+  if (authorization === null) {
+    throw new RequestError('invalid_api_key', 'The Authorization header is missing or cannot be read.');
+  }
+  const date = headers.get('date') ?? '';
+  const caller = findCaller(shelf, authorization.apiKey);
+  const isSigned = isDateSigned(caller?.sharedKey ?? NOBODYS_SHARED_KEY, date, authorization.signature);
+  if (caller === null) throw new RequestError('invalid_api_key', 'The API key is unknown or disabled.');
+  if (date === '') throw new RequestError('date_not_valid', 'The Date header is missing.');
+  if (!isSigned) {
+    throw new RequestError('signature_mismatch', 'The signature does not fit: check the shared key.');
+  }
+  requireNear(date, now);
+}
+
+/** An old request cannot be sent again: its date is part of what was signed. */
+function requireNear(date: string, now: number): void {
+  const sentAt = parseHttpDate(date);
+  const here = new Date(now).toUTCString();
+  if (sentAt !== null && Math.abs(now - sentAt) <= DATE_TOLERANCE_MS) return;
+  throw new RequestError(
+    'date_not_valid',
+    `The request is dated "${date}", but it is ${here} here. Set the clock right; 15 minutes are tolerated.`,
+  );
+}
+
+/** `null` for anything but the one form that HTTP prescribes. */
+function parseHttpDate(text: string): number | null {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toUTCString() === text ? at : null;
+}

@@ -1,0 +1,101 @@
+import type { KeyObject } from 'node:crypto';
+import { createServer, type Server, STATUS_CODES } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { ErrorCode } from '@berth/protocol/errors';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import type { Clock } from '../clock.ts';
+import { problem } from './problem.ts';
+import { signReply } from './sign-reply.ts';
+
+export interface Listening {
+  /** Where it can be reached. */
+  readonly url: string;
+  /** Takes no new connections, answers what it has, then ends. */
+  stop(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Both PEM; `null`: without TLS. */
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly signingKey: KeyObject;
+  readonly clock: Clock;
+}
+
+/** Slow callers hold a connection; honest ones need milliseconds. */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: 75_000,
+} as const;
+
+const MOST_CONNECTIONS = 5000;
+
+/** What a stop waits for before it cuts connections. */
+const DRAIN_MS = 5000;
+const IDLE_CHECK_MS = 50;
+
+export async function listen(app: Hono, options: ListenOptions): Promise<Listening> {
+  const { host, port, tls } = options;
+  const handle = getRequestListener(app.fetch as never, {
+    hostname: 'localhost',
+    // A Host header that is none: the app never sees it.
+    errorHandler: () => {
+      const { status, bytes, headers } = lastAnswer(options, 'bad_request', 'The request cannot be read.');
+      return new Response(bytes, { status, headers });
+    },
+  });
+  const server = tls === null ? createServer(LIMITS, handle) : createTlsServer({ ...LIMITS, ...tls }, handle);
+  server.maxConnections = MOST_CONNECTIONS;
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+    answerBrokenRequest(options, error, socket),
+  );
+  await started(server, port, host);
+  const { port: actual } = server.address() as AddressInfo;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return { url: `${tls === null ? 'http' : 'https'}://${shown}:${actual}`, stop: () => stopServer(server) };
+}
+
+async function started(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}
+
+const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
+};
+
+/** What is not HTTP never reaches the app; it is answered here, in JSON and signed like everything else. */
+function answerBrokenRequest(options: ListenOptions, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [code, message] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not valid HTTP.'];
+  const { status, bytes, headers } = lastAnswer(options, code, message);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${bytes}`);
+}
+
+function lastAnswer({ signingKey, clock }: ListenOptions, code: ErrorCode, message: string) {
+  const reply = signReply(problem(code, message), signingKey, clock.readWallMs());
+  const length = String(reply.bytes.length);
+  return { ...reply, headers: { ...reply.headers, 'Content-Length': length, Connection: 'close' } };
+}
+
+async function stopServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(cut);
+}

@@ -1,0 +1,58 @@
+import { parseJsonObject } from '@berth/protocol/json-text';
+import type { z } from 'zod';
+import { RequestError } from './problem.ts';
+
+/** A body has a few hundred bytes. */
+const MOST_BODY_BYTES = 64 * 1024;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Reads and checks the body. Unknown keys are ignored. */
+export async function readBody<S extends z.ZodObject>(request: Request, schema: S): Promise<z.output<S>> {
+  return validate(schema, parseJsonObject(decode(await readBytes(request))));
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new RequestError('invalid_json', 'The body is not valid UTF-8.');
+  }
+}
+
+async function readBytes({ body }: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      size += chunk.length;
+      // What is too large is taken in and thrown away, so that the answer arrives; the HTTP server ends it
+      // if it goes on for too long.
+      if (size <= MOST_BODY_BYTES) chunks.push(chunk);
+    }
+  } catch {
+    throw new RequestError('bad_request', 'The body broke off before its end.');
+  }
+  if (size <= MOST_BODY_BYTES) return Buffer.concat(chunks);
+  throw new RequestError('payload_too_large', `The body is larger than ${MOST_BODY_BYTES} bytes.`);
+}
+
+/** A parameter that is given twice is refused: either reading would be a guess. */
+export function readQuery<S extends z.ZodObject>(url: string, schema: S): z.output<S> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of new URL(url).searchParams) {
+    if (Object.hasOwn(fields, name)) {
+      throw new RequestError('validation_error', `The parameter "${name}" is given twice.`);
+    }
+    fields[name] = value;
+  }
+  return validate(schema, fields);
+}
+
+function validate<S extends z.ZodObject>(schema: S, fields: Record<string, unknown>): z.output<S> {
+  const result = schema.safeParse(fields);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const field = issue?.path.join('.') ?? '';
+  throw new RequestError('validation_error', `"${field}" ${issue?.message}.`, { field });
+}

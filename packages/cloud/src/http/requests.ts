@@ -1,0 +1,37 @@
+import { activateRequest, type checkQuery } from '@berth/protocol/cloud-requests';
+import { addConsumptionRequest, addFeatureConsumptionRequest } from '@berth/protocol/consumption';
+import { z } from 'zod';
+
+const { hardware_id, product, license_key, username, password, license_id } = activateRequest.shape;
+const identification = { hardware_id, product, license_key, username, password, license_id };
+
+/** What every operation on a license is told: which one, and for which machine. */
+export type Identification = z.output<typeof checkQuery>;
+
+const LONGEST_REPORT_ID = 128;
+const REPORT_ID = { error: `must be text of 1 to ${LONGEST_REPORT_ID} printable characters` };
+const MOST_EVENTS = 16;
+
+const told = {
+  event: z
+    .union([z.string(), z.array(z.string()).max(MOST_EVENTS)], { error: 'must be a list of texts' })
+    .nullish()
+    .transform((value) => (typeof value === 'string' ? [value] : (value ?? []))),
+  report_id: z
+    .string(REPORT_ID)
+    .regex(/^[\x20-\x7e]{1,128}$/, REPORT_ID)
+    .nullish(),
+};
+
+const { consumptions, max_overages, allow_overages } = addConsumptionRequest.shape;
+const counted = { consumptions, max_overages, allow_overages };
+
+export const countRequest = z.object({ ...identification, ...counted, ...told });
+export const featureCountRequest = z.object({
+  ...identification,
+  ...counted,
+  ...told,
+  feature: addFeatureConsumptionRequest.shape.feature,
+});
+
+export type CountFields = z.output<typeof countRequest>;

@@ -1,0 +1,159 @@
+import type { KeyObject } from 'node:crypto';
+import {
+  activateRequest,
+  checkQuery,
+  DEACTIVATED_TEXT,
+  deactivateRequest,
+  productQuery,
+  SYNC_EVENT,
+} from '@berth/protocol/cloud-requests';
+import type { Command, Count } from '../core/command.ts';
+import type { Counted, Outcome } from '../core/decision.ts';
+import { execute } from '../store/execute.ts';
+import { findProduct } from '../store/products.ts';
+import type { Shelf } from '../store/shelf.ts';
+import { presentFeature, presentLicensed, presentProduct, presentTotal } from './present-license.ts';
+import { problem, RequestError } from './problem.ts';
+import { readHost, readIdentity } from './read-identity.ts';
+import { readBody, readQuery } from './read-input.ts';
+import { json, type Reply, text } from './reply.ts';
+import { type CountFields, countRequest, featureCountRequest } from './requests.ts';
+
+/** What a route works with, and the one time of its request. */
+export interface Context {
+  readonly shelf: Shelf;
+  readonly signingKey: KeyObject;
+  readonly now: number;
+}
+
+/** One operation: how it is called, who may, and what it does. */
+export interface Route {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Whether the caller has to prove itself with the two keys. */
+  readonly needsKeys: boolean;
+  handle(request: Request, context: Context): Promise<Reply> | Reply;
+}
+
+const API = '/api/v4';
+
+export const ROUTES: readonly Route[] = [
+  {
+    name: 'root',
+    method: 'GET',
+    path: '/',
+    needsKeys: false,
+    handle: () => json({ name: 'licensing cloud' }),
+  },
+  { name: 'health', method: 'GET', path: '/health', needsKeys: false, handle: tellHealth },
+  { name: 'activate', method: 'POST', path: `${API}/activate_license`, needsKeys: true, handle: activate },
+  { name: 'check', method: 'GET', path: `${API}/check_license`, needsKeys: true, handle: check },
+  {
+    name: 'deactivate',
+    method: 'POST',
+    path: `${API}/deactivate_license`,
+    needsKeys: true,
+    handle: deactivate,
+  },
+  { name: 'count', method: 'POST', path: `${API}/add_consumption`, needsKeys: true, handle: addConsumption },
+  {
+    name: 'count_feature',
+    method: 'POST',
+    path: `${API}/add_feature_consumption`,
+    needsKeys: true,
+    handle: addFeatureConsumption,
+  },
+  {
+    name: 'product',
+    method: 'GET',
+    path: `${API}/product_details`,
+    needsKeys: true,
+    handle: describeProduct,
+  },
+];
+
+/** Asks the file too: a cloud that cannot read its data is not well. */
+function tellHealth(_: Request, { shelf }: Context): Reply {
+  shelf.sql.readNextId.get();
+  return json({ status: 'ok' });
+}
+
+/** Lets the store decide; a refusal becomes its answer, anything else is for `present`. */
+function answer(
+  context: Context,
+  command: Command,
+  present: (outcome: Exclude<Outcome, { kind: 'refused' }>) => Reply,
+): Reply {
+  const outcome = execute(context.shelf, command, context.now);
+  if (outcome.kind === 'refused') return problem(outcome.code, outcome.message, outcome.details);
+  return present(outcome);
+}
+
+async function activate(request: Request, context: Context): Promise<Reply> {
+  const fields = await readBody(request, activateRequest);
+  const who = await readIdentity(context.shelf, fields, true);
+  return answer(context, { kind: 'activate', who, host: readHost(fields) }, (outcome) =>
+    presentLicense(outcome, context),
+  );
+}
+
+async function check(request: Request, context: Context): Promise<Reply> {
+  const who = await readIdentity(context.shelf, readQuery(request.url, checkQuery));
+  return answer(context, { kind: 'check', who }, (outcome) => presentLicense(outcome, context));
+}
+
+function presentLicense(outcome: Outcome, { signingKey, now }: Context): Reply {
+  if (outcome.kind !== 'licensed') throw new Error(`A license was expected, not "${outcome.kind}".`);
+  return json(presentLicensed(outcome, signingKey, now));
+}
+
+async function deactivate(request: Request, context: Context): Promise<Reply> {
+  const who = await readIdentity(context.shelf, await readBody(request, deactivateRequest));
+  return answer(context, { kind: 'deactivate', who }, () => text(DEACTIVATED_TEXT));
+}
+
+async function addConsumption(request: Request, context: Context): Promise<Reply> {
+  const fields = await readBody(request, countRequest);
+  const command = await readCount(context.shelf, fields, null);
+  return answer(context, command, (outcome) => presentCount(outcome, command));
+}
+
+async function addFeatureConsumption(request: Request, context: Context): Promise<Reply> {
+  const fields = await readBody(request, featureCountRequest);
+  if (fields.feature === undefined) throw missing('feature');
+  const command = await readCount(context.shelf, fields, fields.feature);
+  return answer(context, command, (outcome) => presentCount(outcome, command));
+}
+
+async function readCount(shelf: Shelf, fields: CountFields, feature: string | null): Promise<Count> {
+  return {
+    kind: 'count',
+    who: await readIdentity(shelf, fields),
+    feature,
+    amount: fields.consumptions,
+    allowOverages: fields.allow_overages ?? null,
+    maxOverages: fields.max_overages ?? null,
+    isSync: fields.event.includes(SYNC_EVENT),
+    reportId: fields.report_id ?? null,
+  };
+}
+
+function presentCount(outcome: Outcome, { reportId }: Count): Reply {
+  const { license, feature, total } = outcome as Counted;
+  const counted =
+    feature === null ? presentTotal(license, total) : presentFeature(license.id, feature, total);
+  return json(reportId === null ? counted : { ...counted, report_id: reportId });
+}
+
+function describeProduct(request: Request, { shelf }: Context): Reply {
+  const { product: code } = readQuery(request.url, productQuery);
+  if (code === undefined) throw missing('product');
+  const product = findProduct(shelf, code);
+  if (product !== null) return json(presentProduct(product));
+  return problem('unknown_product', `There is no product "${code}" here.`);
+}
+
+function missing(field: string): RequestError {
+  return new RequestError('missing_parameters', `"${field}" is missing.`, { field });
+}

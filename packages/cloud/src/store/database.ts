@@ -1,0 +1,84 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+
+/** In order; a migration's number is its place in this list. Never changed once released, only added to. */
+const MIGRATIONS = ['0001-cloud.sql'] as const;
+
+/** Marks the file as ours ("BCLD"), so that no other database is ever migrated by mistake. */
+const APPLICATION_ID = 0x42434c44;
+
+/** How long a statement waits for another process, in milliseconds: a command beside the running cloud. */
+const BUSY_TIMEOUT_MS = 5000;
+
+/** Opens the file, new or not, for this process and others at once. */
+export function openDatabase(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    requireKnownSchema(db);
+    setAndVerify(db, 'journal_mode', 'WAL', 'wal');
+    setAndVerify(db, 'synchronous', 'FULL', 2);
+    migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** A file that this release must not touch. The message is for people. */
+export class ForeignDatabase extends Error {}
+
+function requireKnownSchema(db: DatabaseSync): void {
+  const version = readPragma(db, 'user_version') as number;
+  const isEmpty = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+  if (!isEmpty && readPragma(db, 'application_id') !== APPLICATION_ID) {
+    throw new ForeignDatabase('The database file was not written by this cloud. It was left alone.');
+  }
+  if (version > MIGRATIONS.length) {
+    throw new ForeignDatabase(
+      `The data was written by a newer cloud (schema ${version}; this one knows ${MIGRATIONS.length}).`,
+    );
+  }
+}
+
+/** Settings on which durability rests are read back, not assumed. */
+function setAndVerify(db: DatabaseSync, name: string, wanted: string, expected: string | number): void {
+  if (readPragma(db, name) === expected) return;
+  db.exec(`PRAGMA ${name} = ${wanted}`);
+  const actual = readPragma(db, name);
+  if (actual !== expected) throw new Error(`SQLite did not accept ${name} = ${wanted} (it says ${actual}).`);
+}
+
+function readPragma(db: DatabaseSync, name: string): unknown {
+  const row = db.prepare(`PRAGMA ${name}`).get();
+  return row === undefined ? undefined : Object.values(row)[0];
+}
+
+/** Another process may be doing the same: which steps are missing is only known inside the transaction. */
+function migrate(db: DatabaseSync): void {
+  if (readPragma(db, 'user_version') === MIGRATIONS.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const version = readPragma(db, 'user_version') as number;
+    for (const name of MIGRATIONS.slice(version)) {
+      db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+    }
+    if (version === 0) createCloudRow(db);
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Two clouds should not hand out the same ids: a server that moves from one to another would mix them up. */
+const ID_STEP = 1000;
+const FIRST_STEPS = [100, 900_000] as const;
+
+function createCloudRow(db: DatabaseSync): void {
+  const firstId = randomInt(...FIRST_STEPS) * ID_STEP + 1;
+  db.prepare('INSERT INTO cloud (id, next_id) VALUES (1, ?)').run(firstId);
+}

@@ -1,0 +1,20 @@
+import type { Shelf } from './shelf.ts';
+
+export interface ListedEvent {
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly licenseKey: string | null;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** The newest first. */
+export function listEvents({ sql }: Shelf, license: number | null, limit: number): readonly ListedEvent[] {
+  return sql.listEvents.all({ license, limit }).map((row) => ({
+    seq: row.seq as number,
+    at: row.at as number,
+    kind: row.kind as string,
+    licenseKey: row.license_key as string | null,
+    facts: JSON.parse(row.facts as string),
+  }));
+}

@@ -1,0 +1,84 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+const LICENSES = `
+  SELECT license.*, product.code, product.name, product.authorization_method, product.metadata
+  FROM license JOIN product ON product.id = license.product_id`;
+
+/** Every statement, prepared once. */
+const SQL = {
+  // ids
+  readNextId: 'SELECT next_id FROM cloud WHERE id = 1',
+  takeId: 'UPDATE cloud SET next_id = next_id + 1 WHERE id = 1 RETURNING next_id - 1 AS id',
+
+  // keys
+  listKeys: 'SELECT * FROM api_key ORDER BY created_at, name',
+  addKey: 'INSERT INTO api_key (name, api_key, shared_key, created_at) VALUES (?, ?, ?, ?)',
+  disableKey: 'UPDATE api_key SET enabled = 0 WHERE name = ?',
+
+  // products
+  findProduct: 'SELECT * FROM product WHERE code = ?',
+  listProducts: 'SELECT * FROM product ORDER BY code',
+  addProduct: `
+    INSERT INTO product (id, code, name, authorization_method, metadata, created_at)
+    VALUES (?, ?, ?, ?, ?, ?)`,
+
+  // licenses
+  findLicense: `${LICENSES} WHERE license_key = ?`,
+  findLicenseByKey: `${LICENSES} WHERE product_id = ? AND license_key = ?`,
+  findLicenseByUser: `${LICENSES} WHERE product_id = ? AND user_name = ?`,
+  listLicenses: `${LICENSES} ORDER BY license.id`,
+  addLicense: `
+    INSERT INTO license (id, license_key, product_id, user_name, password_hash, terms, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  setTerms: 'UPDATE license SET terms = ? WHERE id = ?',
+  setUser: 'UPDATE license SET user_name = ?, password_hash = ? WHERE id = ?',
+  setEnabled: 'UPDATE license SET enabled = ? WHERE id = ?',
+  setActive: 'UPDATE license SET active = ? WHERE id = ?',
+  setTransferCount: 'UPDATE license SET transfer_count = ? WHERE id = ?',
+
+  // devices
+  findDevice: 'SELECT * FROM device WHERE license_id = ? AND hardware_id = ?',
+  countDevices: 'SELECT count(*) AS count FROM device WHERE license_id = ?',
+  listDevices: `
+    SELECT device.*, license_key, blocked_at FROM device
+    JOIN license ON license.id = license_id LEFT JOIN blocked_device USING (hardware_id)
+    WHERE :license IS NULL OR license_id = :license
+    ORDER BY license_id, device.id`,
+  addDevice: `
+    INSERT INTO device (id, license_id, hardware_id, host, activated_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)`,
+  refreshDevice: 'UPDATE device SET host = ?, seen_at = ? WHERE license_id = ? AND hardware_id = ?',
+  seeDevice: 'UPDATE device SET seen_at = ? WHERE license_id = ? AND hardware_id = ?',
+  removeDevice: 'DELETE FROM device WHERE license_id = ? AND hardware_id = ?',
+  removeDevices: 'DELETE FROM device WHERE license_id = ?',
+  findBlocked: 'SELECT 1 FROM blocked_device WHERE hardware_id = ?',
+  listBlocked: 'SELECT * FROM blocked_device ORDER BY blocked_at, hardware_id',
+  block: 'INSERT INTO blocked_device (hardware_id, blocked_at) VALUES (?, ?)',
+  unblock: 'DELETE FROM blocked_device WHERE hardware_id = ?',
+
+  // consumption
+  findTotal: 'SELECT total FROM consumption_total WHERE license_id = ? AND feature = ? AND window_start = ?',
+  putTotal: `
+    INSERT INTO consumption_total (license_id, feature, window_start, total) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET total = excluded.total`,
+  findReport: 'SELECT * FROM report WHERE license_id = ? AND id = ?',
+  addReport: 'INSERT INTO report (license_id, id, feature, amount, counted_at) VALUES (?, ?, ?, ?, ?)',
+
+  // events
+  addEvent: 'INSERT INTO event (at, kind, license_id, facts) VALUES (?, ?, ?, ?)',
+  listEvents: `
+    SELECT event.*, license_key FROM event LEFT JOIN license ON license.id = license_id
+    WHERE :license IS NULL OR license_id = :license
+    ORDER BY seq DESC LIMIT :limit`,
+
+  // transactions
+  begin: 'BEGIN IMMEDIATE',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+} as const;
+
+export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+
+export function prepareStatements(db: DatabaseSync): Statements {
+  const entries = Object.entries(SQL).map(([name, sql]) => [name, db.prepare(sql)]);
+  return Object.fromEntries(entries) as Statements;
+}

@@ -1,0 +1,55 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Command, Identity } from '@berth/cloud/core/command';
+import { openDatabase } from '@berth/cloud/store/database';
+import { execute } from '@berth/cloud/store/execute';
+import { createShelf } from '@berth/cloud/store/shelf';
+
+/** What a contender does again and again, on a connection of its own, as soon as the gate opens. */
+export interface Contest {
+  readonly file: string;
+  readonly now: number;
+  readonly key: string;
+  readonly rounds: number;
+  /** `report`: all bring the same reports. */
+  readonly work: 'activate' | 'count' | 'report';
+  readonly name: string;
+  readonly gate: Int32Array<SharedArrayBuffer>;
+}
+
+const HOST = {
+  hostname: null,
+  ip: null,
+  localIp: null,
+  osVersion: null,
+  appVersion: null,
+  sdkVersion: null,
+  info: null,
+};
+
+function commandOf({ key, work, name }: Contest, round: number): Command {
+  const proof = { kind: 'key', key } as const;
+  const hardwareId = work === 'activate' ? `${name}-${round}` : name;
+  const who: Identity = { product: 'cad', hardwareId, licenseId: null, proof };
+  if (work === 'activate') return { kind: 'activate', who, host: HOST };
+  const reportId = work === 'report' ? `report-${round}` : null;
+  const narrowing = { allowOverages: null, maxOverages: null };
+  return { kind: 'count', who, feature: null, amount: 1, ...narrowing, isSync: false, reportId };
+}
+
+function compete(contest: Contest): void {
+  const db = openDatabase(contest.file);
+  const shelf = createShelf(db);
+  if (contest.work !== 'activate') {
+    execute(shelf, { kind: 'activate', who: commandOf(contest, 0).who, host: HOST }, contest.now);
+  }
+  parentPort?.postMessage('ready');
+  Atomics.wait(contest.gate, 0, 0);
+  const told = Array.from({ length: contest.rounds }, (_, round) => {
+    const outcome = execute(shelf, commandOf(contest, round), contest.now);
+    return outcome.kind === 'refused' ? outcome.code : outcome.kind;
+  });
+  db.close();
+  parentPort?.postMessage(told);
+}
+
+compete(workerData as Contest);

@@ -1,0 +1,114 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createApp } from '@berth/cloud/http/app';
+import { type DataFolder, openDataFolder } from '@berth/cloud/store/data-folder';
+import { createKey } from '@berth/cloud/store/keys';
+import { createLicense, type LicenseDraft } from '@berth/cloud/store/licenses';
+import { createProduct, findProduct } from '@berth/cloud/store/products';
+import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud-authorization';
+
+/** Smaller than a real one, and made once for each test file: making keys takes longest of all. */
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+/** 2026-06-15 12:00 UTC, a Monday. */
+export const START = Date.UTC(2026, 5, 15, 12);
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly bytes: Uint8Array;
+  readonly headers: Headers;
+  /** Of JSON answers; `{}` for others. */
+  readonly body: Record<string, never>;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface TestCloud {
+  readonly folder: DataFolder;
+  readonly path: string;
+  readonly publicKey: KeyObject;
+  readonly keys: CloudKeys;
+  readonly log: string[];
+  now: number;
+  /** A license of the product "cad", or of another; its key. */
+  grant(terms?: LicenseDraft['terms'], draft?: Partial<LicenseDraft>): string;
+  /** `POST` with a body, or `GET` with a query; signed with the keys unless headers say otherwise. */
+  post(operation: string, fields: Fields, headers?: Record<string, string>): Promise<Answer>;
+  get(operation: string, fields: Fields, headers?: Record<string, string>): Promise<Answer>;
+  send(path: string, init: RequestInit): Promise<Answer>;
+}
+
+/** A folder for a cloud that is gone after the test, with a signing key that was made before. */
+export function cloudFolder(t: Pick<TestContext, 'after'>): string {
+  const path = mkdtempSync(join(tmpdir(), 'berth-cloud-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  writeFileSync(join(path, 'signing-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+    mode: 0o600,
+  });
+  return path;
+}
+
+/** A cloud on a real file, without a socket, with a clock that stands still until it is moved. */
+export function createTestCloud(t: Pick<TestContext, 'after'>): TestCloud {
+  const path = cloudFolder(t);
+  const folder = openDataFolder(path);
+  t.after(() => folder.close());
+  const keys = createKey(folder.shelf, 'test', START) as CloudKeys;
+  const log: string[] = [];
+  const clock = { readWallMs: () => cloud.now, readMonotonicMs: () => 0 };
+  const writer = { write: (...line: unknown[]) => void log.push(JSON.stringify(line)) };
+  const app = createApp({ ...folder, clock, log: writer });
+  const signed = () => signedHeaders(keys, cloud.now);
+  const send = async (target: string, init: RequestInit) => readAnswer(await app.request(target, init));
+  const cloud: TestCloud = {
+    folder,
+    path,
+    publicKey: createPublicKey(privateKey),
+    keys,
+    log,
+    now: START,
+    grant: (terms = {}, draft = {}) => grantLicense(folder, terms, draft),
+    post: (operation, fields, headers = signed()) =>
+      send(`/api/v4/${operation}`, { method: 'POST', headers, body: JSON.stringify(fields) }),
+    get: (operation, fields, headers = signed()) =>
+      send(`/api/v4/${operation}?${new URLSearchParams(fields as Record<string, string>)}`, { headers }),
+    send,
+  };
+  return cloud;
+}
+
+export function signedHeaders(keys: CloudKeys, now: number): Record<string, string> {
+  const date = new Date(now).toUTCString();
+  return { Date: date, Authorization: authorizationHeader(keys, date) };
+}
+
+async function readAnswer(response: Response): Promise<Answer> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const text = Buffer.from(bytes).toString();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  return {
+    status: response.status,
+    text,
+    bytes,
+    headers: response.headers,
+    body: isJson ? JSON.parse(text) : {},
+  };
+}
+
+function grantLicense(
+  { shelf }: DataFolder,
+  terms: LicenseDraft['terms'],
+  draft: Partial<LicenseDraft>,
+): string {
+  const { product: code = 'cad', user = null } = draft;
+  const authorizationMethod = user === null ? 'license-key' : 'user';
+  if (findProduct(shelf, code) === null)
+    createProduct(shelf, { code, name: null, authorizationMethod }, START);
+  const license = createLicense(shelf, { product: code, key: null, user, terms, ...draft }, START);
+  if ('code' in license) throw new Error(license.message);
+  return license.key;
+}
