@@ -17,7 +17,7 @@ describe('the table of errors', () => {
 
   test('answers every refusal with 4xx: clients take 5xx for a broken network', () => {
     const serverFaults = ENTRIES.filter(([, { status }]) => status >= 500).map(([code]) => code);
-    assert.deepEqual(serverFaults, ['store_unavailable', 'internal_error']);
+    assert.deepEqual(serverFaults, ['cloud_unavailable', 'store_unavailable', 'internal_error']);
     for (const [, { status }] of ENTRIES) assert.ok(status >= 400 && status < 600);
   });
 

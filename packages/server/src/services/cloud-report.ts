@@ -87,6 +87,7 @@ async function settleUnclear(
   { id: reportId, feature }: Sendable,
 ): Promise<boolean> {
   if (license.tie.knowsReportIds || unclear.isCertainlyNotCounted(reportId)) return false;
+  if (await doesKnowIds(options, license, feature)) return false;
   if (!unclear.isRipe(reportId)) return true;
   const result = await checkLicense(options, license);
   if (result.kind === 'refused') return true;
@@ -96,6 +97,18 @@ async function settleUnclear(
   const { id: licenseId } = license;
   await options.store.execute({ kind: 'resolve_report', licenseId, feature, reportId, cloudTotal });
   return (await findOpen(options.store, licenseId, feature)) === null;
+}
+
+/** A report of nothing: it changes no total, and its answer shows whether the cloud takes note of ids. */
+async function doesKnowIds(
+  { session, identity }: ReporterOptions,
+  license: License,
+  feature: string | null,
+): Promise<boolean> {
+  const meant = identify(license, await identity.readHardwareId());
+  const nothing = { feature, amount: 0, reportId: randomUUID() };
+  const reply = await session.ask((cloud, keys) => cloud.report(keys, meant, nothing));
+  return reply.kind === 'ok' && reply.value.knowsReportIds;
 }
 
 async function send(
