@@ -27,6 +27,7 @@ const LOOKING: readonly (readonly string[])[] = [
   ['audit', 'list', '--license-id', '1'],
   ['audit', 'list', '--limit', '1', '--license-id', '1'],
   ['audit', 'verify'],
+  ['key', 'show'],
 ];
 
 /** Commands that change something; the first letter of the user says in which state of the server. */

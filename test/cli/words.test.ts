@@ -21,6 +21,9 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['status', '--jsno'], /^Unknown option '--jsno'\. Did you mean "--json"\?\n/],
   [['status', '--demo'], /^"berth status" takes no --demo\.\n/],
   [['audit', 'list', '--product', 'cad'], /^"berth audit list" takes no --product\.\n/],
+  [['key', 'show', '--new-key'], /^"berth key show" takes no --new-key\.\n/],
+  [['key', 'import'], /^"berth key import" needs FILE\.\n/],
+  [['key', 'set', 'a-secret'], /^"a-secret" is one word too many\.\n/],
   [['status', '--port'], /^Option '--port' argument is ambiguous\.\n/],
   [['status', '--json=yes'], /^Option '--json' does not take an argument\.\n/],
 ];
@@ -75,6 +78,16 @@ describe('settings that cannot be used', () => {
     const { code, stderr } = await runBerth(temporaryFolder(t), ['config', '--config', file]);
     assert.equal(code, 2);
     assert.equal(stderr, `${file}: unknown setting "prot". Did you mean "port"?\n`);
+  });
+
+  test('on or off, in every way', async (t) => {
+    for (const [words, env] of [
+      [['--no-http-allow-keys-in-url'], {}],
+      [[], { BERTH_HTTP_ALLOW_KEYS_IN_URL: 'false' }],
+    ] as const) {
+      const { stdout } = await runBerth(temporaryFolder(t), ['config', '--json', ...words], env);
+      assert.equal(JSON.parse(stdout).http.allowKeysInUrl, false);
+    }
   });
 
   test('flags over environment over file', async (t) => {

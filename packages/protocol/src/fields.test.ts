@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { z } from 'zod';
-import { hostText, licenseId, MAX_NAME_LENGTH, MAX_USER_INFO_LENGTH, name, userInfo } from './fields.ts';
+import {
+  hostText,
+  licenseId,
+  MAX_NAME_LENGTH,
+  MAX_SECRET_LENGTH,
+  MAX_USER_INFO_LENGTH,
+  name,
+  secret,
+  userInfo,
+} from './fields.ts';
 
 const LONE_SURROGATE = '\ud800';
 
@@ -12,11 +21,34 @@ function refusal(schema: z.ZodType, value: unknown): string {
 }
 
 describe('fields that are not given', () => {
-  for (const [title, schema] of Object.entries({ name, hostText, userInfo, licenseId })) {
+  for (const [title, schema] of Object.entries({ name, hostText, userInfo, licenseId, secret })) {
     test(`${title}: missing, null and blank text are the same`, () => {
       for (const value of [undefined, null, '', '  ', '\t\n']) assert.equal(schema.parse(value), undefined);
     });
   }
+});
+
+describe('a secret', () => {
+  test('is kept as it was sent', () => {
+    for (const value of ['k', ' k ', 'a+b/c==', 'ключ', 'k'.repeat(MAX_SECRET_LENGTH)]) {
+      assert.equal(secret.parse(value), value);
+    }
+  });
+
+  test('is refused without being shown', () => {
+    const marked = 'planted';
+    const bad = [
+      `${marked}\u0000`,
+      `${marked}\n`,
+      `${marked}\u0085`,
+      marked + LONE_SURROGATE,
+      `${marked}\ufffd`,
+      marked.repeat(MAX_SECRET_LENGTH),
+      [marked],
+      { [marked]: marked },
+    ];
+    for (const value of bad) assert.doesNotMatch(refusal(secret, value), /planted/);
+  });
 });
 
 describe('a name', () => {

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { fingerprint, type MasterKey, SealError, seal, unseal } from './seal.ts';
+import {
+  fingerprint,
+  fingerprintOfSeal,
+  type MasterKey,
+  SealError,
+  seal,
+  secretFingerprint,
+  unseal,
+  unsealWithAny,
+} from './seal.ts';
 
 function makeKey(): MasterKey {
   return Uint8Array.from(randomBytes(32)) as MasterKey;
@@ -60,7 +69,28 @@ describe('a sealed secret', () => {
   });
 });
 
+describe('one of several keys', () => {
+  test('opens it, wherever it stands among them', () => {
+    const [one, two, three] = [makeKey(), makeKey(), makeKey()];
+    const sealed = seal(two, 'audit', SECRET);
+    assert.equal(fingerprintOfSeal(sealed), fingerprint(two));
+    for (const keys of [[two], [one, two], [two, one], [one, two, three]]) {
+      assert.deepEqual(Buffer.from(unsealWithAny(keys, 'audit', sealed)), SECRET);
+    }
+    assert.throws(() => unsealWithAny([one, three], 'audit', sealed), new RegExp(fingerprint(two)));
+    assert.throws(() => unsealWithAny([], 'audit', sealed), SealError);
+    assert.throws(() => unsealWithAny([one, two], 'identity', sealed), SealError);
+  });
+});
+
 describe('a fingerprint', () => {
+  test('of a secret is short, and another one under another label', () => {
+    assert.match(secretFingerprint('cloud_api_key', 'x'), /^[0-9a-f]{8}$/);
+    assert.equal(secretFingerprint('a', 'x'), secretFingerprint('a', 'x'));
+    assert.notEqual(secretFingerprint('a', 'x'), secretFingerprint('b', 'x'));
+    assert.notEqual(secretFingerprint('a', 'x'), secretFingerprint('a', 'y'));
+  });
+
   test('tells keys apart and stays the same', () => {
     const key = Uint8Array.from(Buffer.alloc(32, 7)) as MasterKey;
     assert.match(fingerprint(key), /^[0-9a-f]{16}$/);

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, type TestContext, test } from 'node:test';
+import { type CommandResult, runBerth } from '../faults/berth-command.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+
+/** The commands of this file share their compiled code, which makes them twice as fast. */
+process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+const PASSPHRASE = 'a passphrase, long';
+
+type Env = Readonly<Record<string, string>>;
+type Run = (words: string, input?: string, env?: Env) => Promise<CommandResult>;
+
+/** The same data with a server on it, or without. */
+const STATES = {
+  async running(t: TestContext, data: string, env: Env) {
+    const server = await startServerProcess({ data, env });
+    t.after(() => server.stop('SIGKILL'));
+  },
+  async stopped() {},
+} as const;
+
+async function setUp(t: TestContext, state: keyof typeof STATES, env: Env = {}) {
+  const data = join(temporaryFolder(t), 'data');
+  if (env.BERTH_MASTER_KEY === undefined) await seedLicenses(data, []);
+  else await (await startServerProcess({ data, env })).stop();
+  await STATES[state](t, data, env);
+  const run: Run = (words, input = '', own = {}) =>
+    runBerth(data, words.split(' '), { ...env, ...own }, input);
+  return { data, run };
+}
+
+function succeeded({ code, stdout, stderr }: CommandResult): string {
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+for (const state of ['running', 'stopped'] as const) {
+  describe(`keys of a server that is ${state}`, () => {
+    test('are set from standard input and shown by their fingerprints', async (t) => {
+      const { run, data } = await setUp(t, state);
+      assert.match(succeeded(await run('key show')), /^API key +not set\nshared key +not set\nmaster key +/);
+      const set = succeeded(await run('key set', 'planted one\nplanted two\n'));
+      assert.match(set, /^Set: api key, shared key\.\nAPI key +[0-9a-f]{8}\nshared key +[0-9a-f]{8}\n$/);
+      const [, api, shared] = set.split('\n');
+      const again = succeeded(await run('key set', '\nother'));
+      assert.ok(again.startsWith(`Set: shared key.\n${api}\n`) && !again.includes(shared ?? ''));
+      const named = succeeded(await run('key set --json', 'SHARED_KEY=planted two\n'));
+      assert.deepEqual(JSON.parse(named).changed, ['shared_key']);
+      const shown = succeeded(await run('key show'));
+      assert.ok(shown.startsWith(`${api}\n${shared}\nmaster key  `), 'the same key has the same fingerprint');
+      assert.ok(shown.includes(`, from ${join(data, 'master.key')}\n`));
+      assert.doesNotMatch(set + again + named + shown, /planted/);
+    });
+
+    test('that are wrong are told in a sentence, without being shown', async (t) => {
+      const { run } = await setUp(t, state);
+      const cases: readonly (readonly [string, RegExp])[] = [
+        ['', /^Send "apiKey", "sharedKey", or both\.\n$/],
+        ['\n\n', /^Send "apiKey"/],
+        ['plan\tted\n', /^"api_key" must be readable text without control characters\.\n$/],
+        ['apiKey=planted\nplanted\n', /^Name both lines, or none of them\.\n$/],
+        ['apiKey=planted\napi_key=planted\n', /^The same key is there twice\.\n$/],
+      ];
+      for (const [input, sentence] of cases) {
+        const { code, stdout, stderr } = await run('key set', input);
+        assert.deepEqual([code, stdout], [1, '']);
+        assert.match(stderr, sentence);
+        assert.doesNotMatch(stderr, /planted/);
+      }
+    });
+
+    test('the master key is replaced', async (t) => {
+      const { run, data } = await setUp(t, state);
+      await run('key set', 'one\ntwo\n');
+      const before = readFileSync(join(data, 'master.key'), 'utf8');
+      const told = succeeded(await run('key rotate'));
+      assert.match(
+        told,
+        /^All secrets are sealed with the master key [0-9a-f]{16}; [0-9a-f]{16} opens them no/,
+      );
+      assert.notEqual(readFileSync(join(data, 'master.key'), 'utf8'), before);
+      assert.equal(statSync(join(data, 'master.key')).mode & 0o777, 0o600);
+      assert.match(succeeded(await run('audit verify')), /^The audit log is whole/);
+      const { master_key } = JSON.parse(succeeded(await run('status --json')));
+      assert.ok(told.includes(master_key.fingerprint));
+      const given = randomBytes(32).toString('hex');
+      succeeded(await run('key rotate --new-key', given));
+      assert.equal(readFileSync(join(data, 'master.key'), 'utf8').trim(), given);
+    });
+
+    test('the master key in the environment is replaced by one that is given', async (t) => {
+      const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')];
+      const { run, data } = await setUp(t, state, { BERTH_MASTER_KEY: first });
+      succeeded(await run('key set', 'one\ntwo\n'));
+      assert.match(succeeded(await run('key show')), /, from the environment\n$/);
+      const refused = await run('key rotate');
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /environment.*--new-key/);
+      const told = succeeded(await run('key rotate --new-key', `${second}\n`));
+      assert.match(told, /Put the new key into BERTH_MASTER_KEY before the next start\.\n$/);
+      assert.ok(!told.includes(second));
+      if (state === 'running') return assert.match(succeeded(await run('audit verify')), /whole/);
+      const old = await run('status');
+      assert.equal(old.code, 1);
+      assert.match(old.stderr, /^The master key is not the one that sealed this store/);
+      succeeded(await run('status', '', { BERTH_MASTER_KEY: second }));
+      assert.throws(() => statSync(join(data, 'master.key')), 'no file beside the environment');
+    });
+  });
+}
+
+describe('an exported master key', () => {
+  test('opens data that was restored without it', async (t) => {
+    const { run, data } = await setUp(t, 'running');
+    const fingerprints = succeeded(await run('key set', 'one\ntwo\n'))
+      .split('\n')
+      .slice(1)
+      .join('\n');
+    const short = await run('key export', 'short\n');
+    assert.deepEqual([short.code, short.stdout], [1, '']);
+    const text = succeeded(await run('key export', `${PASSPHRASE}\n`));
+    assert.equal(text.split('\n').length, 2, 'one line');
+    assert.equal(JSON.parse(text).format, 'berth key export');
+    const restored = temporaryFolder(t);
+    const files = temporaryFolder(t);
+    writeFileSync(join(files, 'export.json'), text);
+    writeFileSync(join(files, 'damaged.json'), text.replace('"sealed":"', '"sealed":"AAAA'));
+    cpSync(data, restored, { recursive: true, filter: (name) => !/\.(key|sock|lock)$/.test(name) });
+    const runThere = (words: string[], input = '') => runBerth(restored, words, {}, input);
+    assert.match((await runThere(['status'])).stderr, /^The master key .* is missing/);
+    const importOf = (name: string, passphrase: string) =>
+      runThere(['key', 'import', join(files, name)], `${passphrase}\n`);
+    const wrong = await importOf('export.json', 'another passphrase');
+    const damaged = await importOf('damaged.json', PASSPHRASE);
+    assert.deepEqual(wrong, damaged, 'the same sentence');
+    assert.match(
+      wrong.stderr,
+      /^The export cannot be opened: the passphrase is wrong, or the file is damaged\.\n$/,
+    );
+    assert.match((await importOf('none.json', PASSPHRASE)).stderr, /^The export cannot be read: ENOENT/);
+    assert.match(
+      succeeded(await importOf('export.json', PASSPHRASE)),
+      /^The master key [0-9a-f]{16} is in its place\.\n$/,
+    );
+    assert.equal(statSync(join(restored, 'master.key')).mode & 0o777, 0o600);
+    assert.ok(succeeded(await runThere(['key', 'show'])).startsWith(fingerprints));
+    assert.match(succeeded(await runThere(['audit', 'verify'])), /whole/);
+    rmSync(join(restored, 'master.key'));
+    writeFileSync(join(restored, 'master.key'), randomBytes(32).toString('hex'));
+    const other = await importOf('export.json', PASSPHRASE);
+    assert.equal(other.code, 1);
+    assert.match(other.stderr, /is another master key .*Nothing was written\.\n$/);
+    const busy = await runBerth(data, ['key', 'import', join(files, 'export.json')], {}, `${PASSPHRASE}\n`);
+    assert.match(busy.stderr, /^A Berth process uses .*Stop it first\.\n$/);
+  });
+});
