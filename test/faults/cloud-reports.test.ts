@@ -32,7 +32,7 @@ describe('reports whose answers are lost after the cloud has counted them', () =
     assert.deepEqual([atCloud, untold, held], [counted, 0, 0]);
   });
 
-  test('by such a cloud while somebody else counts: held where nobody can tell, never counted twice', async (t) => {
+  test('by such a cloud beside somebody else: held where nobody can tell, never twice', async (t) => {
     const wish = { reports: REPORTS / 5, withoutIds: true, strangerEvery: 3 };
     const { counted, atCloud, untold, held } = await storm(t, wish);
     assert.ok(held > 0, 'something could not be told');

@@ -31,8 +31,8 @@ export interface StormResult {
 }
 
 /**
- * Counts, reports, and counts on, while a share of the answers is lost after the cloud has counted. At the end
- * everything is healed and synced until nothing moves any more.
+ * Counts, reports, and counts on, while a share of the answers is lost after the cloud has counted. At the
+ * end everything is healed and synced until nothing moves any more.
  */
 export async function runReportStorm(t: StormContext, storm: ReportStorm): Promise<StormResult> {
   const vendor = await startCloudProcess(t);

@@ -3,7 +3,7 @@ import { readPublicKey } from '@berth/protocol/vendor-signature';
 import { createHttpCloud } from '../../packages/server/src/cloud/http-cloud.ts';
 import { type ChaosProxy, openChaosProxy } from './chaos-proxy.ts';
 import { type CloudProcess, startCloudProcess } from './cloud-process.ts';
-import { openTestApp } from './test-app.ts';
+import { openTestApp, openTestLink } from './test-app.ts';
 
 interface TestContext {
   after(work: () => unknown): void;
@@ -41,7 +41,10 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
   await app.credentials.setKeys(vendor.keys, 'test');
   return {
     ...app,
+    context: t,
     vendor,
+    /** The link as the same data would have it on another machine. */
+    asMachine: (id: string) => openTestLink(app.store, app.clock, { cloud, hardwareId: id }).cloudLink,
     proxy: proxy as ChaosProxy,
     /** Adds a license by its key; throws when that is refused. */
     async add(product: string, licenseKey: string) {

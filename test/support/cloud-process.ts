@@ -22,6 +22,8 @@ export interface CloudProcess {
   readonly keys: { readonly apiKey: string; readonly sharedKey: string };
   /** Runs a command of the vendor and answers its JSON. */
   run(...words: readonly string[]): Promise<never>;
+  /** The same with a line on standard input. */
+  runWith(line: string, ...words: readonly string[]): Promise<never>;
   /** Grants a license of a product, which is created when it is new, and answers its key. */
   grant(product: string, ...flags: readonly string[]): Promise<string>;
   showLicense(key: string): Promise<VendorView>;
@@ -67,6 +69,7 @@ export async function startCloudProcess(t: TestContext, options: CloudOptions = 
     publicKeyFile,
     keys: { apiKey: apiKey as string, sharedKey: sharedKey as string },
     run,
+    runWith: (line, ...words) => runVendor(data, words, line),
     async grant(product, ...flags) {
       if (!products.has(product)) await run('product', 'create', product);
       products.add(product);
@@ -81,13 +84,14 @@ interface VendorKey {
   readonly license_key: string;
 }
 
-async function runVendor(data: string, words: readonly string[]): Promise<never> {
-  return JSON.parse(await runText(data, [...words, '--json'])) as never;
+async function runVendor(data: string, words: readonly string[], line = ''): Promise<never> {
+  return JSON.parse(await runText(data, [...words, '--json'], line)) as never;
 }
 
-async function runText(data: string, words: readonly string[]): Promise<string> {
-  const { stdout } = await execute(process.execPath, [MAIN, ...words, '--data', data]);
-  return stdout;
+async function runText(data: string, words: readonly string[], line = ''): Promise<string> {
+  const running = execute(process.execPath, [MAIN, ...words, '--data', data]);
+  running.child.stdin?.end(`${line}\n`);
+  return (await running).stdout;
 }
 
 async function readUrl(child: ChildProcess): Promise<string> {

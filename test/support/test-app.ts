@@ -138,7 +138,7 @@ interface LinkOptions extends Pick<TestAppOptions, 'hardwareId' | 'settleMs'> {
 }
 
 /** The link to a cloud, without its loops. */
-function openTestLink(
+export function openTestLink(
   store: Store,
   clock: Clock,
   { cloud = null, hardwareId = 'test-machine', settleMs = 0 }: LinkOptions,

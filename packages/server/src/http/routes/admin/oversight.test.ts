@@ -11,7 +11,7 @@ type Facts = Readonly<Record<string, unknown>>;
 test('every JSON answer is what its route declares', async (t) => {
   const { routes, send, post } = await openTestApp(t, { licenses: [testLicense(1)] });
   await post('/api/v4/borrow', { user: 'ann' });
-  const needy = ['auth', 'set_keys'];
+  const needy = ['auth', 'set_keys', 'add_product', 'remove_product'];
   const asked = routes.filter(({ methods, name }) => methods.includes('GET') && !needy.includes(name));
   for (const { answer, paths } of asked) {
     if (answer.kind !== 'json') continue;
@@ -26,8 +26,10 @@ test('the status tells what the server stands on', async (t) => {
   const { get, post, folder } = await openTestApp(t);
   await post('/api/v4/register', { user: 'ann' });
   const { body } = await get('/api/admin/status');
-  const { store, clock, cloud_keys, master_key, ...rest } = body;
-  assert.deepEqual(rest, { version: '1.2.3', url: null, uptime_seconds: 0, data: folder, healthy: true });
+  const { store, clock, cloud, cloud_keys, master_key, ...rest } = body;
+  const running = { version: '1.2.3', url: null, uptime_seconds: 0, data: folder, healthy: true };
+  assert.deepEqual(rest, { ...running, hardware_id: 'test-machine' });
+  assert.equal((cloud as Facts).state, 'not_configured');
   const { identity, engine, ...facts } = store as Facts;
   assert.match(identity as string, /^[0-9a-f]{32}$/);
   assert.match(engine as string, /^SQLite 3\./);
