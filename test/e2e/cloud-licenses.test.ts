@@ -1,13 +1,30 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
+import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
 import { readEvents, readTraces } from '../support/test-app.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** One for all tests: each has a license, and a server, of its own. */
+let vendor: CloudProcess;
+const cleanups: (() => unknown)[] = [];
+
+before(async () => {
+  vendor = await startCloudProcess({ after: (work) => cleanups.unshift(work) });
+});
+
+after(async () => {
+  for (const work of cleanups) await work();
+});
+
+function openApp(t: TestContext, hardwareId = 'test-machine') {
+  return openCloudApp(t, { vendor, hardwareId });
+}
+
 /** A server that holds one license of "cad", by its key. */
 async function openWithLicense(t: TestContext, ...flags: readonly string[]) {
-  const app = await openCloudApp(t);
+  const app = await openApp(t);
   const key = await app.vendor.grant('cad', '--slots', '3', '--timeout', '10', ...flags);
   await app.add('cad', key);
   return { app, key };
@@ -45,7 +62,7 @@ describe('a license is added', () => {
   });
 
   test('by its user and a password, which is kept nowhere', async (t) => {
-    const app = await openCloudApp(t);
+    const app = await openApp(t);
     await app.vendor.run('product', 'create', 'cam', '--authorization', 'user');
     const flags = ['license', 'create', '--product', 'cam', '--slots', '2', '--user', 'ann@example.com'];
     await app.vendor.runWith('correct horse battery', ...flags);
@@ -65,7 +82,7 @@ describe('a license is added', () => {
     },
     license_activated_max_times: async (app) => {
       const licenseKey = await app.vendor.grant('cad', '--slots', '1');
-      const other = await openCloudApp(app.context, { vendor: app.vendor, hardwareId: 'other' });
+      const other = await openCloudApp(app.context, { vendor, hardwareId: 'other' });
       await other.add('cad', licenseKey);
       return { product: 'cad', licenseKey };
     },
@@ -78,7 +95,7 @@ describe('a license is added', () => {
     missing_parameters: async () => ({ product: 'cad' }),
     cloud_unavailable: async (app) => {
       const licenseKey = await app.vendor.grant('cad', '--slots', '1');
-      await app.vendor.stop();
+      app.proxy.setPlan({ kind: 'refuse' });
       return { product: 'cad', licenseKey };
     },
     invalid_api_key: async (app) => {
@@ -90,7 +107,7 @@ describe('a license is added', () => {
 
   for (const [code, prepare] of Object.entries(REFUSED)) {
     test(`not: ${code}, and nothing is half-added`, async (t) => {
-      const app = await openCloudApp(t);
+      const app = await openApp(t);
       const request = await prepare(app);
       const before = await readTraces(app.store);
       const { status, body } = await app.post('/api/v4/addProduct', request);
@@ -102,7 +119,7 @@ describe('a license is added', () => {
   }
 
   test('not where it is not floating: the activation is given back', async (t) => {
-    const app = await openCloudApp(t);
+    const app = await openApp(t);
     const key = await app.vendor.grant('cad');
     await app.post('/api/v4/addProduct', { product: 'cad', licenseKey: key });
     assert.equal((await app.vendor.showLicense(key)).activations, 0);
@@ -203,7 +220,7 @@ describe('what changes at the cloud is effective after the next check', () => {
 
   test('counted elsewhere: the limit holds for all servers together', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '10', '--activations', '2');
-    const other = await openCloudApp(t, { vendor: app.vendor, hardwareId: 'other' });
+    const other = await openApp(t, 'other');
     await other.add('cad', key);
     const count = (one: CloudApp, consumptions: number) =>
       one.post('/api/v4/add_consumption', { product: 'cad', consumptions });
@@ -246,7 +263,7 @@ describe('wrong keys', () => {
   });
 
   test('are found out without any license, too', async (t) => {
-    const app = await openCloudApp(t);
+    const app = await openApp(t);
     await app.cloudLink.checkAll();
     assert.equal((await app.status()).cloud.state, 'ok');
     await app.credentials.setKeys({ apiKey: 'wrong', sharedKey: null }, 'test');

@@ -56,7 +56,9 @@ describe('a rotation whose sync fails', () => {
     assert.equal(code, 0);
     const { cloud_keys } = await expectWhole(server.data);
     const fault = { calls: 'fsync,fdatasync', error: 'EIO', first, count: 2 };
-    await server.start({ under: underFault(fault) });
+    // Only the syncs of commits: those of the key files are on another thread.
+    const onlyLog = ['-P', join(server.data, 'berth.db-wal')];
+    await server.start({ under: [...underFault(fault), ...onlyLog] });
     let rotations = 0;
     while (rotations < MOST_ROTATIONS && (await rotate(server.data))) rotations += 1;
     assert.ok(rotations < MOST_ROTATIONS, 'the fault was met');
@@ -71,7 +73,7 @@ describe('a rotation whose sync fails', () => {
   }
 
   for (const [title, aftermath] of Object.entries(AFTERMATHS)) {
-    for (const first of [8, 9, 10]) {
+    for (const first of [6, 7]) {
       test(`and then ${title}, from sync ${first} on`, async (t) => {
         if (!hasStrace) return t.skip('optional: needs strace');
         await run(t, first, aftermath);

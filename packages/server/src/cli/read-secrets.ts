@@ -54,8 +54,9 @@ const CONTROL_D = '\u0004';
 const BACKSPACES = ['\b', '\u007f'];
 
 async function askFor(input: ReadStream, text: string, ask: (text: string) => void): Promise<string> {
-  ask(`${text}: `);
+  // Before anybody is asked: whoever types at once must not be shown either.
   input.setRawMode(true);
+  ask(`${text}: `);
   input.resume();
   try {
     return await readTyped(input);

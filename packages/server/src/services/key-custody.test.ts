@@ -80,7 +80,7 @@ describe('a rotation', () => {
     assert.equal(await expectWhole(crash(t, folder)), rotated.fingerprint);
   });
 
-  test('takes a key that is given, in hex or base64, but none that is unreadable or in use', async (t) => {
+  test('takes a key that is given, in hex or base64, but not the one in use', async (t) => {
     const { custody, keySource } = await setUp(t);
     const [one, two] = [makeMasterKey(), makeMasterKey()];
     assert.equal((await custody.rotate(hex(one), 'ada')).fingerprint, fingerprint(one));

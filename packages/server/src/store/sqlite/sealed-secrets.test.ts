@@ -159,7 +159,7 @@ describe('a command that fails', () => {
     for (const one of sealed) assert.equal(fingerprintOfSeal(one.sealed), fingerprint(masterKey));
   });
 
-  test('at its very end, among several rotations of one batch, leaves those around it', async (t) => {
+  test('at its very end, among others of one batch, leaves those before and behind it', async (t) => {
     const file = join(temporaryFolder(t), 'berth.db');
     const writer = new SqliteWriter({ file, masterKey: makeMasterKey(), clock: createManualClock(NOW) });
     const last = makeMasterKey();
