@@ -42,6 +42,8 @@ export interface VendorView {
 export interface CloudOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether the vendor has made a pair of keys already; by default it has. */
+  readonly withKeys?: boolean;
 }
 
 interface TestContext {
@@ -52,7 +54,7 @@ interface TestContext {
 export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
   const data = temporaryFolder(t);
   const run = (...words: readonly string[]) => runVendor(data, words);
-  const { api_key: apiKey, shared_key: sharedKey } = (await run('key', 'create')) as Record<string, string>;
+  const keys = options.withKeys === false ? NO_KEYS : await createKeys(data);
   const publicKeyFile = join(data, 'public.pem');
   writeFileSync(publicKeyFile, (await runText(data, ['public-key'])).trim());
   const child = spawn(
@@ -67,7 +69,7 @@ export async function startCloudProcess(t: TestContext, options: CloudOptions = 
     url: await readUrl(child),
     data,
     publicKeyFile,
-    keys: { apiKey: apiKey as string, sharedKey: sharedKey as string },
+    keys,
     run,
     runWith: (line, ...words) => runVendor(data, words, line),
     async grant(product, ...flags) {
@@ -78,6 +80,13 @@ export async function startCloudProcess(t: TestContext, options: CloudOptions = 
     showLicense: (key) => run('license', 'show', key),
     stop,
   };
+}
+
+const NO_KEYS = { apiKey: '', sharedKey: '' };
+
+async function createKeys(data: string): Promise<CloudProcess['keys']> {
+  const made = (await runVendor(data, ['key', 'create'])) as Readonly<Record<string, string>>;
+  return { apiKey: made.api_key as string, sharedKey: made.shared_key as string };
 }
 
 interface VendorKey {

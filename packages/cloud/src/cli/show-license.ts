@@ -12,10 +12,21 @@ export function showLicenses({ licenses }: { licenses: readonly LicenseFacts[] }
     one.state,
     one.slots,
     sayOf(one.activations, one.max_activations),
+    sayConsumption(one),
     one.valid_until ?? 'for ever',
     one.company ?? one.user,
   ]);
-  return formatTable(['license key', 'product', 'state', 'slots', 'activations', 'valid until', 'for'], rows);
+  const heading = [
+    'license key',
+    'product',
+    'state',
+    'slots',
+    'activations',
+    'consumption',
+    'valid until',
+    'for',
+  ];
+  return formatTable(heading, rows);
 }
 
 function sayOf(used: number, most: number | null): string {
