@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, describe, type TestContext, test } from 'node:test';
+import { askBerth, runBerth } from '../faults/berth-command.ts';
+import { pollUntil } from '../faults/poll.ts';
+import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
+import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+
+/** The commands of this file share their compiled code, which makes them twice as fast. */
+process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+interface Status {
+  readonly hardware_id: string;
+  readonly cloud: { readonly state: string; readonly url: string | null; readonly error: unknown };
+}
+
+function linkTo(cloud: CloudProcess): Readonly<Record<string, string>> {
+  return { BERTH_CLOUD_URL: cloud.url, BERTH_CLOUD_PUBLIC_KEY: cloud.publicKeyFile };
+}
+
+async function isReachable(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function post(url: string, path: string, body: object): Promise<number> {
+  return (await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) })).status;
+}
+
+describe('serve --demo-cloud', () => {
+  test('wires a server and a cloud together, and ends both', async (t) => {
+    const data = temporaryFolder(t);
+    const server = await startServerProcess({ data, args: ['--demo-cloud'] });
+    t.after(() => server.stop('SIGKILL'));
+    assert.equal(await post(server.url, '/api/v4/register', { product: 'demo', user: 'ada' }), 200);
+    assert.equal(await post(server.url, '/api/v4/add_consumption', { product: 'demo' }), 200);
+    assert.equal((await runBerth(data, ['license', 'sync'])).code, 0);
+    const { cloud } = await askBerth<Status>(data, ['status']);
+    assert.equal(cloud.state, 'ok');
+    assert.equal(await isReachable(cloud.url as string), true);
+    assert.equal(await server.stop(), 0);
+    assert.equal(await isReachable(cloud.url as string), false);
+  });
+
+  test('again, on the same data: the license goes on; killed, it leaves no cloud behind', async (t) => {
+    const data = temporaryFolder(t);
+    for (const total of [1, 2]) {
+      const server = await startServerProcess({ data, args: ['--demo-cloud'] });
+      t.after(() => server.stop('SIGKILL'));
+      const answer = await fetch(`${server.url}/api/v4/add_consumption`, {
+        method: 'POST',
+        body: '{"product": "demo"}',
+      });
+      const { total_consumptions } = (await answer.json()) as { total_consumptions: number };
+      assert.equal(total_consumptions, total);
+      const { cloud } = await askBerth<Status>(data, ['status']);
+      await server.stop('SIGKILL');
+      await pollUntil('the cloud is gone', async () =>
+        (await isReachable(cloud.url as string)) ? undefined : true,
+      );
+    }
+  });
+});
+
+describe('licenses from the cloud, on the command line', () => {
+  async function setUp(t: TestContext) {
+    const cloud = await startCloudProcess(t);
+    const data = temporaryFolder(t);
+    const server = await startServerProcess({ data, env: linkTo(cloud) });
+    t.after(() => server.stop('SIGKILL'));
+    const { apiKey, sharedKey } = cloud.keys;
+    assert.equal((await runBerth(data, ['key', 'set'], {}, `${apiKey}\n${sharedKey}\n`)).code, 0);
+    return { cloud, data, server, key: await cloud.grant('cad', '--slots', '3') };
+  }
+
+  test('are added, synced and removed, with the server running and stopped alike', async (t) => {
+    const { cloud, data, server, key } = await setUp(t);
+    const add = ['license', 'add', 'cad', '--license-key', key];
+    const running = await runBerth(data, add);
+    assert.match(running.stdout, /^Added the license \d+ of "cad" with 3 slots\.\n$/);
+    const before = await askBerth<Status>(data, ['status']);
+    await server.stop();
+    const env = linkTo(cloud);
+    assert.equal((await runBerth(data, add, env)).stdout, running.stdout);
+    assert.equal((await askBerth<Status>(data, ['status'], env)).hardware_id, before.hardware_id);
+    const { id } = await cloud.showLicense(key);
+    const synced = await runBerth(data, ['license', 'sync'], env);
+    assert.deepEqual([synced.code, synced.stdout], [0, `license    product\n${id}  cad      in sync\n`]);
+    const removed = await runBerth(data, ['license', 'remove', String(id)], env);
+    assert.equal(removed.stdout, `Removed the license ${id} of "cad".\n`);
+    assert.equal((await cloud.showLicense(key)).activations, 0);
+  });
+
+  test('a key, or a password, may come from standard input', async (t) => {
+    const { cloud, data, key } = await setUp(t);
+    assert.equal((await runBerth(data, ['license', 'add', 'cad'], {}, `${key}\n`)).code, 0);
+    await cloud.run('product', 'create', 'cam', '--authorization', 'user');
+    const flags = ['license', 'create', '--product', 'cam', '--slots', '1', '--user', 'ann'];
+    await cloud.runWith('correct horse battery', ...flags);
+    const add = ['license', 'add', 'cam', '--user', 'ann'];
+    const wrong = await runBerth(data, add, {}, 'a wrong guess\n');
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stderr, /^The licensing cloud refused: /);
+    assert.equal((await runBerth(data, add, {}, 'correct horse battery\n')).code, 0);
+  });
+
+  test('without a cloud the commands say what to do', async (t) => {
+    const data = temporaryFolder(t);
+    const server = await startServerProcess({ data });
+    t.after(() => server.stop('SIGKILL'));
+    for (const words of [
+      ['license', 'sync'],
+      ['license', 'add', 'cad', '--license-key', 'K'],
+    ]) {
+      const { code, stderr } = await runBerth(data, words);
+      assert.equal(code, 1);
+      assert.match(stderr, /^No licensing cloud is configured\. Set cloud\.url and cloud\.publicKey/);
+    }
+  });
+});
+
+describe('a cloud that cannot be used is a reason not to start', () => {
+  const WRONG: Readonly<Record<string, readonly [Readonly<Record<string, string>>, RegExp]>> = {
+    'no public key': [{ BERTH_CLOUD_URL: 'https://cloud.test' }, /"cloud\.url" needs "cloud\.publicKey"/],
+    'no key at all': [
+      { BERTH_CLOUD_URL: 'https://cloud.test', BERTH_CLOUD_PUBLIC_KEY: 'nonsense' },
+      /"cloud\.publicKey" is neither an RSA public key/,
+    ],
+    'no address': [{ BERTH_CLOUD_URL: 'cloud' }, /"cloud\.url" must be an address/],
+    'keys in the address': [
+      { BERTH_CLOUD_URL: 'https://key:secret@cloud.test' },
+      /"cloud\.url" must hold nothing but an address/,
+    ],
+  };
+
+  for (const [title, [env, expected]] of Object.entries(WRONG)) {
+    test(title, async (t) => {
+      const data = join(temporaryFolder(t), 'data');
+      const { code, stderr } = await runBerth(data, ['serve', '--port', '0'], env);
+      assert.equal(code, 1);
+      assert.match(stderr, expected);
+      assert.doesNotMatch(stderr, /secret| at /);
+    });
+  }
+});
