@@ -1,0 +1,20 @@
+/**
+ * Base64 in its one canonical form. A decoder that skips what it does not know, or that ignores the last bits,
+ * takes many texts for the same bytes; then a changed file could pass for the original.
+ */
+export function decodeBase64(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : null;
+}
+
+export function encodeBase64(bytes: Uint8Array | string): string {
+  return Buffer.from(bytes as Uint8Array).toString('base64');
+}
+
+/** The same for text, which has to be valid UTF-8. */
+export function decodeBase64Text(text: string): string | null {
+  const bytes = decodeBase64(text);
+  if (bytes === null) return null;
+  const decoded = bytes.toString('utf8');
+  return Buffer.from(decoded).equals(bytes) ? decoded : null;
+}

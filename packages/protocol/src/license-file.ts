@@ -1,0 +1,75 @@
+import type { KeyObject } from 'node:crypto';
+import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
+import { compactWithout } from './json-members.ts';
+import { JsonTextError, parseJsonText } from './json-text.ts';
+import { isSignedBy, licenseSignatureText, signBytes } from './vendor-signature.ts';
+
+const SIGNATURES = ['license_signature', 'license_signature_v2'] as const;
+
+/** A license in a file, as it is written. */
+export interface LicenseFile {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** What the newer signature covers: everything but the signatures, compact, in the order of the file. */
+  readonly signedText: string;
+}
+
+/** A license file is too damaged to be read; the message says how. */
+export class LicenseFileError extends Error {}
+
+/** Base64 of a JSON object; strict, so that no two files are taken for the same one. */
+export function readLicenseFile(file: string): LicenseFile {
+  const text = decodeBase64Text(file.trim());
+  if (text === null) throw new LicenseFileError('It is not base64 in its canonical form.');
+  const fields = parseFields(text);
+  return { fields, signedText: compactWithout(text, SIGNATURES) };
+}
+
+function parseFields(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const fields = parseJsonText(text);
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) {
+      return fields as Record<string, unknown>;
+    }
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error;
+    throw new LicenseFileError(error.message);
+  }
+  throw new LicenseFileError('It holds no JSON object.');
+}
+
+/**
+ * Whether the vendor has signed this file. `license_signature_v2` covers all of it and has to be there;
+ * `license_signature`, of older portals, has to be right where it is there.
+ */
+export function isVendorFile({ fields, signedText }: LicenseFile, publicKey: KeyObject): boolean {
+  const { license_signature: v1, license_signature_v2: v2 } = fields;
+  if (!isSignature(publicKey, signedText, v2)) return false;
+  return v1 === undefined || v1 === null || isSignature(publicKey, firstSignatureText(fields), v1);
+}
+
+function isSignature(publicKey: KeyObject, text: string, signature: unknown): boolean {
+  if (typeof signature !== 'string' || decodeBase64(signature) === null) return false;
+  return isSignedBy(publicKey, Buffer.from(text), signature);
+}
+
+function firstSignatureText(fields: Readonly<Record<string, unknown>>): string {
+  const { hardware_id, license_key, validity_period } = fields;
+  return licenseSignatureText(
+    String(hardware_id ?? ''),
+    String(license_key ?? ''),
+    validity_period === null || validity_period === undefined ? null : String(validity_period),
+  );
+}
+
+/** Writes a file. One that answers a request carries both signatures, a refresh the newer one alone. */
+export function writeLicenseFile(
+  fields: Readonly<Record<string, unknown>>,
+  privateKey: KeyObject,
+  { withFirst }: { readonly withFirst: boolean },
+): string {
+  const first = withFirst
+    ? { license_signature: signBytes(privateKey, Buffer.from(firstSignatureText(fields))) }
+    : {};
+  const second = signBytes(privateKey, Buffer.from(JSON.stringify(fields)));
+  return encodeBase64(JSON.stringify({ ...fields, ...first, license_signature_v2: second }));
+}

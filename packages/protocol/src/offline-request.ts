@@ -1,0 +1,128 @@
+import { createHmac, createPublicKey, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
+import { z } from 'zod';
+import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
+import type { CloudKeys } from './cloud-authorization.ts';
+import { findMemberText } from './json-members.ts';
+import { parseJsonText } from './json-text.ts';
+
+/** What a server without internet asks the vendor for, in a file that a person carries. */
+export interface OfflineRequest {
+  readonly request: 'activation' | 'deactivation';
+  readonly requestId: string;
+  readonly product: string | null;
+  readonly licenseKey: string | null;
+  readonly hardwareId: string;
+  /** ISO 8601, UTC. */
+  readonly date: string;
+  /** The server's own public key, in base64 of its DER form: its usage files are signed with it. */
+  readonly serverKey: string;
+  readonly hostname: string;
+  readonly appVersion: string;
+  /** What was counted so far, for a deactivation: see `usage-file.ts`. `null`: nothing is told. */
+  readonly usage: unknown;
+}
+
+/** Who vouches for a request: the keys for the vendor's cloud, or else the server alone. */
+export type RequestSigner =
+  | { readonly kind: 'cloud-keys'; readonly keys: CloudKeys }
+  | { readonly kind: 'server'; readonly privateKey: KeyObject };
+
+/** The file: base64 of a JSON object with the request and a signature over the request's own JSON text. */
+export function writeOfflineRequest(request: OfflineRequest, signer: RequestSigner): string {
+  const fields = describe(request, signer);
+  const text = JSON.stringify(fields);
+  const signature =
+    signer.kind === 'cloud-keys'
+      ? hmac(signer.keys.sharedKey, text)
+      : sign(null, Buffer.from(text), signer.privateKey).toString('base64');
+  return encodeBase64(`{"request":${text},"signature":${JSON.stringify(signature)}}`);
+}
+
+function describe(request: OfflineRequest, signer: RequestSigner): Readonly<Record<string, unknown>> {
+  const { product, licenseKey, hardwareId, date } = request;
+  const keyFields = signer.kind === 'cloud-keys' ? describeKeys(request, signer.keys) : {};
+  return {
+    request: request.request,
+    schema_version: 2,
+    request_id: request.requestId,
+    ...(product === null ? {} : { product }),
+    ...(licenseKey === null ? {} : { license_key: licenseKey }),
+    hardware_id: hardwareId,
+    date,
+    ...keyFields,
+    server_key: request.serverKey,
+    hostname: request.hostname,
+    app_ver: request.appVersion,
+    ...(request.usage === null ? {} : { usage: request.usage }),
+  };
+}
+
+function describeKeys({ date, licenseKey, hardwareId }: OfflineRequest, { apiKey, sharedKey }: CloudKeys) {
+  const text = `licenseSpring\ndate: ${date}\n${licenseKey ?? ''}\n${hardwareId}\n${apiKey}`;
+  return { api_key: apiKey, signature: hmac(sharedKey, text) };
+}
+
+function hmac(key: string, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64');
+}
+
+const schema = z.object({
+  request: z.object({
+    request: z.enum(['activation', 'deactivation']),
+    schema_version: z.literal(2),
+    request_id: z.uuid(),
+    product: z.string().max(256).nullish(),
+    license_key: z.string().max(256).nullish(),
+    username: z.string().max(256).nullish(),
+    hardware_id: z.string().min(1).max(256),
+    date: z.string().max(64),
+    api_key: z.string().max(512).nullish(),
+    server_key: z.string().max(512).nullish(),
+    hostname: z.string().max(256).nullish(),
+    usage: z.unknown(),
+  }),
+  signature: z.string().max(1024),
+});
+
+export interface ReadRequest {
+  readonly fields: z.output<typeof schema>['request'];
+  /** The request's JSON text, which is what was signed. */
+  readonly text: string;
+  readonly signature: string;
+}
+
+/** Reads the file; `null` when it is none. Whether its signature is right is asked with the functions below. */
+export function readOfflineRequest(file: string): ReadRequest | null {
+  const text = decodeBase64Text(file.trim());
+  if (text === null) return null;
+  try {
+    const parsed = schema.safeParse(parseJsonText(text));
+    if (!parsed.success) return null;
+    return {
+      fields: parsed.data.request,
+      text: findMemberText(text, 'request') as string,
+      signature: parsed.data.signature,
+    };
+  } catch {
+    return null;
+  }
+}
+
+export function isSignedWithKeys({ text, signature }: ReadRequest, sharedKey: string): boolean {
+  const expected = Buffer.from(hmac(sharedKey, text));
+  const given = Buffer.from(signature);
+  return expected.length === given.length && timingSafeEqual(expected, given);
+}
+
+/** Whether the text was signed with the private half of this key (Ed25519, base64 of DER). */
+export function isSignedByServer(serverKey: string, text: string, signature: string): boolean {
+  const bytes = decodeBase64(signature);
+  const der = decodeBase64(serverKey);
+  if (bytes === null || der === null) return false;
+  try {
+    const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
+    return key.asymmetricKeyType === 'ed25519' && verify(null, Buffer.from(text), key, bytes);
+  } catch {
+    return false;
+  }
+}

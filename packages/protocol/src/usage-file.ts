@@ -1,0 +1,59 @@
+import { type KeyObject, sign } from 'node:crypto';
+import { z } from 'zod';
+import { decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
+import { findMemberText } from './json-members.ts';
+import { parseJsonText } from './json-text.ts';
+import { isSignedByServer } from './offline-request.ts';
+
+/**
+ * What was consumed where no cloud can be told, in a file. Its amounts are everything that this server ever
+ * counted, so a file that got lost does no harm, and one that is handed in twice counts once: the portal adds
+ * what is new. The sequence grows with every file; the portal takes no step back.
+ */
+const amounts = z.object({
+  license_id: z.int().positive(),
+  license_key: z.string().max(256),
+  /** Of the license itself. */
+  consumed: z.int(),
+  features: z.array(z.object({ code: z.string().min(1).max(256), consumed: z.int() })),
+});
+
+export const usage = z.object({
+  schema_version: z.literal(1),
+  sequence: z.int().positive(),
+  hardware_id: z.string().min(1).max(256),
+  date: z.string().max(64),
+  server_key: z.string().max(512),
+  licenses: z.array(amounts),
+});
+
+export type Usage = z.output<typeof usage>;
+
+const schema = z.object({ usage, signature: z.string().max(1024) });
+
+export function writeUsageFile(content: Usage, privateKey: KeyObject): string {
+  const text = JSON.stringify(content);
+  const signature = sign(null, Buffer.from(text), privateKey).toString('base64');
+  return encodeBase64(`{"usage":${text},"signature":${JSON.stringify(signature)}}`);
+}
+
+export interface ReadUsage {
+  readonly usage: Usage;
+  /** It was signed with the key that it names. Whether that key is known is another question. */
+  readonly isSigned: boolean;
+}
+
+/** Reads the file; `null` when it is none. */
+export function readUsageFile(file: string): ReadUsage | null {
+  const text = decodeBase64Text(file.trim());
+  if (text === null) return null;
+  try {
+    const parsed = schema.safeParse(parseJsonText(text));
+    if (!parsed.success) return null;
+    const { usage: content, signature } = parsed.data;
+    const signedText = findMemberText(text, 'usage') as string;
+    return { usage: content, isSigned: isSignedByServer(content.server_key, signedText, signature) };
+  } catch {
+    return null;
+  }
+}
