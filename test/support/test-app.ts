@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ import { createIdentity } from '../../packages/server/src/services/identity.ts';
 import { createKeyCustody } from '../../packages/server/src/services/key-custody.ts';
 import { createLending } from '../../packages/server/src/services/lending.ts';
 import { LinkState } from '../../packages/server/src/services/link-state.ts';
+import { createOffline } from '../../packages/server/src/services/offline.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
@@ -65,6 +67,10 @@ export interface TestAppOptions {
   /** By default there is none. */
   readonly cloud?: Cloud;
   readonly hardwareId?: string;
+  /** What license files and confirmation codes are checked with. */
+  readonly vendorKey?: KeyObject;
+  readonly airgapKey?: KeyObject;
+  readonly acceptUnsignedPolicies?: boolean;
   /** How long an unclear report waits. */
   readonly settleMs?: number;
 }
@@ -133,7 +139,9 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   };
 }
 
-interface LinkOptions extends Pick<TestAppOptions, 'hardwareId' | 'settleMs'> {
+type FileOptions = Pick<TestAppOptions, 'vendorKey' | 'airgapKey' | 'acceptUnsignedPolicies'>;
+
+interface LinkOptions extends FileOptions, Pick<TestAppOptions, 'hardwareId' | 'settleMs'> {
   readonly cloud?: Cloud | null;
 }
 
@@ -141,22 +149,32 @@ interface LinkOptions extends Pick<TestAppOptions, 'hardwareId' | 'settleMs'> {
 export function openTestLink(
   store: Store,
   clock: Clock,
-  { cloud = null, hardwareId = 'test-machine', settleMs = 0 }: LinkOptions,
+  { cloud = null, hardwareId = 'test-machine', settleMs = 0, ...files }: LinkOptions,
 ) {
   const state = new LinkState(clock.readWall, () => {});
   const credentials = createCredentials(store, { onKeysChanged: () => state.forget() });
   const identity = createIdentity(store, { hardwareId, machineId: null });
+  const host = { hostname: 'test', osVersion: 'test', version: '1.2.3' };
   const cloudLink = createCloudLink({
     store,
     session: createCloudSession(cloud, credentials.readKeys, state),
     identity,
     state,
-    host: { hostname: 'test', osVersion: 'test', version: '1.2.3' },
+    host,
     url: cloud === null ? null : 'http://cloud.test',
     settleMs,
     readMonotonicMs: clock.readMonotonicMs,
   });
-  return { credentials, identity, cloudLink };
+  const offline = createOffline({
+    store,
+    identity,
+    readKeys: credentials.readKeys,
+    host,
+    vendorKey: files.vendorKey ?? null,
+    airgapKey: files.airgapKey ?? null,
+    acceptUnsignedPolicies: files.acceptUnsignedPolicies ?? false,
+  });
+  return { credentials, identity, cloudLink, offline };
 }
 
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;

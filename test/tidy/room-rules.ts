@@ -41,12 +41,16 @@ const ROOMS: Record<string, Room> = {
     why: 'a store knows its port and nothing above; move shared code there',
   },
   cloud: { imports: ['core', 'protocol'], why: 'the port must not know who calls it nor what is behind it' },
-  'cloud/http-cloud': {
+  'cloud/vendor-license': {
     imports: ['cloud', 'core', 'protocol'],
+    why: 'it only translates what a vendor says',
+  },
+  'cloud/http-cloud': {
+    imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
     why: 'it implements the port cloud/cloud.ts only',
   },
   offline: {
-    imports: ['core', 'protocol'],
+    imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
     why: 'offline files are made from values; let a service fetch them',
   },
   secrets: {
@@ -72,6 +76,11 @@ const FOLDER_ROOMS = new Set([
 ]);
 const FILE_ROOMS = new Set(['main', 'compose', 'config']);
 
+const CLOUD_ROOMS = new Map([
+  ['cloud.ts', 'cloud'],
+  ['vendor-license.ts', 'cloud/vendor-license'],
+]);
+
 function storeRoom(rest: string[]): string | undefined {
   if (rest.length === 1) return 'store';
   return rest[0] === 'sqlite' || rest[0] === 'postgres' ? `store/${rest[0]}` : undefined;
@@ -85,7 +94,7 @@ function roomOf(path: string): string | undefined {
   const name = first.replace(/\.ts$/, '');
   if (rest.length === 0) return FILE_ROOMS.has(name) ? name : undefined;
   if (first === 'store') return storeRoom(rest);
-  if (first === 'cloud') return rest.join('/') === 'cloud.ts' ? 'cloud' : 'cloud/http-cloud';
+  if (first === 'cloud') return CLOUD_ROOMS.get(rest.join('/')) ?? 'cloud/http-cloud';
   return FOLDER_ROOMS.has(first) ? first : undefined;
 }
 

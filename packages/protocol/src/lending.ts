@@ -44,6 +44,10 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   allowoverages: 'allow_overages',
   maxoverages: 'max_overages',
   licensekey: 'license_key',
+  signingkey: 'signing_key',
+  licensepolicy: 'license_policy',
+  policyid: 'policy_id',
+  confirmationcode: 'confirmation_code',
   apikey: 'api_key',
   sharedkey: 'shared_key',
 };

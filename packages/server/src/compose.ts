@@ -5,7 +5,7 @@ import type { Hono } from 'hono';
 import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Loop } from './background/loop.ts';
-import { isPlainAndFar, openCloud } from './cloud/open-cloud.ts';
+import { isPlainAndFar, openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
 import type { Config } from './config.ts';
 import { Fault } from './core/fault.ts';
 import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
@@ -28,6 +28,7 @@ import { createIdentity, type Identity } from './services/identity.ts';
 import { createKeyCustody } from './services/key-custody.ts';
 import { createLending } from './services/lending.ts';
 import { LinkState } from './services/link-state.ts';
+import { createOffline, type Offline } from './services/offline.ts';
 import { createOversight } from './services/oversight.ts';
 import { systemClock } from './store/clock.ts';
 import { readMachineId } from './store/machine-id.ts';
@@ -157,6 +158,7 @@ interface CloudParts {
   readonly cloudLink: CloudLink;
   readonly credentials: Credentials;
   readonly identity: Identity;
+  readonly offline: Offline;
   /** Who wants to know that other keys were set. */
   readonly listeners: Set<() => void>;
   close(): Promise<void>;
@@ -174,17 +176,28 @@ function composeCloud(store: Store, { config, env }: ConfigAndEnv, log: Log): Cl
   const credentials = createCredentials(store, { onKeysChanged });
   const machineId = readMachineId(env);
   const identity = createIdentity(store, { hardwareId: config.hardwareId || null, machineId });
+  const host = { hostname: hostname(), osVersion: `${type()} ${release()}`, version: VERSION };
+  const { readKeys } = credentials;
   const cloudLink = createCloudLink({
     store,
-    session: createCloudSession(cloud, credentials.readKeys, state),
+    session: createCloudSession(cloud, readKeys, state),
     identity,
     state,
-    host: { hostname: hostname(), osVersion: `${type()} ${release()}`, version: VERSION },
+    host,
     url: url === '' ? null : url,
     settleMs: settleSeconds * SECOND_MS,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
-  return { cloudLink, credentials, identity, listeners, close: async () => cutOff.abort() };
+  const offline = createOffline({
+    store,
+    identity,
+    readKeys,
+    host,
+    vendorKey: readVendorKey(config.cloud),
+    airgapKey: readAirgapKey(config.airgap),
+    acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
+  });
+  return { cloudLink, credentials, identity, offline, listeners, close: async () => cutOff.abort() };
 }
 
 /** What the first start creates, and what `--demo` adds. */

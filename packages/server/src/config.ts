@@ -16,6 +16,7 @@ export interface Config {
     readonly timeoutSeconds: number;
     readonly settleSeconds: number;
   };
+  readonly airgap: { readonly publicKey: string; readonly acceptUnsignedPolicies: boolean };
   readonly auth: { readonly localAdmin: 'setup' | 'always' | 'never' };
   readonly http: {
     readonly maxConnections: number;
@@ -92,6 +93,16 @@ export const SETTINGS: readonly Setting[] = [
     about: 'How long a report without an answer waits before the total there is looked at.',
   },
   {
+    path: 'airgap.publicKey',
+    default: '',
+    about: "What the vendor's confirmation codes are signed with: base64 of the two numbers of the key.",
+  },
+  {
+    path: 'airgap.acceptUnsignedPolicies',
+    default: false,
+    about: 'Whether a policy file needs no signature; whoever carries it can then change what it grants.',
+  },
+  {
     path: 'auth.localAdmin',
     default: 'setup',
     oneOf: ['setup', 'always', 'never'],
@@ -143,6 +154,8 @@ export const SETTINGS: readonly Setting[] = [
 export const LIMITS = {
   /** A v4 body has a few hundred bytes. */
   bodyBytes: 64 * 1024,
+  /** A license file has some thousand bytes; the form around it a few hundred. */
+  uploadBytes: 1024 * 1024,
   /**
    * A body that is too large is read this far, so that the client hears why instead of a broken connection.
    */

@@ -8,6 +8,8 @@ import type { Config } from '../config.ts';
 export interface AdminClient {
   get(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<AdminAnswer>;
   post(path: string, body?: Readonly<Record<string, unknown>>): Promise<AdminAnswer>;
+  /** Sends a file as it is. */
+  upload(path: string, text: string): Promise<AdminAnswer>;
   close(): Promise<void>;
 }
 
@@ -63,6 +65,7 @@ function createClient(send: Send, close: () => Promise<void>): AdminClient {
   return {
     get: (path, query = {}) => call('GET', path + queryString(query), null),
     post: (path, body = {}) => call('POST', path, JSON.stringify(body)),
+    upload: (path, text) => call('POST', path, text),
     close,
   };
 }

@@ -3,6 +3,7 @@ import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import type { Command, Flags } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
+import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -65,6 +66,7 @@ export const COMMANDS: readonly Command[] = [
     show: showLicense,
   },
   ...CLOUD_COMMANDS,
+  ...OFFLINE_COMMANDS,
   {
     words: 'registration list',
     arguments: [],

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { readAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
 import { Fault } from '../core/fault.ts';
 import { SECOND_MS } from '../core/instant.ts';
@@ -23,7 +24,7 @@ export function openCloud(
   if (settings.url === '') return null;
   return createHttpCloud({
     url: checkUrl(settings.url),
-    publicKey: readKey(settings.publicKey),
+    publicKey: requireKey(settings),
     timeoutMs: settings.timeoutSeconds * SECOND_MS,
     ...rest,
   });
@@ -47,13 +48,34 @@ function checkUrl(text: string): string {
   return text;
 }
 
-function readKey(given: string): KeyObject {
-  if (given === '') {
+/** The vendor's key, which license files are signed with, too; `null` for none. */
+export function readVendorKey({ publicKey }: Pick<CloudSettings, 'publicKey'>): KeyObject | null {
+  return publicKey === '' ? null : readKey(publicKey);
+}
+
+/** What the vendor's confirmation codes are signed with; `null` for none. */
+export function readAirgapKey({ publicKey }: Pick<CloudSettings, 'publicKey'>): KeyObject | null {
+  if (publicKey === '') return null;
+  const key = readAirgapPublicKey(existsSync(publicKey) ? readFileSync(publicKey, 'utf8') : publicKey);
+  if (key !== null) return key;
+  throw new Fault(
+    'airgap_key_not_configured',
+    '"airgap.publicKey" is no key of the curve P-256: it must be the base64 of x and y, 64 bytes together.',
+  );
+}
+
+function requireKey(settings: CloudSettings): KeyObject {
+  const key = readVendorKey(settings);
+  if (key === null) {
     throw unusable(
       '"cloud.url" needs "cloud.publicKey", the public key of the cloud: without it nobody can tell its ' +
         "answers from somebody else's. Ask the vendor for it.",
     );
   }
+  return key;
+}
+
+function readKey(given: string): KeyObject {
   try {
     // A value in the environment often has its line breaks written out.
     return readPublicKey((existsSync(given) ? readFileSync(given, 'utf8') : given).replaceAll('\\n', '\n'));

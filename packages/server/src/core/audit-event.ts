@@ -91,6 +91,14 @@ export type SystemEvent =
   | { readonly kind: 'clock_reset'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
   /** The server runs on another machine than before, or its data does on another server. */
   | { readonly kind: 'identity_changed'; readonly before: string; readonly hardwareId: string }
+  | {
+      readonly kind: 'offline_request_made';
+      readonly requestId: string;
+      readonly request: 'activation' | 'deactivation';
+      readonly product: string | null;
+      readonly by: Actor;
+    }
+  | { readonly kind: 'usage_file_made'; readonly sequence: number; readonly by: Actor }
   | { readonly kind: 'account_created'; readonly account: string; readonly role: string; readonly by: Actor }
   | { readonly kind: 'signed_in'; readonly account: string; readonly address: string }
   | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string }

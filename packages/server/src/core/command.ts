@@ -36,6 +36,8 @@ export type SystemCommand =
   | SignIn
   | UseToken
   | RecordEvent
+  | OpenRequest
+  | NumberUsage
   | BindHardware
   | AcceptClock
   | ResetClock
@@ -108,7 +110,25 @@ export interface InstallLicense {
   readonly license: License;
   /** What the vendor's cloud has counted; left out where the license did not come from there. */
   readonly counted?: CloudCounts;
+  /** The file that it came in; left out where it came otherwise. */
+  readonly file?: FileFacts;
   readonly by: Actor;
+}
+
+/** What was found in and about a file. Whether to believe it is decided in `judge-file.ts`. */
+export interface FileFacts {
+  readonly kind: 'offline' | 'airgap';
+  /** The vendor's signature covers all of it, or was waived. */
+  readonly isSigned: boolean;
+  /** The hardware id that it names; `null` for a policy, which names none. */
+  readonly boundTo: string | null;
+  /** The request that it answers; `null` for a refresh, and for a policy. */
+  readonly requestId: string | null;
+  readonly issuedAt: Instant;
+  /** For a policy: the confirmation code is right for this server, the key and the policy id. */
+  readonly isConfirmed: boolean;
+  readonly licenseKey: string | null;
+  readonly policyId: string | null;
 }
 
 /** The totals of a license at the vendor's cloud. */
@@ -246,6 +266,21 @@ export interface UseToken {
 export interface RecordEvent {
   readonly kind: 'record_event';
   readonly event: ServerStarted | ServerStopped | MasterKeyExported;
+}
+
+/** The server asks the vendor for something, in a file. */
+export interface OpenRequest {
+  readonly kind: 'open_request';
+  readonly requestId: string;
+  readonly request: 'activation' | 'deactivation';
+  readonly product: string | null;
+  readonly by: Actor;
+}
+
+/** A file with what was consumed is made. */
+export interface NumberUsage {
+  readonly kind: 'number_usage';
+  readonly by: Actor;
 }
 
 /** The hardware id of the machine that the server finds itself on. */

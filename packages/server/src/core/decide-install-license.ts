@@ -1,9 +1,9 @@
 import { rebaseAll } from './cloud-total.ts';
 import { collect, collectedChanges } from './collect.ts';
-import type { ApplyVerdict, InstallLicense, RemoveLicense, Verdict } from './command.ts';
+import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
 import type { Change, Decision } from './decision.ts';
 import { type Instant, instant } from './instant.ts';
-import { type License, withinValidity } from './license.ts';
+import { type License, listDifferences, withinValidity } from './license.ts';
 import type { LicenseView } from './view.ts';
 
 const NEVER = instant(Number.MAX_SAFE_INTEGER);
@@ -13,7 +13,7 @@ const NEVER = instant(Number.MAX_SAFE_INTEGER);
  * still there, and go on.
  */
 export function decideAddLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
-  const license = noteCheck(command.license, now);
+  const license = noteFile(noteCheck(command.license, now), command.file, null);
   const base = collect(view, now);
   const rebased = rebaseAll(license, command.counted, view, now);
   const { product, slots } = license;
@@ -24,6 +24,7 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
       ...collectedChanges(view, base),
       ...endByValidity(license),
       ...rebased.changes,
+      ...answerRequest(command.file),
     ],
     events: [...base.events, { kind: 'license_added', product, slots, by: command.by }, ...rebased.events],
   };
@@ -35,12 +36,12 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
  */
 export function decideChangeLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
   const { by } = command;
-  const license = noteCheck(command.license, now);
+  const license = noteFile(noteCheck(command.license, now), command.file, view.license.tie);
   const changed = changeLicense(view, license, { by }, now);
   const rebased = rebaseAll(license, command.counted, view, now);
   return {
     ...changed,
-    changes: [...changed.changes, ...rebased.changes],
+    changes: [...changed.changes, ...rebased.changes, ...answerRequest(command.file, view.license)],
     events: [...changed.events, ...rebased.events],
   };
 }
@@ -82,6 +83,19 @@ function noteCheck(license: License, now: Instant): License {
   return license.source === 'cloud' ? { ...license, tie: { ...license.tie, checkedAt: now } } : license;
 }
 
+/** A refresh answers no request: the license still is the answer to the one that brought it here. */
+function noteFile(license: License, file: FileFacts | undefined, known: License['tie'] | null): License {
+  if (file === undefined) return license;
+  const { issuedAt: fileAt, requestId } = file;
+  return { ...license, tie: { ...license.tie, fileAt, requestId: requestId ?? known?.requestId ?? null } };
+}
+
+/** The same file again answers nothing anew. */
+function answerRequest(file: FileFacts | undefined, known: License | null = null): readonly Change[] {
+  if (file === undefined || file.requestId === null || known?.tie.requestId === file.requestId) return [];
+  return [{ kind: 'answer_request', requestId: file.requestId }];
+}
+
 /** The facts that changed are told; how the license is tied to this server is only kept. */
 function changeLicense(
   view: LicenseView,
@@ -89,8 +103,8 @@ function changeLicense(
   origin: { readonly verdict?: Verdict; readonly by: string },
   now: Instant,
 ): Decision {
-  const changed = changedFacts(view.license, license);
-  const isSame = changed.length === 0 && isEqual(view.license.tie, license.tie);
+  const changed = listDifferences(view.license, license);
+  const isSame = changed.length === 0 && JSON.stringify(view.license.tie) === JSON.stringify(license.tie);
   if (isSame) return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
   const base = collect(view, now);
   const { slots } = license;
@@ -106,15 +120,6 @@ function changeLicense(
       ...(changed.length === 0 ? [] : [{ kind: 'license_changed', changed, slots, ...origin } as const]),
     ],
   };
-}
-
-function changedFacts(before: License, after: License): string[] {
-  const names = Object.keys(after) as (keyof License)[];
-  return names.filter((name) => name !== 'tie' && !isEqual(before[name], after[name]));
-}
-
-function isEqual(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Of the license as a whole, and of each feature that ends on its own. */

@@ -1,6 +1,8 @@
 import type { CloudKeyName } from './audit-event.ts';
 import type {
   CreateAccount,
+  NumberUsage,
+  OpenRequest,
   RecordEvent,
   RotateMasterKey,
   SetCloudKeys,
@@ -17,7 +19,15 @@ export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
 /** A token's last use is written at most this often, so that using one does not cost a write each time. */
 const TOKEN_TOUCH_INTERVAL_MS = HOUR_MS;
 
-export type AccountCommand = CreateAccount | SignIn | UseToken | RecordEvent | SetCloudKeys | RotateMasterKey;
+export type AccountCommand =
+  | CreateAccount
+  | SignIn
+  | UseToken
+  | RecordEvent
+  | SetCloudKeys
+  | RotateMasterKey
+  | OpenRequest
+  | NumberUsage;
 
 export function isTokenAlive(usedAt: Instant, now: Instant): boolean {
   return now < usedAt + TOKEN_LIFETIME_MS;
@@ -38,6 +48,10 @@ export function decideSystem(command: AccountCommand, view: SystemView, now: Ins
       return decideSetCloudKeys(command);
     case 'rotate_master_key':
       return decideRotateMasterKey(command, view);
+    case 'open_request':
+      return decideOpenRequest(command);
+    case 'number_usage':
+      return decideNumberUsage(command, view);
   }
 }
 
@@ -108,5 +122,23 @@ function decideRotateMasterKey(command: RotateMasterKey, view: SystemView): Syst
     outcome: { kind: 'done', count: 1 },
     changes: [{ kind: 'reseal_secrets', newKey }],
     events: [{ kind: 'master_key_rotated', from, to, by }],
+  };
+}
+
+function decideOpenRequest({ requestId, request, product, by }: OpenRequest): SystemDecision {
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'add_request', requestId, request, product }],
+    events: [{ kind: 'offline_request_made', requestId, request, product, by }],
+  };
+}
+
+/** Every file has a number of its own, and a later one a higher. */
+function decideNumberUsage({ by }: NumberUsage, view: SystemView): SystemDecision {
+  const sequence = view.usageSequence + 1;
+  return {
+    outcome: { kind: 'done', count: sequence },
+    changes: [{ kind: 'set_usage_sequence', sequence }],
+    events: [{ kind: 'usage_file_made', sequence, by }],
   };
 }

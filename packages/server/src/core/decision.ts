@@ -59,6 +59,8 @@ export type Change =
   | { readonly kind: 'set_in_use'; readonly inUse: number }
   | { readonly kind: 'put_license'; readonly license: License }
   | { readonly kind: 'remove_license' }
+  /** The request was answered by the license at hand. */
+  | { readonly kind: 'answer_request'; readonly requestId: string }
   /** No slot is held beyond this instant. */
   | { readonly kind: 'end_registrations_by'; readonly endsBy: Instant }
   | { readonly kind: 'put_denial'; readonly denial: Denial }
@@ -92,7 +94,14 @@ export type SystemChange =
   | { readonly kind: 'remove_tokens'; readonly lastUsedBy: Instant }
   /** Sealed by the store: what it holds is never written as it is. */
   | { readonly kind: 'put_secret'; readonly name: SecretName; readonly secret: string }
-  | { readonly kind: 'reseal_secrets'; readonly newKey: Uint8Array };
+  | { readonly kind: 'reseal_secrets'; readonly newKey: Uint8Array }
+  | {
+      readonly kind: 'add_request';
+      readonly requestId: string;
+      readonly request: 'activation' | 'deactivation';
+      readonly product: string | null;
+    }
+  | { readonly kind: 'set_usage_sequence'; readonly sequence: number };
 
 /** Under which name a secret is kept. */
 export type SecretName = 'cloud_api_key' | 'cloud_shared_key';

@@ -56,6 +56,10 @@ export interface LicenseTie {
   readonly movedAt: Instant | null;
   /** The vendor's cloud has shown that it counts a report only once. */
   readonly knowsReportIds: boolean;
+  /** The date of the newest file that it came in; older ones are not taken. */
+  readonly fileAt: Instant | null;
+  /** The request that the file answered. */
+  readonly requestId: string | null;
 }
 
 /** The license on a machine with this hardware id: at home, or away since now or since it was noticed. */
@@ -85,6 +89,8 @@ export const NO_TIE: LicenseTie = {
   checkedAt: null,
   movedAt: null,
   knowsReportIds: false,
+  fileAt: null,
+  requestId: null,
 };
 
 /** How long a cloud license goes on lending on another machine, while it is activated there. */
@@ -110,6 +116,18 @@ export interface ProductDetails {
   readonly name: string;
   readonly authorizationMethod: string;
   readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Whether two licenses say the same; how they are tied to this server is not part of it. */
+export function isSameGrant(a: License, b: License): boolean {
+  return listDifferences(a, b).length === 0;
+}
+
+/** The facts in which a license differs from another, by their names. */
+export function listDifferences(before: License, after: License): readonly string[] {
+  const names = Object.keys(after) as (keyof License)[];
+  const isOther = (name: keyof License) => JSON.stringify(before[name]) !== JSON.stringify(after[name]);
+  return names.filter((name) => name !== 'tie' && isOther(name));
 }
 
 export type LicenseState =

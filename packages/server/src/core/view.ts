@@ -3,7 +3,7 @@ import type { Meter } from './consumption.ts';
 import type { Measured } from './decision.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
-import type { License } from './license.ts';
+import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
 
 /** At most this many ended slots are collected by one command; the rest is counted and left to the next. */
@@ -147,9 +147,21 @@ export interface Shelf {
   readonly candidates: readonly Candidate[];
 }
 
+/** What is known of a license, of a request and of this server when a file comes in. */
+export interface FileView {
+  readonly hardwareId: string | null;
+  /** The license as it is or was here; `null`: it never was. */
+  readonly known: License | null;
+  readonly isHeld: boolean;
+  /** The request that the file names; `null`: none of ours. */
+  readonly request: { readonly answeredBy: LicenseId | null } | null;
+}
+
 /** What decisions about the server itself see. */
 export interface SystemView {
   readonly accountExists: boolean;
+  /** The number of the last file with what was consumed. */
+  readonly usageSequence: number;
   readonly tokenUsedAt: Instant | null;
   /** Of the master key that seals the store; only where it is to be replaced. */
   readonly masterKeyFingerprint: string | null;

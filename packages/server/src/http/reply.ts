@@ -45,6 +45,12 @@ export function text(body: string): Reply {
   return { status: 200, body, type: 'text' };
 }
 
+/** A file to be kept. Its name is ours, and plain. */
+export function fileReply(body: string, fileName: string): Reply {
+  const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` };
+  return { status: 200, body, type: 'text', headers };
+}
+
 /** 200 without a body. */
 export function empty(): Reply {
   return { status: 200, body: null, type: 'text' };

@@ -6,12 +6,14 @@ import type { Credentials } from '../services/credentials.ts';
 import type { Identity } from '../services/identity.ts';
 import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
+import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
 import type { Route } from './route.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
+import { usageRoutes } from './routes/admin/usage.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { publicRoutes } from './routes/public.ts';
 import { consumptionRoutes } from './routes/v4/consumption.ts';
@@ -19,6 +21,7 @@ import { featureRoutes } from './routes/v4/features.ts';
 import { keyRoutes } from './routes/v4/keys.ts';
 import { lendingRoutes } from './routes/v4/lending.ts';
 import { licenseRoutes } from './routes/v4/licenses.ts';
+import { offlineRoutes } from './routes/v4/offline.ts';
 import { productRoutes } from './routes/v4/products.ts';
 
 export interface Services {
@@ -31,23 +34,26 @@ export interface Services {
   readonly custody: KeyCustody;
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
+  readonly offline: Offline;
   readonly allowKeysInUrl: boolean;
   readonly facts: ServerFacts;
 }
 
 /** Every route of the server, in the order in which the documentation shows them. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, counting, lending, oversight, cloudLink, facts } = services;
+  const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts } = services;
   const routes: readonly Route[] = [
     ...lendingRoutes(lending),
     ...consumptionRoutes(counting),
     ...featureRoutes(counting),
     ...licenseRoutes(catalogue),
     ...productRoutes(services),
+    ...offlineRoutes(offline),
     ...keyRoutes(services),
     ...registrationRoutes(lending),
     ...oversightRoutes(services),
     ...cloudRoutes(cloudLink),
+    ...usageRoutes(offline),
     ...keyAdminRoutes(services),
     ...publicRoutes({ accounts, oversight, version: facts.version }),
     ...docsRoutes(() => routes, facts.version),

@@ -21,6 +21,8 @@ export interface Route {
   /** A route that has both takes its fields from the query of a GET and from the body of a POST. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  /** The body is a file, which the handler reads: in a form, or as it is. */
+  readonly takesFile?: boolean;
   readonly answer: AnswerShape;
   /** Refusals of its own, beside those that every route can answer with. */
   readonly errors: readonly ErrorCode[];

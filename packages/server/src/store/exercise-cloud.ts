@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { exampleLimits, NOW } from '../core/examples.ts';
 import { DAY_MS, instant, MINUTE_MS, plus } from '../core/instant.ts';
-import { type License, licenseId } from '../core/license.ts';
+import { type License, licenseId, NO_TIE } from '../core/license.ts';
 import { type Bench, codeOf, grantedOf, measuredOf } from './exercise-bench.ts';
 
 export const REPORTS = {
@@ -209,7 +209,7 @@ export const VERDICTS = {
   },
 };
 
-const HOME = { hardwareId: 'home', username: null, checkedAt: null, movedAt: null, knowsReportIds: false };
+const HOME = { ...NO_TIE, hardwareId: 'home' };
 
 export const MACHINES = {
   'a cloud license lends for seven days on another machine': async (bench: Bench) => {

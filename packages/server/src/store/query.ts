@@ -18,6 +18,8 @@ export type Query =
   | { readonly kind: 'find_token'; readonly tokenHash: string }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
+  | { readonly kind: 'list_usage' }
+  | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' };
@@ -50,6 +52,9 @@ export interface Answers {
   find_token: TokenRecord | null;
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
+  list_usage: readonly UsageRecord[];
+  /** The private key of this server, in DER form (PKCS #8). Never part of an answer to anybody. */
+  find_identity_key: Uint8Array;
   describe_store: StoreDescription;
   describe_seal: SealDescription;
   /** For whoever talks to the licensing cloud; no answer to anybody else may hold it. */
@@ -83,6 +88,17 @@ export interface BacklogRecord {
   readonly underWay: OpenReport | null;
   /** Nobody can tell whether the vendor has counted these. */
   readonly uncertain: readonly OpenReport[];
+}
+
+/** Everything that was ever counted of a license that came in a file; removed ones too. */
+export interface UsageRecord {
+  readonly licenseId: LicenseId;
+  readonly licenseKey: string;
+  readonly product: string;
+  readonly isRemoved: boolean;
+  /** `null`: of the license itself. */
+  readonly feature: string | null;
+  readonly consumed: number;
 }
 
 export type OpenReport = Omit<Report, 'feature'>;

@@ -14,6 +14,9 @@ export interface AnswerCount {
   readonly limit: number;
 }
 
+/** Requests that nobody answers are forgotten one day; answered ones never are. */
+const MAX_OPEN_REQUESTS = 1000;
+
 /** What a change is applied to. */
 export interface ChangeTarget {
   readonly statements: Statements;
@@ -55,6 +58,9 @@ export function applyChange(target: ChangeTarget, change: Change): void {
     case 'remove_license':
       statements.removeLicense.run(now, id);
       shelf.setRemoved(entry, true);
+      break;
+    case 'answer_request':
+      statements.answerRequest.run(id, change.requestId);
       break;
     case 'end_registrations_by':
       statements.endRegistrationsBy.run({ id, endsBy: change.endsBy });
@@ -112,6 +118,13 @@ export function applySystemChange(target: SystemTarget, change: SystemChange): v
       break;
     case 'remove_tokens':
       statements.removeTokens.run(change.lastUsedBy);
+      break;
+    case 'add_request':
+      statements.addRequest.run(change.requestId, change.request, change.product, now);
+      statements.removeOldRequests.run(MAX_OPEN_REQUESTS);
+      break;
+    case 'set_usage_sequence':
+      statements.setUsageSequence.run(change.sequence);
       break;
     case 'put_secret':
     case 'reseal_secrets':

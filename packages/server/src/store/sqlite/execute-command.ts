@@ -6,6 +6,7 @@ import { decideAddLicense } from '../../core/decide-install-license.ts';
 import { type AccountCommand, decideSystem } from '../../core/decide-system.ts';
 import type { Decision, Refused } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
+import { judgeFile } from '../../core/judge-file.ts';
 import type { LicenseId } from '../../core/license.ts';
 import { isLive } from '../../core/registration.ts';
 import type { Candidate, SystemView } from '../../core/view.ts';
@@ -88,6 +89,8 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'record_event':
     case 'set_cloud_keys':
     case 'rotate_master_key':
+    case 'open_request':
+    case 'number_usage':
       return executeSystem(batch, command, undo);
     case 'bind_hardware':
       rememberAll(batch, undo);
@@ -104,8 +107,10 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
 }
 
 function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): Executed {
-  if (command.kind === 'install_license' && batch.shelf.find(command.license.id) === undefined) {
-    return addLicense(batch, command, undo);
+  if (command.kind === 'install_license') {
+    const refusal = refuseFile(batch, command);
+    if (refusal !== null) return refusal;
+    if (batch.shelf.find(command.license.id) === undefined) return addLicense(batch, command, undo);
   }
   const entry = locate(batch, command);
   if ('kind' in entry) return entry;
@@ -119,6 +124,19 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
 /** Exported for the clock, which collects before it goes back. */
 export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseCommand): Decision {
   return decide(command, loadView(batch.statements, entry, command, batch.now), batch.now);
+}
+
+/** A file is judged by what is known of its license, here or removed, and of the request that it answers. */
+function refuseFile({ shelf, statements }: Batch, { license, file }: InstallLicense): Refused | null {
+  if (file === undefined) return null;
+  const held = shelf.find(license.id);
+  const request = file.requestId === null ? undefined : statements.findRequest.get(file.requestId);
+  return judgeFile(license, file, {
+    hardwareId: (statements.getServer.get()?.hardware_id as string | null | undefined) ?? null,
+    known: (held ?? shelf.findRemoved(license.id))?.license ?? null,
+    isHeld: held !== undefined,
+    request: request === undefined ? null : { answeredBy: request.answered_by as LicenseId | null },
+  });
 }
 
 /** A license that was removed comes back with all that is kept of it. */
@@ -206,6 +224,8 @@ function loadSystemView({ statements, masterKey }: Batch, command: AccountComman
       command.kind === 'use_token'
         ? instantOrNull(statements.findToken.get(command.tokenHash)?.used_at)
         : null,
+    usageSequence:
+      command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,
   };
 }

@@ -2,7 +2,7 @@ import { isResettable } from '../../core/clock.ts';
 import type { Actor } from '../../core/command.ts';
 import { type Done, type Refused, refuse } from '../../core/decision.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
-import { HOUR_MS, type Instant, plus, say } from '../../core/instant.ts';
+import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/instant.ts';
 import { heartbeatEnd, pullBackTie } from '../../core/license.ts';
 import { eventText } from './audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';
@@ -45,7 +45,7 @@ export function acceptClock(batch: Batch, by: Actor): Done | Refused {
  */
 export function resetClock(batch: Batch, by: Actor): Done | Refused {
   const from = batch.now;
-  const to = batch.clock.readWall();
+  const to = later(batch.clock.readWall(), newestVendorWord(batch));
   if (!isResettable(from, to)) {
     return refuse('clock_not_poisoned', `The server's time ${say(from)} is not ahead of the wall clock.`);
   }
@@ -58,6 +58,12 @@ export function resetClock(batch: Batch, by: Actor): Done | Refused {
   batch.statements.pullBackTokens.run({ now: to });
   batch.statements.pullBackAnswers.run({ now: to });
   return { kind: 'done', count: 1 };
+}
+
+/** The vendor's files are dated and signed: it is certainly not earlier than the newest of them. */
+function newestVendorWord({ shelf }: Batch): Instant {
+  const dates = [...shelf.entries()].map(({ license }) => license.tie.fileAt ?? 0);
+  return instant(Math.max(0, ...dates));
 }
 
 function moveTo(batch: Batch, to: Instant): void {

@@ -19,11 +19,19 @@ import type {
   RegistrationRecord,
   StoreDescription,
   TokenRecord,
+  UsageRecord,
 } from '../query.ts';
 import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
-import { backlogFromRow, isReportOf, licenseFromRow, type Row, registrationFromRow } from './rows.ts';
-import { findCloudKeys, findSealingFingerprint, loadAuditKey } from './sealed-secrets.ts';
+import {
+  backlogFromRow,
+  isReportOf,
+  licenseFromRow,
+  type Row,
+  registrationFromRow,
+  usageFromRow,
+} from './rows.ts';
+import { findCloudKeys, findSealingFingerprint, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 export interface ReaderOptions {
@@ -32,7 +40,7 @@ export interface ReaderOptions {
 
 /** Whether a secret has to be opened for an answer. */
 export function needsMasterKey({ kind }: Query): boolean {
-  return kind === 'verify_audit' || kind === 'find_cloud_keys';
+  return kind === 'verify_audit' || kind === 'find_cloud_keys' || kind === 'find_identity_key';
 }
 
 /** Answers questions over a connection that cannot write. A long report here holds up no command. */
@@ -70,6 +78,10 @@ export class SqliteReader {
         return this.#listUntidy(now);
       case 'list_backlog':
         return this.#listBacklog();
+      case 'list_usage':
+        return this.#listUsage();
+      case 'find_identity_key':
+        return loadIdentityKey(this.#db, ...masterKeys);
       case 'describe_store':
         return this.#describe(now);
       case 'describe_seal':
@@ -236,6 +248,22 @@ export class SqliteReader {
         reports.filter((report) => isReportOf(report, row)),
       ),
     );
+  }
+
+  /** Each license has a row of its own, whether or not anything was counted of it. */
+  #listUsage(): readonly UsageRecord[] {
+    const rows = this.#all(
+      `WITH part AS (
+         SELECT id AS license_id, '' AS feature FROM license
+         UNION SELECT license_id, feature FROM meter)
+       SELECT part.*, license.product, license.facts ->> 'key' AS license_key, removed_at,
+         coalesce(pending + reported, 0) + coalesce((SELECT sum(amount) FROM report
+           WHERE report.license_id = part.license_id AND report.feature = part.feature), 0) AS consumed
+       FROM part JOIN license ON license.id = part.license_id
+       LEFT JOIN meter ON meter.license_id = part.license_id AND meter.feature = part.feature
+       WHERE license.facts ->> 'source' IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`,
+    );
+    return rows.map(usageFromRow);
   }
 
   #describe(now: Instant): StoreDescription {

@@ -7,7 +7,7 @@ import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseSource, licenseId } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
 import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
-import type { BacklogRecord } from '../query.ts';
+import type { BacklogRecord, UsageRecord } from '../query.ts';
 
 /** As the driver hands it out. Rows never leave this folder. */
 export type Row = Record<string, SQLOutputValue>;
@@ -62,6 +62,17 @@ export function answerFromRow(row: Row): RememberedAnswer {
     bodyHash: row.body_hash as string,
     answeredAt: instant(row.answered_at as number),
     outcome: JSON.parse(row.outcome as string) as Measured,
+  };
+}
+
+export function usageFromRow(row: Row): UsageRecord {
+  return {
+    licenseId: licenseId(row.license_id as number),
+    licenseKey: row.license_key as string,
+    product: row.product as string,
+    isRemoved: row.removed_at !== null,
+    feature: row.feature === WHOLE_LICENSE ? null : (row.feature as string),
+    consumed: row.consumed as number,
   };
 }
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CloudKeys } from '../../core/command.ts';
 import type { SystemChange } from '../../core/decision.ts';
@@ -15,6 +15,7 @@ import type { Statements } from './statements.ts';
 
 const AUDIT_KEY = 'audit_key';
 const AUDIT_KEY_BYTES = 32;
+const IDENTITY_KEY = 'identity_key';
 
 /** A secret is kept under its name, which is part of its seal. */
 function findSealed(db: DatabaseSync, name: string): Uint8Array | null {
@@ -24,10 +25,26 @@ function findSealed(db: DatabaseSync, name: string): Uint8Array | null {
 
 /** The key of the audit chains; made when the store is new, and the same for as long as it lives. */
 export function loadAuditKey(db: DatabaseSync, ...masterKeys: readonly MasterKey[]): Uint8Array {
-  const sealed = findSealed(db, AUDIT_KEY);
-  if (sealed !== null) return unsealWithAny(masterKeys, AUDIT_KEY, sealed);
-  const key = randomBytes(AUDIT_KEY_BYTES);
-  const row = [AUDIT_KEY, seal(masterKeys[0] as MasterKey, AUDIT_KEY, key)] as const;
+  return loadOrMake(db, masterKeys, AUDIT_KEY, () => randomBytes(AUDIT_KEY_BYTES));
+}
+
+/** The key that this server signs its own files with; as old as the store, too. */
+export function loadIdentityKey(db: DatabaseSync, ...masterKeys: readonly MasterKey[]): Uint8Array {
+  return loadOrMake(db, masterKeys, IDENTITY_KEY, () =>
+    generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'der' }),
+  );
+}
+
+function loadOrMake(
+  db: DatabaseSync,
+  masterKeys: readonly MasterKey[],
+  name: string,
+  make: () => Uint8Array,
+): Uint8Array {
+  const sealed = findSealed(db, name);
+  if (sealed !== null) return unsealWithAny(masterKeys, name, sealed);
+  const key = make();
+  const row = [name, seal(masterKeys[0] as MasterKey, name, key)] as const;
   db.prepare('INSERT INTO sealed_secret (name, sealed) VALUES (?, ?)').run(...row);
   return key;
 }

@@ -138,6 +138,15 @@ const SQL = {
       ends_at = max(:heartbeatEnd, iif(borrowed_until > :from, min(borrowed_until, :borrowCap), 0))
     WHERE license_id = :id AND feature = :feature`,
 
+  // files that a person carries
+  findRequest: 'SELECT answered_by FROM offline_request WHERE id = ?',
+  addRequest: 'INSERT INTO offline_request (id, request, product, made_at) VALUES (?, ?, ?, ?)',
+  answerRequest: 'UPDATE offline_request SET answered_by = ? WHERE id = ?',
+  removeOldRequests: `
+    DELETE FROM offline_request WHERE id IN
+      (SELECT id FROM offline_request WHERE answered_by IS NULL ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
+  setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
+
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
 

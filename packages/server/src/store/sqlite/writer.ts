@@ -14,7 +14,7 @@ import { openWritable, readPragma } from './database.ts';
 import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
 import { prolongLive } from './move-clock.ts';
 import { instantOrNull } from './rows.ts';
-import { chooseMasterKey, loadAuditKey } from './sealed-secrets.ts';
+import { chooseMasterKey, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { Shelf, type ShelfEntry } from './shelf.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -132,6 +132,7 @@ export class SqliteWriter {
     this.#statements = prepareStatements(this.#db);
     const masterKey = chooseMasterKey(this.#db, this.#masterKeys);
     this.#auditKey = loadAuditKey(this.#db, masterKey);
+    loadIdentityKey(this.#db, masterKey);
     this.#masterKeys = [masterKey];
     this.#load();
     const mark = instantOrNull(this.#statements.getServer.get()?.mark);

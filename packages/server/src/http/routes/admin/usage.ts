@@ -1,0 +1,25 @@
+import { usageAnswer } from '@berth/protocol/offline';
+import type { Offline } from '../../../services/offline.ts';
+import { actorOf } from '../../caller.ts';
+import { fileReply, json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+import { wantsText } from '../v4/offline.ts';
+
+export function usageRoutes(offline: Offline): readonly Route[] {
+  return [
+    defineRoute({
+      name: 'admin_usage',
+      methods: ['POST'],
+      paths: ['/api/admin/usage'],
+      access: 'admin',
+      summary: 'Make a file with what was consumed of licenses that came in files, for the vendor',
+      answer: { kind: 'json', schema: usageAnswer },
+      errors: [],
+      handle: async ({ request, caller }) => {
+        const made = await offline.writeUsage(actorOf(caller));
+        return wantsText(request) ? fileReply(made.usageData, made.fileName) : json(toWire(made));
+      },
+    }),
+  ];
+}

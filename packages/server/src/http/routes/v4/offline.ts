@@ -1,0 +1,136 @@
+import { licenseObject } from '@berth/protocol/license-object';
+import {
+  airgapGenerateAnswer,
+  airgapGenerateRequest,
+  airgapLicenseRequest,
+  generateAnswer,
+  generateRequest,
+} from '@berth/protocol/offline';
+import { licenseId } from '../../../core/license.ts';
+import type { Offline } from '../../../services/offline.ts';
+import { actorOf } from '../../caller.ts';
+import { presentLicense } from '../../present-license.ts';
+import { refusalReply } from '../../problem.ts';
+import { readUploadText } from '../../read-body.ts';
+import { fileReply, json, jsonText, type Reply } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+
+export function offlineRoutes(offline: Offline): readonly Route[] {
+  return [
+    generateRoute(offline),
+    uploadRoute(offline),
+    airgapGenerateRoute(offline),
+    airgapLicenseRoute(offline),
+  ];
+}
+
+function generateRoute(offline: Offline): Route {
+  return defineRoute({
+    name: 'license_generate',
+    methods: ['POST'],
+    paths: ['/api/v4/license/generate'],
+    access: 'admin',
+    summary: 'Make a file that asks the vendor for a license, or gives one back; text/plain answers the file',
+    body: generateRequest,
+    answer: { kind: 'json', schema: generateAnswer },
+    errors: ['license_not_found', 'missing_parameters'],
+    handle: async ({ request, body, caller }) => {
+      const wish = { product: body.product ?? null, licenseKey: body.license_key ?? null };
+      const id = body.license_id === undefined ? null : licenseId(body.license_id);
+      const by = actorOf(caller);
+      const made =
+        body.request === 'deactivation'
+          ? await offline.requestDeactivation({ ...wish, licenseId: id }, by)
+          : await offline.requestLicense(wish, by);
+      if (wantsText(request)) return fileReply(made.requestData, made.fileName);
+      return json({ status: 'ok', ...toWire(made) });
+    },
+  });
+}
+
+/** Whether the caller wants the file itself: it names plain text, and no JSON. */
+export function wantsText(request: Request): boolean {
+  const accept = request.headers.get('accept') ?? '';
+  return /\btext\/plain\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
+}
+
+function uploadRoute(offline: Offline): Route {
+  return defineRoute({
+    name: 'license_upload',
+    methods: ['POST'],
+    paths: ['/api/v4/license/upload'],
+    access: 'admin',
+    summary: 'Take a license file: the answer to a request, or a refresh of a license that is here',
+    takesFile: true,
+    answer: { kind: 'json', schema: licenseObject },
+    errors: [
+      'payload_too_large',
+      'missing_parameters',
+      'license_not_found',
+      'license_not_floating',
+      'offline_key_not_configured',
+      'offline_file_invalid',
+      'offline_signature_mismatch',
+      'offline_hardware_mismatch',
+      'offline_request_unknown',
+      'offline_request_used',
+      'offline_file_outdated',
+    ],
+    handle: async ({ request, caller }) =>
+      licenseReply(await offline.install(await readUploadText(request), actorOf(caller))),
+  });
+}
+
+function airgapGenerateRoute(offline: Offline): Route {
+  return defineRoute({
+    name: 'airgap_generate',
+    methods: ['POST'],
+    paths: ['/api/v4/airgap/generate'],
+    access: 'admin',
+    summary: "Turn the vendor's initialization code into this server's activation code",
+    body: airgapGenerateRequest,
+    answer: { kind: 'json', schema: airgapGenerateAnswer },
+    errors: ['missing_parameters', 'airgap_code_invalid'],
+    handle: async ({ body }) => {
+      const { license_key, signing_key } = body;
+      const wish = { licenseKey: license_key ?? null, initializationCode: signing_key ?? null };
+      return json({ status: 'ok', ...toWire(await offline.activateByCode(wish)) });
+    },
+  });
+}
+
+function airgapLicenseRoute(offline: Offline): Route {
+  return defineRoute({
+    name: 'airgap_license',
+    methods: ['POST'],
+    paths: ['/api/v4/airgap/license'],
+    access: 'admin',
+    summary: 'Take a policy file and the confirmation code of the vendor for it',
+    body: airgapLicenseRequest,
+    answer: { kind: 'json', schema: licenseObject },
+    errors: [
+      'missing_parameters',
+      'offline_file_outdated',
+      'airgap_key_not_configured',
+      'airgap_confirmation_invalid',
+      'airgap_policy_invalid',
+      'airgap_policy_mismatch',
+    ],
+    handle: async ({ body, caller }) => {
+      const { license_policy, license_key, policy_id, confirmation_code } = body;
+      const wish = {
+        policy: license_policy ?? null,
+        licenseKey: license_key ?? null,
+        policyId: policy_id ?? null,
+        confirmationCode: confirmation_code ?? null,
+      };
+      return licenseReply(await offline.installPolicy(wish, actorOf(caller)));
+    },
+  });
+}
+
+function licenseReply(result: Awaited<ReturnType<Offline['install']>>): Reply {
+  if ('kind' in result) return refusalReply(result);
+  return jsonText(presentLicense({ ...result, registration: null }));
+}

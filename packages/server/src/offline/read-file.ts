@@ -1,0 +1,46 @@
+import type { KeyObject } from 'node:crypto';
+import { cloudLicense } from '@berth/protocol/cloud-license';
+import { isVendorFile, LicenseFileError, readLicenseFile } from '@berth/protocol/license-file';
+import { parseTimestamp } from '@berth/protocol/timestamp';
+import type { Vouched } from '../cloud/cloud.ts';
+import { readVendorLicense } from '../cloud/vendor-license.ts';
+import { type Instant, instant } from '../core/instant.ts';
+
+/** What stands in a file of the vendor, and whether the vendor has signed it. Nothing is believed here. */
+export interface VendorFile extends Vouched {
+  readonly isSigned: boolean;
+  readonly issuedAt: Instant;
+  /** `null` where the file does not say. */
+  readonly hardwareId: string | null;
+  readonly requestId: string | null;
+}
+
+/** A license file, or a policy file, which says the type of its license under another name. */
+export function readVendorFile(text: string, publicKey: KeyObject | null): VendorFile {
+  const file = readLicenseFile(text);
+  const { fields } = file;
+  const type = fields.default_license_type ?? fields.license_type;
+  const parsed = cloudLicense.safeParse({ ...fields, license_type: type });
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new LicenseFileError(`"${issue?.path.join('.')}" ${issue?.message}.`);
+  }
+  return {
+    ...readVendorLicense(parsed.data),
+    isSigned: publicKey !== null && isVendorFile(file, publicKey),
+    issuedAt: readDate(fields.date),
+    hardwareId: readText(fields.hardware_id),
+    requestId: readText(fields.request_id),
+  };
+}
+
+/** Of two files for one license the newer counts, so each must say when it was made. */
+function readDate(date: unknown): Instant {
+  const at = typeof date === 'string' ? parseTimestamp(date) : undefined;
+  if (typeof at === 'number') return instant(at);
+  throw new LicenseFileError('"date" is missing, or no date.');
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,144 @@
+import type { KeyObject } from 'node:crypto';
+import { isConfirmationCode, makeActivationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
+import { LicenseFileError } from '@berth/protocol/license-file';
+import type { Actor, FileFacts } from '../core/command.ts';
+import type { Refused } from '../core/decision.ts';
+import { type License, NO_TIE } from '../core/license.ts';
+import { readVendorFile, type VendorFile } from '../offline/read-file.ts';
+import type { LicenseRecord } from '../store/query.ts';
+import type { Store } from '../store/store.ts';
+import type { Identity } from './identity.ts';
+import { RequestError } from './request-error.ts';
+
+/** Takes what the vendor wrote for this server. Whether to believe it is the core's decision. */
+export interface InstallOptions {
+  readonly store: Store;
+  readonly identity: Identity;
+  /** What license files are signed with; `null`: none is configured. */
+  readonly vendorKey: KeyObject | null;
+  /** What confirmation codes are signed with; `null`: none is configured. */
+  readonly airgapKey: KeyObject | null;
+  readonly acceptUnsignedPolicies: boolean;
+}
+
+export interface CodeWish {
+  readonly licenseKey: string | null;
+  readonly initializationCode: string | null;
+}
+
+export interface ActivationCode {
+  readonly activationCode: string;
+  readonly hardwareId: string;
+  readonly licenseKey: string;
+}
+
+export interface PolicyWish {
+  readonly policy: string | null;
+  readonly licenseKey: string | null;
+  readonly policyId: string | null;
+  readonly confirmationCode: string | null;
+}
+
+/** A license file: the answer to a request, or a refresh. */
+export async function installFile(
+  options: InstallOptions,
+  text: string,
+  by: Actor,
+): Promise<LicenseRecord | Refused> {
+  const { store, vendorKey } = options;
+  if (vendorKey === null) {
+    throw new RequestError(
+      'offline_key_not_configured',
+      'License files cannot be checked: set cloud.publicKey to the public key of the vendor.',
+    );
+  }
+  const file = readOrReject(text, vendorKey, 'offline_file_invalid');
+  const facts: FileFacts = {
+    kind: 'offline',
+    isSigned: file.isSigned,
+    boundTo: file.hardwareId,
+    requestId: file.requestId,
+    issuedAt: file.issuedAt,
+    isConfirmed: false,
+    licenseKey: null,
+    policyId: null,
+  };
+  return take(store, file, { source: 'offline', hardwareId: file.hardwareId, facts, by });
+}
+
+function readOrReject(
+  text: string,
+  publicKey: KeyObject | null,
+  code: 'offline_file_invalid' | 'airgap_policy_invalid',
+): VendorFile {
+  try {
+    return readVendorFile(text, publicKey);
+  } catch (error) {
+    if (!(error instanceof LicenseFileError)) throw error;
+    throw new RequestError(code, `The file cannot be read. ${error.message}`);
+  }
+}
+
+interface Taking {
+  readonly source: 'offline' | 'airgap';
+  readonly hardwareId: string | null;
+  readonly facts: FileFacts;
+  readonly by: Actor;
+}
+
+/** A file for a single machine has no slots, whatever number it names. */
+async function take(store: Store, file: VendorFile, { source, hardwareId, facts, by }: Taking) {
+  const slots = file.isFloating ? file.license.slots : 0;
+  const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, hardwareId } };
+  const outcome = await store.execute({ kind: 'install_license', license, file: facts, by });
+  if (outcome.kind === 'refused') return outcome;
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  return records.find((record) => record.license.id === license.id) as LicenseRecord;
+}
+
+export async function activateByCode({ identity }: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
+  const licenseKey = needField('license_key', wish.licenseKey);
+  const key = readInitializationCode(needField('signing_key', wish.initializationCode));
+  if (key === null) {
+    throw new RequestError(
+      'airgap_code_invalid',
+      'The initialization code ("signing_key") is not one: check it letter by letter.',
+    );
+  }
+  const hardwareId = await identity.readHardwareId();
+  return { activationCode: makeActivationCode(key, { hardwareId, licenseKey }), hardwareId, licenseKey };
+}
+
+export async function installPolicy(options: InstallOptions, wish: PolicyWish, by: Actor) {
+  const { store, identity, vendorKey, airgapKey } = options;
+  const policy = needField('license_policy', wish.policy);
+  const licenseKey = needField('license_key', wish.licenseKey);
+  const policyId = needField('policy_id', wish.policyId);
+  const code = needField('confirmation_code', wish.confirmationCode);
+  if (airgapKey === null) {
+    throw new RequestError(
+      'airgap_key_not_configured',
+      "Confirmation codes cannot be checked: set airgap.publicKey to the vendor's.",
+    );
+  }
+  const hardwareId = await identity.readHardwareId();
+  const isConfirmed = isConfirmationCode(airgapKey, { hardwareId, licenseKey, policyId }, code);
+  const file = readOrReject(policy, vendorKey, 'airgap_policy_invalid');
+  const facts: FileFacts = {
+    kind: 'airgap',
+    isSigned: file.isSigned || options.acceptUnsignedPolicies,
+    boundTo: null,
+    requestId: null,
+    issuedAt: file.issuedAt,
+    isConfirmed,
+    licenseKey,
+    policyId,
+  };
+  const license = { ...file.license, key: file.license.key === '' ? licenseKey : file.license.key };
+  return take(store, { ...file, license }, { source: 'airgap', hardwareId, facts, by });
+}
+
+function needField(name: string, value: string | null): string {
+  if (value !== null) return value;
+  throw new RequestError('missing_parameters', `"${name}" is missing.`, { field: name });
+}
