@@ -1,0 +1,383 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, type TestContext, test } from 'node:test';
+import { writeLicenseFile } from '@berth/protocol/license-file';
+import { isSignedByServer, isSignedWithKeys, readOfflineRequest } from '@berth/protocol/offline-request';
+import { readUsageFile } from '@berth/protocol/usage-file';
+import { openTestApp, readEvents, readTraces, type TestApp } from '../support/test-app.ts';
+import { TEST_VENDOR as vendor, vendorLicense } from '../support/test-vendor.ts';
+
+const HARDWARE_ID = 'test-machine';
+
+async function openApp(t: TestContext, options: Parameters<typeof openTestApp>[1] = {}) {
+  const app = await openTestApp(t, {
+    licenses: [],
+    vendorKey: vendor.publicKey,
+    airgapKey: vendor.airgapKey,
+    ...options,
+  });
+  await app.identity.bind();
+  return app;
+}
+
+async function generate(app: TestApp, body: object = {}): Promise<string> {
+  const answer = await app.post('/api/v4/license/generate', body);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.body.request_data as string;
+}
+
+function upload(app: TestApp, file: string) {
+  return app.post('/api/v4/license/upload', file);
+}
+
+async function openWithLicense(t: TestContext) {
+  const app = await openApp(t);
+  const file = vendor.answer(await generate(app));
+  assert.equal((await upload(app, file)).status, 200);
+  return { app, file };
+}
+
+async function register(app: TestApp, user: string): Promise<unknown> {
+  const { status, body } = await app.post('/api/v4/register', { product: 'cad', user });
+  return status === 200 ? 200 : body.code;
+}
+
+describe('a request', () => {
+  for (const body of [
+    {},
+    { product: 'cad' },
+    { license_key: 'K-1' },
+    { product: 'cad', license_key: 'K-1' },
+  ]) {
+    test(`with ${JSON.stringify(body)}, on an empty server, signed by the server itself`, async (t) => {
+      const app = await openApp(t);
+      const answer = await app.post('/api/v4/license/generate', body);
+      assert.equal(answer.status, 200);
+      const { status, request_id, request_data, file_name, hardware_id, signed_by } = answer.body;
+      assert.deepEqual([status, hardware_id, signed_by], ['ok', HARDWARE_ID, 'server']);
+      assert.match(file_name as string, /^[\w.-]+\.req$/);
+      const read = readOfflineRequest(request_data as string);
+      assert.ok(read !== null);
+      assert.deepEqual(
+        [read.fields.request_id, read.fields.hardware_id, read.fields.request, read.fields.schema_version],
+        [request_id, HARDWARE_ID, 'activation', 2],
+      );
+      assert.equal(read.fields.product, 'product' in body ? 'cad' : undefined);
+      assert.equal(read.fields.license_key, 'license_key' in body ? 'K-1' : undefined);
+      assert.ok(isSignedByServer(read.fields.server_key as string, read.text, read.signature));
+    });
+  }
+
+  test('with the keys of the cloud is signed as the cloud expects', async (t) => {
+    const app = await openApp(t);
+    await app.credentials.setKeys({ apiKey: 'api-1', sharedKey: 'shared-1' }, 'test');
+    const { body } = await app.post('/api/v4/license/generate', { license_key: 'K-1' });
+    assert.equal(body.signed_by, 'cloud-keys');
+    const read = readOfflineRequest(body.request_data as string);
+    assert.ok(read !== null && isSignedWithKeys(read, 'shared-1') && !isSignedWithKeys(read, 'other'));
+    assert.equal(read.fields.api_key, 'api-1');
+    assert.ok(!Buffer.from(body.request_data as string, 'base64').includes('shared-1'));
+  });
+
+  test('is handed out as a file to whoever asks for text', async (t) => {
+    const app = await openApp(t);
+    const headers = { accept: 'text/plain' };
+    const answer = await app.post('/api/v4/license/generate', {}, { headers });
+    assert.ok(readOfflineRequest(answer.text) !== null);
+    assert.match(answer.headers.get('content-disposition') ?? '', /^attachment; filename="[\w.-]+\.req"$/);
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
+  });
+
+  test('is recorded, and each has an id of its own', async (t) => {
+    const app = await openApp(t);
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => readOfflineRequest(await generate(app))?.fields.request_id),
+    );
+    assert.equal(new Set(ids).size, 3);
+    const made = (await readEvents(app.store)).filter(({ kind }) => kind === 'offline_request_made');
+    assert.equal(made.length, 3);
+  });
+});
+
+describe('a license file', () => {
+  test('adds the license; again it changes nothing', async (t) => {
+    const { app, file } = await openWithLicense(t);
+    assert.equal(await register(app, 'ada'), 200);
+    const before = await readTraces(app.store);
+    assert.equal((await upload(app, file)).status, 200);
+    assert.deepEqual(await readTraces(app.store), before);
+  });
+
+  test('comes in a form, whatever its field is called, or as it is', async (t) => {
+    const app = await openApp(t);
+    for (const [index, field] of ['license', 'file', 'whatever'].entries()) {
+      const file = vendor.answer(await generate(app), { id: 100 + index });
+      const form = new FormData();
+      form.append('note', 'a field that is no file');
+      form.append(field, new Blob([file]), 'license.lic');
+      const request = new Request('http://localhost/', { method: 'POST', body: form });
+      const headers = { 'content-type': request.headers.get('content-type') as string };
+      const body = new Uint8Array(await request.arrayBuffer());
+      const answer = await app.post('/api/v4/license/upload', body, { headers });
+      assert.deepEqual([answer.status, answer.body.id], [200, 100 + index], answer.text);
+    }
+  });
+
+  const REFUSED: Readonly<Record<string, (app: TestApp) => Promise<string>>> = {
+    offline_hardware_mismatch: async (app) =>
+      vendor.answer(await generate(app), { hardware_id: 'another-server' }),
+    offline_request_unknown: async (app) =>
+      vendor.answer(await generate(app), { request_id: '00000000-0000-4000-8000-000000000000' }),
+    license_not_floating: async (app) => vendor.answer(await generate(app), { is_floating: false }),
+    license_not_found: async () => vendor.refresh(HARDWARE_ID, { date: '2030-01-11T00:00:00Z' }),
+    offline_signature_mismatch: async (app) => {
+      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+      const { request_id } = readOfflineRequest(await generate(app))?.fields ?? {};
+      const fields = { request_id, hardware_id: HARDWARE_ID, date: '2030-01-10T00:00:00Z' };
+      return writeLicenseFile(vendorLicense(fields), privateKey, { withFirst: true });
+    },
+    offline_file_invalid: async () => 'not a file',
+    payload_too_large: async () => 'A'.repeat(1024 * 1024 + 1),
+  };
+
+  for (const [code, make] of Object.entries(REFUSED)) {
+    test(`is refused: ${code}, and nothing is stored`, async (t) => {
+      const app = await openApp(t);
+      const file = await make(app);
+      const before = await readTraces(app.store);
+      const { status, body } = await upload(app, file);
+      assert.deepEqual([body.code, status], [code, code === 'payload_too_large' ? 413 : 400]);
+      assert.deepEqual(await readTraces(app.store), before);
+    });
+  }
+
+  test('without a date, or with the same key twice, or in another base64, is refused', async (t) => {
+    const app = await openApp(t);
+    const file = vendor.answer(await generate(app));
+    const text = Buffer.from(file, 'base64').toString('utf8');
+    for (const wrong of [
+      vendor.answer(await generate(app), { date: undefined }),
+      Buffer.from(text.replace('{', '{"id":4711,')).toString('base64'),
+      `${file.slice(0, -4)}-_${file.slice(-2)}`,
+      `${file.slice(0, 40)}\n${file.slice(40)}`,
+      `${file}====`,
+      text,
+    ]) {
+      assert.equal((await upload(app, wrong)).body.code, 'offline_file_invalid');
+    }
+    assert.equal((await upload(app, `${file}\n`)).status, 200, 'a line break at its end does no harm');
+  });
+
+  test('answers its request once', async (t) => {
+    const { app, file } = await openWithLicense(t);
+    const request_id = JSON.parse(Buffer.from(file, 'base64').toString()).request_id as string;
+    const other = { id: 4800, request_id, hardware_id: HARDWARE_ID, date: '2030-01-12T00:00:00Z' };
+    const second = vendor.answer(await generate(app), other);
+    assert.equal((await upload(app, second)).body.code, 'offline_request_used');
+  });
+
+  test('without a key to check it with, is not looked at', async (t) => {
+    const app = await openTestApp(t, { licenses: [] });
+    const { body } = await upload(app, 'anything');
+    assert.equal(body.code, 'offline_key_not_configured');
+  });
+});
+
+describe('a refresh', () => {
+  test('changes the limits by the rules; an older file is refused', async (t) => {
+    const { app, file } = await openWithLicense(t);
+    for (const user of ['ada', 'bob']) await register(app, user);
+    const newer = vendor.refresh(HARDWARE_ID, { date: '2030-01-11T00:00:00Z', floating_users: 1 });
+    assert.equal((await upload(app, newer)).body.floating_users, 1);
+    assert.deepEqual(
+      [await register(app, 'ada'), await register(app, 'cleo')],
+      [200, 'floating_not_available'],
+    );
+    for (const old of [file, vendor.refresh(HARDWARE_ID, { date: '2030-01-10T12:00:00Z' })]) {
+      assert.equal((await upload(app, old)).body.code, 'offline_file_outdated');
+    }
+    assert.equal((await upload(app, newer)).status, 200, 'the newest again is welcome');
+    const changed = (await readEvents(app.store)).filter(({ kind }) => kind === 'license_changed');
+    assert.equal(changed.length, 1);
+  });
+
+  test('sets a floor under the clock: a reset does not go below it', async (t) => {
+    const { app } = await openWithLicense(t);
+    const before = (await app.store.keepClock()).now;
+    app.clock.setWall(Date.UTC(2020, 0, 1) as never);
+    await app.post('/api/admin/clock/reset', {});
+    const { now } = await app.store.keepClock();
+    assert.equal(now, Date.UTC(2030, 0, 10));
+    assert.ok(now < before);
+  });
+});
+
+describe('a license is given back', () => {
+  test('with what was consumed; it lends no more, and old files stay dead', async (t) => {
+    const { app, file } = await openWithLicense(t);
+    await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
+    await app.post('/api/v4/add_feature_consumption', { product: 'cad', feature: 'export', consumptions: 2 });
+    const request = readOfflineRequest(await generate(app, { request: 'deactivation', product: 'cad' }));
+    assert.equal(request?.fields.request, 'deactivation');
+    const usage = request?.fields.usage as { licenses: readonly object[] };
+    assert.deepEqual(usage.licenses, [
+      {
+        license_id: 4711,
+        license_key: 'AAAA-BBBB-CCCC-DDDD',
+        consumed: 8,
+        features: [{ code: 'export', consumed: 2 }],
+      },
+    ]);
+    assert.equal(await register(app, 'ada'), 'unknown_product');
+    assert.equal((await upload(app, file)).body.code, 'offline_request_used');
+    const refresh = vendor.refresh(HARDWARE_ID, { date: '2030-02-01T00:00:00Z' });
+    assert.equal((await upload(app, refresh)).body.code, 'license_not_found');
+    const again = { request: 'deactivation', license_key: 'AAAA-BBBB-CCCC-DDDD' };
+    assert.ok((await generate(app, again)) !== '', 'the file can be made again');
+    const fresh = vendor.answer(await generate(app), { date: '2030-03-01T00:00:00Z' });
+    const { body } = await upload(app, fresh);
+    assert.equal(body.total_consumptions, 8, 'the total goes on');
+    assert.equal(await register(app, 'ada'), 200);
+  });
+
+  test('only one that came in a file, and the caller says which', async (t) => {
+    const { app } = await openWithLicense(t);
+    await upload(app, vendor.answer(await generate(app), { id: 5000, license_key: 'K-2' }));
+    const ask = (body: object) => app.post('/api/v4/license/generate', { request: 'deactivation', ...body });
+    assert.equal((await ask({})).body.code, 'missing_parameters');
+    assert.equal((await ask({ product: 'nope' })).body.code, 'license_not_found');
+    assert.equal((await ask({ license_id: 5000 })).status, 200);
+  });
+});
+
+describe('a usage file', () => {
+  test('tells everything that was ever consumed, signed, under a number that grows', async (t) => {
+    const { app } = await openWithLicense(t);
+    const make = async () => {
+      const { body } = await app.post('/api/admin/usage', {});
+      const read = readUsageFile(body.usage_data as string);
+      assert.ok(read?.isSigned);
+      return read.usage;
+    };
+    assert.deepEqual((await make()).licenses[0]?.consumed, 0);
+    await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
+    const second = await make();
+    assert.deepEqual([second.sequence, second.licenses[0]?.consumed], [2, 8]);
+    const files = await Promise.all([1, 2, 3, 4].map(make));
+    assert.deepEqual(files.map(({ sequence }) => sequence).sort(), [3, 4, 5, 6]);
+  });
+});
+
+describe('the air gap', () => {
+  const KEY = 'AAAA-BBBB-CCCC-DDDD';
+  const POLICY = { license_key: KEY, policy_id: '4711' };
+
+  function install(app: TestApp, fields: object) {
+    return app.post('/api/v4/airgap/license', fields);
+  }
+
+  async function confirmed(app: TestApp, fields: object = {}) {
+    const confirmation_code = vendor.confirm(HARDWARE_ID, KEY, '4711');
+    return install(app, { ...POLICY, license_policy: vendor.policy(), confirmation_code, ...fields });
+  }
+
+  test('an initialization code becomes an activation code of this server', async (t) => {
+    const app = await openApp(t);
+    const wish = { license_key: KEY, signing_key: vendor.initializationCode };
+    const { status, body } = await app.post('/api/v4/airgap/generate', wish);
+    assert.deepEqual([status, body.hardware_id, body.status], [200, HARDWARE_ID, 'ok']);
+    assert.ok(vendor.isActivation(body.activation_code as string, HARDWARE_ID, KEY));
+    assert.ok(!vendor.isActivation(body.activation_code as string, 'other', KEY));
+    for (const signing_key of [
+      'AAAA',
+      '!',
+      Buffer.alloc(32).toString('base64'),
+      Buffer.alloc(32, 255).toString('base64'),
+    ]) {
+      const wrong = await app.post('/api/v4/airgap/generate', { license_key: KEY, signing_key });
+      assert.equal(wrong.body.code, 'airgap_code_invalid');
+    }
+    assert.equal((await app.post('/api/v4/airgap/generate', {})).body.code, 'missing_parameters');
+  });
+
+  test('a policy with its confirmation is added; the same call again is one license', async (t) => {
+    const app = await openApp(t);
+    assert.equal((await confirmed(app)).status, 200);
+    assert.equal(await register(app, 'ada'), 200);
+    const before = await readTraces(app.store);
+    assert.equal((await confirmed(app)).status, 200);
+    assert.deepEqual(await readTraces(app.store), before);
+    assert.equal(before.licenses[0]?.license.source, 'airgap');
+  });
+
+  test('removed and added again, its total goes on', async (t) => {
+    const app = await openApp(t);
+    await confirmed(app);
+    await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
+    assert.equal((await app.get('/api/v4/removeProduct?product=cad')).status, 200);
+    assert.equal((await confirmed(app)).body.total_consumptions, 8);
+  });
+
+  const REFUSED: Readonly<Record<string, readonly [string, () => object]>> = {
+    'a code for another server': [
+      'airgap_confirmation_invalid',
+      () => ({ confirmation_code: vendor.confirm('other', KEY, '4711') }),
+    ],
+    'a code for another key': ['airgap_confirmation_invalid', () => ({ license_key: 'OTHER' })],
+    'a code for another policy': [
+      'airgap_confirmation_invalid',
+      () => ({ policy_id: '4712', license_policy: vendor.policy({ id: 4712 }) }),
+    ],
+    'a swapped policy': ['airgap_policy_mismatch', () => ({ license_policy: vendor.policy({ id: 4712 }) })],
+    'a policy of another key': [
+      'airgap_policy_mismatch',
+      () => ({ license_policy: vendor.policy({ license_key: 'OTHER' }) }),
+    ],
+    'a policy without a signature': [
+      'airgap_policy_invalid',
+      () => ({ license_policy: unsigned({ floating_users: 1000 }) }),
+    ],
+    'a policy that is not floating': [
+      'airgap_policy_invalid',
+      () => ({ license_policy: vendor.policy({ is_floating: false }) }),
+    ],
+    'no policy at all': ['missing_parameters', () => ({ license_policy: null })],
+    'zeros for a code': [
+      'airgap_confirmation_invalid',
+      () => ({ confirmation_code: Buffer.alloc(64).toString('base64') }),
+    ],
+  };
+
+  function unsigned(fields: object): string {
+    const license = vendorLicense({ date: '2030-01-10T00:00:00Z', ...fields });
+    return Buffer.from(JSON.stringify(license)).toString('base64');
+  }
+
+  for (const [title, [code, change]] of Object.entries(REFUSED)) {
+    test(`${title} is refused, and nothing is stored`, async (t) => {
+      const app = await openApp(t);
+      const before = await readTraces(app.store);
+      const { status, body } = await confirmed(app, change());
+      assert.deepEqual([status, body.code], [400, code]);
+      assert.deepEqual(await readTraces(app.store), before);
+    });
+  }
+
+  test('an unsigned policy is taken only where that is allowed', async (t) => {
+    const app = await openApp(t, { acceptUnsignedPolicies: true });
+    assert.equal((await confirmed(app, { license_policy: unsigned({}) })).status, 200);
+  });
+
+  test('without a key to check codes with, nothing is taken', async (t) => {
+    const app = await openTestApp(t, { licenses: [], vendorKey: vendor.publicKey });
+    assert.equal((await confirmed(app)).body.code, 'airgap_key_not_configured');
+  });
+
+  test('an older policy is refused, a newer one changes the license', async (t) => {
+    const app = await openApp(t);
+    await confirmed(app);
+    const newer = vendor.policy({ date: '2030-02-01T00:00:00Z', floating_users: 9 });
+    assert.equal((await confirmed(app, { license_policy: newer })).body.floating_users, 9);
+    assert.equal((await confirmed(app)).body.code, 'offline_file_outdated');
+  });
+});
