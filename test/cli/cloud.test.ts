@@ -129,11 +129,21 @@ describe('a cloud that cannot be used is a reason not to start', () => {
       /"cloud\.publicKey" is neither an RSA public key/,
     ],
     'no address': [{ BERTH_CLOUD_URL: 'cloud' }, /"cloud\.url" must be an address/],
-    'keys in the address': [
-      { BERTH_CLOUD_URL: 'https://key:secret@cloud.test' },
+    'something behind the address': [
+      { BERTH_CLOUD_URL: 'https://cloud.test/?key=secret' },
       /"cloud\.url" must hold nothing but an address/,
     ],
   };
+
+  test('credentials in the address are refused by every command, and shown by none', async (t) => {
+    const env = { BERTH_CLOUD_URL: 'https://key:secret@cloud.test' };
+    for (const words of [['serve', '--port', '0'], ['config']]) {
+      const { code, stdout, stderr } = await runBerth(temporaryFolder(t), words, env);
+      assert.equal(code, 2);
+      assert.match(stderr, /^"cloud\.url" must not hold a user name or a password/);
+      assert.doesNotMatch(stdout + stderr, /secret/);
+    }
+  });
 
   for (const [title, [env, expected]] of Object.entries(WRONG)) {
     test(title, async (t) => {

@@ -207,14 +207,15 @@ export interface SettleReport {
   readonly by: Actor;
 }
 
-/** Nobody heard whether the vendor has counted a report, but its total is known now. */
+/** Nobody heard whether the vendor has counted a report; its total may tell. */
 export interface ResolveReport {
   readonly kind: 'resolve_report';
   readonly licenseId: LicenseId;
   /** `null`: the license itself. */
   readonly feature: string | null;
   readonly reportId: string;
-  readonly cloudTotal: number;
+  /** `null`: nothing tells any more, and the report is held. */
+  readonly cloudTotal: number | null;
 }
 
 export interface CreateAccount {

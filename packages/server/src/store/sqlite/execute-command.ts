@@ -107,7 +107,9 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
   if (command.kind === 'install_license' && batch.shelf.find(command.license.id) === undefined) {
     return addLicense(batch, command, undo);
   }
-  const entry = locate(batch, command);
+  const entry =
+    (command.kind === 'collect' ? batch.shelf.findRemoved(command.licenseId) : undefined) ??
+    locate(batch, command);
   if ('kind' in entry) return entry;
   const answerCount = batch.answers.count;
   undo.push(rememberEntry(batch.shelf, entry), () => {

@@ -213,11 +213,10 @@ export class SqliteReader {
   #listUntidy(now: Instant): readonly LicenseId[] {
     const rows = this.#all(
       `SELECT id FROM license
-       WHERE removed_at IS NULL AND (
-             EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
+       WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)
-          OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id))`,
+          OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id)`,
       { now, windowStart: now - DENIAL_WINDOW_MS, forgotten: now - ANSWER_LIFETIME_MS },
     );
     return rows.map((row) => licenseId(row.id as number));
