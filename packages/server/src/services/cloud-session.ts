@@ -14,9 +14,18 @@ export interface CloudSession {
 /** Each of the two keys, as far as it is set. */
 export type ReadKeys = () => Promise<{ readonly apiKey: string | null; readonly sharedKey: string | null }>;
 
-export function createCloudSession(cloud: Cloud | null, readKeys: ReadKeys, state: LinkState): CloudSession {
+export interface SessionOptions {
+  readonly cloud: Cloud | null;
+  readonly readKeys: ReadKeys;
+  readonly state: LinkState;
+  /** Throws where this process must not speak for the server. */
+  readonly requireHome: () => Promise<void>;
+}
+
+export function createCloudSession({ cloud, readKeys, state, requireHome }: SessionOptions): CloudSession {
   return {
     async ask(question) {
+      await requireHome();
       const usable = await requireKeys(cloud, readKeys);
       try {
         const reply = await question(usable.cloud, usable.keys);
