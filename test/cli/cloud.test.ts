@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../faults/berth-command.ts';
@@ -64,6 +65,20 @@ describe('serve --demo-cloud', () => {
   });
 });
 
+test('serve --demo-cloud does not replace the keys of a real cloud', async (t) => {
+  const data = temporaryFolder(t);
+  const server = await startServerProcess({ data });
+  await runBerth(data, ['key', 'set'], {}, 'real-api-key\nreal-shared-key\n');
+  await server.stop();
+  const before = (await runBerth(data, ['key', 'show'])).stdout;
+  for (let n = 0; n < 2; n++) {
+    const { code, stderr } = await runBerth(data, ['serve', '--port', '0', '--demo-cloud']);
+    assert.equal(code, 1);
+    assert.match(stderr, /This data has the keys of another cloud/);
+  }
+  assert.equal((await runBerth(data, ['key', 'show'])).stdout, before);
+});
+
 describe('licenses from the cloud, on the command line', () => {
   async function setUp(t: TestContext) {
     const cloud = await startCloudProcess(t);
@@ -104,6 +119,25 @@ describe('licenses from the cloud, on the command line', () => {
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr, /^The licensing cloud refused: /);
     assert.equal((await runBerth(data, add, {}, 'correct horse battery\n')).code, 0);
+  });
+
+  test('a copy of the data on another machine does not speak for the original', async (t) => {
+    const { cloud, data, server, key } = await setUp(t);
+    await runBerth(data, ['license', 'add', 'cad', '--license-key', key]);
+    await server.stop();
+    const copy = join(temporaryFolder(t), 'copy');
+    cpSync(data, copy, { recursive: true });
+    const env = { ...linkTo(cloud), BERTH_HARDWARE_ID: 'another-machine' };
+    const { id } = await cloud.showLicense(key);
+    for (const words of [
+      ['license', 'sync'],
+      ['license', 'remove', String(id)],
+    ]) {
+      const { code, stderr } = await runBerth(copy, words, env);
+      assert.equal(code, 1);
+      assert.match(stderr, /^The server had the hardware id [0-9a-f]{64} when it last ran; here it would be/);
+    }
+    assert.equal((await cloud.showLicense(key)).activations, 1);
   });
 
   test('without a cloud the commands say what to do', async (t) => {

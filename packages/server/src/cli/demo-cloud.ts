@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,7 @@ interface Introduction {
 export async function startDemoCloud(config: Config): Promise<DemoCloud> {
   if (!existsSync(CLOUD_MAIN)) throw new InputError('This installation has no licensing cloud beside it.');
   const data = join(config.data, 'demo-cloud');
-  const isFirst = !existsSync(data);
+  const marker = join(data, 'introduced');
   const child = spawn(process.execPath, [CLOUD_MAIN, 'demo', '--port', '0', '--data', data], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -43,8 +43,9 @@ export async function startDemoCloud(config: Config): Promise<DemoCloud> {
   return {
     config: { ...config, cloud: { ...config.cloud, url, publicKey } },
     async introduce(client) {
-      if (isFirst) await refuseOtherKeys(client);
+      if (!existsSync(marker)) await refuseOtherKeys(client);
       await introduce(client, said);
+      writeFileSync(marker, '');
     },
     async stop() {
       if (child.exitCode !== null) return;
