@@ -30,13 +30,19 @@ interface CloudRounds {
 
 function createCloudLoop(link: CloudLink, log: Log, { intervalMs, work }: CloudRounds): Loop {
   let isFirst = true;
+  // Of a round in which one license goes wrong and another well, the link remembers the last only.
+  let failedRounds = 0;
   return createLoop({
     intervalMs() {
       const wanted = isFirst ? Math.min(FIRST_ROUND_MS, intervalMs) : intervalMs;
       isFirst = false;
-      return chooseDelayMs(wanted, link.countFailures(), Math.random());
+      return chooseDelayMs(wanted, Math.max(failedRounds, link.countFailures()), Math.random());
     },
-    work,
+    async work() {
+      failedRounds += 1;
+      await work();
+      failedRounds = 0;
+    },
     // That the cloud fails is told once, by the link; anything else is a matter of this server.
     onError: (error) => log.debug({ error: String(error) }, 'a round with the licensing cloud broke off'),
   });

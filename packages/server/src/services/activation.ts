@@ -98,6 +98,13 @@ export async function chooseToRemove(store: Store, request: RemoveRequest): Prom
   );
 }
 
+/** Takes an activation back that has ended, and answers whether the cloud agreed. */
+export async function activateAgain(parts: CheckParts, license: License): Promise<boolean> {
+  const { session, identity, host } = parts;
+  const meant = identify(license, await identity.readHardwareId());
+  return (await session.ask((cloud, keys) => cloud.activate(keys, meant, host))).kind === 'ok';
+}
+
 /** Gives the activation back to the cloud. One that the cloud does not know is given back already. */
 export async function deactivate({ session, identity }: CheckParts, license: License): Promise<void> {
   const meant = identify(license, await identity.readHardwareId());

@@ -1,4 +1,11 @@
-import type { CloudHost, CloudRefusal, Identification, Vouched } from '../cloud/cloud.ts';
+import {
+  CloudFault,
+  type CloudHost,
+  type CloudRefusal,
+  type CloudReply,
+  type Identification,
+  type Vouched,
+} from '../cloud/cloud.ts';
 import type { CloudCounts, Verdict } from '../core/command.ts';
 import type { License } from '../core/license.ts';
 import type { Store } from '../store/store.ts';
@@ -30,7 +37,7 @@ export async function checkLicense(parts: CheckParts, license: License): Promise
   const tie = mustMove ? { ...license.tie, hardwareId, movedAt: null } : license.tie;
   const meant = identify({ ...license, tie }, hardwareId);
   const reply = await session.ask((cloud, keys) =>
-    mustMove ? cloud.activate(keys, meant, host) : cloud.check(keys, meant),
+    requireSame(license, mustMove ? cloud.activate(keys, meant, host) : cloud.check(keys, meant)),
   );
   if (reply.kind === 'refused') {
     await followRefusal(store, license, reply);
@@ -39,6 +46,17 @@ export async function checkLicense(parts: CheckParts, license: License): Promise
   const counted = { ...reply.value.counted, askedAt };
   await install(store, reply.value, { tie, counted });
   return { kind: 'checked', counted };
+}
+
+/** What the vendor says about another license, however genuine, is no word about this one. */
+async function requireSame(
+  { id }: License,
+  asked: Promise<CloudReply<Vouched>>,
+): Promise<CloudReply<Vouched>> {
+  const reply = await asked;
+  if (reply.kind === 'refused' || reply.value.license.id === id) return reply;
+  const message = `The licensing cloud answered about the license ${reply.value.license.id}, not ${id}.`;
+  throw new CloudFault('not_understood', message, { mayHaveArrived: true });
 }
 
 /** By its key, or by its user; a password is not kept, and not needed after the activation. */

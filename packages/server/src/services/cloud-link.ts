@@ -4,10 +4,19 @@ import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { BacklogRecord, LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
-import { type AddRequest, addLicense, chooseToRemove, deactivate, type RemoveRequest } from './activation.ts';
+import {
+  type AddRequest,
+  activateAgain,
+  addLicense,
+  chooseToRemove,
+  deactivate,
+  type RemoveRequest,
+  refusalError,
+} from './activation.ts';
 import { type CheckParts, checkLicense } from './cloud-check.ts';
 import { createReporter, type Reporter } from './cloud-report.ts';
 import type { CloudSession } from './cloud-session.ts';
+import { goThrough } from './go-through.ts';
 import type { Identity } from './identity.ts';
 import { LicenseLocks } from './license-locks.ts';
 import type { LinkError, LinkState, LinkStatus } from './link-state.ts';
@@ -77,15 +86,15 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
       if ((await session.findObstacle()) !== null) return;
       const licenses = await listCloudLicenses(store);
       if (licenses.length === 0) await session.ask((cloud, keys) => cloud.probe(keys));
-      for (const { id } of licenses) await onLicense(parts, id, (license) => checkLicense(parts, license));
+      await goThrough(licenses, ({ id }) => onLicense(parts, id, (license) => checkLicense(parts, license)));
     },
     async reportAll() {
       if ((await session.findObstacle()) !== null) return;
-      for (const id of await listReportable(store)) {
-        await onLicense(parts, id, async (license) => {
+      await goThrough(await listReportable(store), (id) =>
+        onLicense(parts, id, async (license) => {
           if (license.tie.movedAt === null) await parts.reporter.report(license);
-        });
-      }
+        }),
+      );
     },
     settle: (reportId, isCounted, by) => settle(parts, reportId, isCounted, by),
     listBacklog: () => listCloudBacklog(store),
@@ -128,17 +137,41 @@ async function remove(
   isLocal: boolean,
   by: Actor,
 ): Promise<License> {
-  const { store, locks, reporter } = parts;
+  const { store, locks } = parts;
   const license = await chooseToRemove(store, request);
   return locks.withLock(license.id, async () => {
     if (license.source === 'cloud' && !isLocal) {
-      // What was consumed is told before the activation ends that it was consumed under.
-      await reporter.report(license);
+      await tellEverything(parts, license);
       await deactivate(parts, license);
     }
     await store.execute({ kind: 'remove_license', licenseId: license.id, by });
     return license;
   });
+}
+
+/**
+ * What was consumed is told before the activation ends that it was consumed under. An earlier removal may
+ * have ended it without our hearing of it: then it is taken back for this. What the vendor itself refuses to
+ * count is no reason to keep the license.
+ */
+async function tellEverything(parts: LinkParts, license: License): Promise<void> {
+  const first = await parts.reporter.report(license);
+  const isEnded = first?.isSigned === true && first.code === 'device_not_found';
+  const mayTryAgain = isEnded && (await activateAgain(parts, license));
+  const refusal = mayTryAgain ? await parts.reporter.report(license) : first;
+  if (refusal !== null && !refusal.isSigned) throw refusalError(refusal);
+  if (refusal === null && (await hasReportUnderWay(parts, license))) {
+    throw new RequestError(
+      'cloud_unavailable',
+      'The licensing cloud has not yet confirmed everything that was consumed. Try again in a minute, or ' +
+        'remove the license only here.',
+    );
+  }
+}
+
+async function hasReportUnderWay({ store }: LinkParts, { id }: License): Promise<boolean> {
+  const records = await listCloudBacklog(store);
+  return records.some(({ licenseId, underWay }) => licenseId === id && underWay !== null);
 }
 
 async function sync(parts: LinkParts, licenseId: LicenseId | null): Promise<readonly SyncResult[]> {

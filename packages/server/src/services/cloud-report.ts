@@ -4,6 +4,7 @@ import type { License } from '../core/license.ts';
 import type { BacklogRecord, OpenReport } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
+import { goThrough } from './go-through.ts';
 
 export interface ReporterOptions extends CheckParts {
   /** How long an unclear report is left alone before the cloud's total is believed. */
@@ -26,10 +27,10 @@ export function createReporter(options: ReporterOptions): Reporter {
   return {
     async report(license) {
       let first: CloudRefusal | null = null;
-      for (const record of await listBacklog(store, license)) {
+      await goThrough(await listBacklog(store, license), async (record) => {
         const refusal = await reportMeter(options, unclear, license, record);
         first ??= refusal;
-      }
+      });
       return first;
     },
   };

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Cloud, CloudReply } from '../cloud/cloud.ts';
+import { CloudFault } from '../cloud/cloud.ts';
+import { instant } from '../core/instant.ts';
+import { createCloudSession } from './cloud-session.ts';
+import { LinkState } from './link-state.ts';
+
+const CLOUD = {} as Cloud;
+const KEYS = { apiKey: 'a', sharedKey: 's' };
+
+function open(cloud: Cloud | null, keys: { apiKey: string | null; sharedKey: string | null } = KEYS) {
+  const state = new LinkState(
+    () => instant(1),
+    () => {},
+  );
+  return { state, session: createCloudSession(cloud, async () => keys, state) };
+}
+
+const answer = async (): Promise<CloudReply<number>> => ({ kind: 'ok', value: 5 });
+
+describe('what keeps the cloud from being asked', () => {
+  const OBSTACLES = [
+    { cloud: null, keys: KEYS, obstacle: 'not_configured', code: 'cloud_not_configured', says: /cloud\.url/ },
+    {
+      cloud: CLOUD,
+      keys: { apiKey: null, sharedKey: 's' },
+      obstacle: 'no_keys',
+      code: 'cloud_keys_missing',
+      says: /^The API key .* "berth key set"/,
+    },
+    {
+      cloud: CLOUD,
+      keys: { apiKey: 'a', sharedKey: null },
+      obstacle: 'no_keys',
+      code: 'cloud_keys_missing',
+      says: /^The shared key .* "berth key set"/,
+    },
+  ];
+
+  for (const { cloud, keys, obstacle, code, says } of OBSTACLES) {
+    test(`${code}: ${says}`, async () => {
+      const { session, state } = open(cloud, keys);
+      assert.equal(await session.findObstacle(), obstacle);
+      await assert.rejects(session.ask(answer), { code, message: says });
+      assert.equal(state.describe().state, 'untried', 'that is no failure of the cloud');
+    });
+  }
+});
+
+describe('how a question went', () => {
+  test('is handed back, with the keys that are set', async () => {
+    const { session, state } = open(CLOUD);
+    assert.equal(await session.findObstacle(), null);
+    const reply = await session.ask(async (cloud, keys) => {
+      assert.deepEqual([cloud, keys], [CLOUD, KEYS]);
+      return answer();
+    });
+    assert.deepEqual(reply, { kind: 'ok', value: 5 });
+    assert.equal(state.describe().state, 'ok');
+  });
+
+  test('is remembered: refused keys, other refusals, faults', async () => {
+    const { session, state } = open(CLOUD);
+    const refuse = (code: string) => async (): Promise<CloudReply<never>> => ({
+      kind: 'refused',
+      code,
+      message: 'No.',
+      isSigned: true,
+    });
+    await session.ask(refuse('invalid_api_key'));
+    assert.equal(state.describe().state, 'refused');
+    await session.ask(refuse('license_expired'));
+    assert.equal(state.describe().state, 'ok');
+    const fault = new CloudFault('timeout', 'It is slow.', { mayHaveArrived: true });
+    await assert.rejects(
+      session.ask(() => Promise.reject(fault)),
+      fault,
+    );
+    assert.deepEqual([state.describe().state, state.failures], ['failing', 1]);
+  });
+
+  test('is not remembered where the mistake is our own', async () => {
+    const { session, state } = open(CLOUD);
+    const bug = new Error('A bug.');
+    await assert.rejects(
+      session.ask(() => Promise.reject(bug)),
+      bug,
+    );
+    assert.equal(state.describe().state, 'untried');
+  });
+});
