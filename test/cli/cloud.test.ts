@@ -102,7 +102,8 @@ describe('licenses from the cloud, on the command line', () => {
     assert.equal((await askBerth<Status>(data, ['status'], env)).hardware_id, before.hardware_id);
     const { id } = await cloud.showLicense(key);
     const synced = await runBerth(data, ['license', 'sync'], env);
-    assert.deepEqual([synced.code, synced.stdout], [0, `license    product\n${id}  cad      in sync\n`]);
+    assert.equal(synced.code, 0);
+    assert.match(synced.stdout, new RegExp(`^license +product\\n${id} +cad +in sync\\n$`));
     const removed = await runBerth(data, ['license', 'remove', String(id)], env);
     assert.equal(removed.stdout, `Removed the license ${id} of "cad".\n`);
     assert.equal((await cloud.showLicense(key)).activations, 0);

@@ -21,7 +21,7 @@ import { type CloudResponse, exchange } from './exchange.ts';
 import { readVendorLicense } from './vendor-license.ts';
 
 export interface HttpCloudOptions {
-  /** Where the cloud is, without `/api/v4` and without a slash at its end. */
+  /** Where the cloud is, without `/api/v4`. */
   readonly url: string;
   readonly publicKey: KeyObject;
   /** For a whole exchange, the last byte of the answer included. */
@@ -90,7 +90,7 @@ interface Call {
 function call(options: HttpCloudOptions, keys: CloudKeys, { method, operation, body }: Call) {
   const date = new Date(options.readWall()).toUTCString();
   return exchange({
-    url: `${options.url}/api/v4/${operation}`,
+    url: `${options.url.replace(/\/+$/, '')}/api/v4/${operation}`,
     method,
     headers: {
       date,

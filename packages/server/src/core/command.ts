@@ -202,8 +202,6 @@ export interface SettleReport {
   readonly isCounted: boolean;
   /** The vendor's total with it; `null` where it was not told. */
   readonly cloudTotal: number | null;
-  /** The vendor answered with the report's id: it counts an id only once. */
-  readonly knowsReportIds: boolean;
   readonly by: Actor;
 }
 

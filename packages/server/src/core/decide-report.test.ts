@@ -12,7 +12,6 @@ const SETTLE = {
   kind: 'settle_report',
   isCounted: true,
   cloudTotal: null,
-  knowsReportIds: false,
   by: 'cloud',
 } as const;
 const RESOLVE = { ...CUT, kind: 'resolve_report' } as const;
@@ -90,17 +89,6 @@ describe('a report', () => {
     const meter = meterAfter({ reported: 5, cloudTotal: 14, cloudAt: NOW, total: 19 });
     assert.deepEqual(changes[0], { kind: 'put_meter', meter });
     assert.deepEqual(events.at(-1), { kind: 'total_corrected', feature: null, before: 9, total: 19 });
-  });
-
-  test('whose id came back teaches that the cloud knows ids, once', () => {
-    const teach = { ...SETTLE, knowsReportIds: true };
-    const changes = decideOn(teach, { reports: [REPORT] }).changes;
-    const license = changes.at(-1)?.kind === 'put_license' ? changes.at(-1) : undefined;
-    assert.equal(license?.kind === 'put_license' && license.license.tie.knowsReportIds, true);
-    const known = exampleLicense();
-    const tie = { ...known.tie, knowsReportIds: true };
-    const again = decideOn(teach, { reports: [REPORT], license: { ...known, tie } });
-    assert.ok(!again.changes.some(({ kind }) => kind === 'put_license'));
   });
 });
 

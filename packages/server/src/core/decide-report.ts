@@ -4,9 +4,8 @@ import { type Collected, collect, collectedChanges } from './collect.ts';
 import type { CutReport, ResolveReport, SettleReport } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
-import type { Change, Decision } from './decision.ts';
+import type { Decision } from './decision.ts';
 import type { Instant } from './instant.ts';
-import type { License } from './license.ts';
 import type { LicenseView, Report } from './view.ts';
 
 /**
@@ -54,7 +53,6 @@ export function decideSettleReport(command: SettleReport, view: LicenseView, now
       ...collectedChanges(view, base),
       ...settled.changes,
       { kind: 'remove_report', reportId: report.id },
-      ...learn(view.license, command.knowsReportIds),
     ],
     events: [...base.events, ...tellSettled(command, report), ...settled.events],
   };
@@ -69,7 +67,7 @@ export function decideResolveReport(command: ResolveReport, view: LicenseView, n
   const before = cloudTotalNow(view, now);
   if (cloudTotal !== null && before === cloudTotal) return withoutEffect(view, base, NOTHING_DONE);
   if (cloudTotal !== null && before !== null && before + report.amount === cloudTotal) {
-    const settle = { kind: 'settle_report', isCounted: true, knowsReportIds: false, by: 'cloud' } as const;
+    const settle = { kind: 'settle_report', isCounted: true, by: 'cloud' } as const;
     return decideSettleReport({ ...command, ...settle }, view, now);
   }
   return hold(view, base, report, cloudTotal, now);
@@ -138,12 +136,6 @@ function withdrawn({ storedInUse: _, ...meter }: Meter, { amount, uncertainAt, f
     changes: [{ kind: 'put_meter', meter: { ...meter, pending, total } }],
     events: total === before ? [] : [corrected],
   };
-}
-
-/** Once the vendor has shown that it counts an id only once, that is remembered. */
-function learn(license: License, knowsReportIds: boolean): readonly Change[] {
-  if (!knowsReportIds || license.tie.knowsReportIds) return [];
-  return [{ kind: 'put_license', license: { ...license, tie: { ...license.tie, knowsReportIds } } }];
 }
 
 /** That the cloud refused a report, which is then pending again, is no news: nothing has happened. */

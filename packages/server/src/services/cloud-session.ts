@@ -1,12 +1,15 @@
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
 import type { Cloud, CloudReply } from '../cloud/cloud.ts';
-import type { LinkState } from './link-state.ts';
+import type { LinkState, Subject } from './link-state.ts';
 import { RequestError } from './request-error.ts';
 
 /** The cloud with the keys that are set, as far as there are any. */
 export interface CloudSession {
   /** Asks, and remembers how it went. Throws where there is no cloud, or there are no keys for it. */
-  ask<T>(question: (cloud: Cloud, keys: CloudKeys) => Promise<CloudReply<T>>): Promise<CloudReply<T>>;
+  ask<T>(
+    subject: Subject,
+    question: (cloud: Cloud, keys: CloudKeys) => Promise<CloudReply<T>>,
+  ): Promise<CloudReply<T>>;
   /** Why nothing can be asked; `null`: something can. */
   findObstacle(): Promise<'not_configured' | 'no_keys' | null>;
 }
@@ -24,16 +27,16 @@ export interface SessionOptions {
 
 export function createCloudSession({ cloud, readKeys, state, requireHome }: SessionOptions): CloudSession {
   return {
-    async ask(question) {
+    async ask(subject, question) {
       await requireHome();
       const usable = await requireKeys(cloud, readKeys);
       try {
-        const reply = await question(usable.cloud, usable.keys);
-        if (reply.kind === 'refused') state.noteRefusal(reply);
-        else state.noteReached();
+        const reply = withoutKeys(await question(usable.cloud, usable.keys), usable.keys);
+        if (reply.kind === 'refused') state.noteRefusal(subject, reply);
+        else state.noteReached(subject);
         return reply;
       } catch (error) {
-        state.noteFault(error);
+        state.noteFault(subject, error);
         throw error;
       }
     },
@@ -61,4 +64,11 @@ async function requireKeys(cloud: Cloud | null, readKeys: ReadKeys) {
     );
   }
   return { cloud, keys: { apiKey, sharedKey } };
+}
+
+/** A refusal is shown and logged; a cloud that repeats a key in it must not make us do so. */
+function withoutKeys<T>(reply: CloudReply<T>, { apiKey, sharedKey }: CloudKeys): CloudReply<T> {
+  if (reply.kind !== 'refused') return reply;
+  const hide = (text: string) => text.replaceAll(apiKey, '…').replaceAll(sharedKey, '…');
+  return { ...reply, code: hide(reply.code), message: hide(reply.message) };
 }

@@ -224,9 +224,11 @@ export class SqliteReader {
 
   #listBacklog(): readonly BacklogRecord[] {
     const rows = this.#all(
-      `SELECT license.product, license.facts ->> 'source' AS source, meter.*
+      `SELECT license.product, license.facts ->> 'source' AS source, license.removed_at, meter.*
        FROM meter JOIN license ON license.id = meter.license_id
-       WHERE removed_at IS NULL ORDER BY license_id, feature`,
+       WHERE removed_at IS NULL OR pending <> 0 OR EXISTS (SELECT 1 FROM report
+         WHERE report.license_id = meter.license_id AND report.feature = meter.feature)
+       ORDER BY license_id, feature`,
     );
     const reports = this.#all('SELECT * FROM report ORDER BY cut_at, id');
     return rows.map((row) =>

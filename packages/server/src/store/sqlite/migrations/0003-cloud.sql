@@ -2,7 +2,7 @@
 ALTER TABLE license ADD COLUMN removed_at INTEGER;
 
 UPDATE license SET facts = json_set(facts, '$.maxOfflineDays', NULL, '$.tie', json(
-  '{"hardwareId":null,"username":null,"checkedAt":null,"movedAt":null,"knowsReportIds":false}'));
+  '{"hardwareId":null,"username":null,"checkedAt":null,"movedAt":null}'));
 
 -- The total at the vendor's cloud when nothing was on its way there, and when that was.
 ALTER TABLE meter ADD COLUMN cloud_total INTEGER;
