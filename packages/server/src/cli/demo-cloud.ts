@@ -69,7 +69,8 @@ async function refuseOtherKeys(client: AdminClient): Promise<void> {
   const { cloud_keys } = body as { cloud_keys: Readonly<Record<string, string | null>> };
   if (!ok || Object.values(cloud_keys).every((fingerprint) => fingerprint === null)) return;
   throw new InputError(
-    'This data has the keys of another cloud, which the demo would replace. Choose another folder with --data.',
+    'This data has the keys of another cloud, which the demo would replace. ' +
+      'Choose another folder with --data.',
   );
 }
 

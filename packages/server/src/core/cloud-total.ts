@@ -18,7 +18,7 @@ export interface Rebased {
   readonly events: readonly LicenseEvent[];
 }
 
-/** A total that is the same as it was is written again once in a while: from when it is decides its window. */
+/** A total that is the same is written again once in a while: from when it is decides its window. */
 const KNOWN_FOR_MS = HOUR_MS / 2;
 
 const NOTHING: Rebased = { changes: [], events: [] };

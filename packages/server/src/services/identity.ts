@@ -48,7 +48,8 @@ function notAtHome(last: string, hardwareId: string): RequestError {
   return new RequestError(
     'server_identity_changed',
     `The server had the hardware id ${last} when it last ran; here it would be ${hardwareId}. If this is ` +
-      'another machine, start the server first. If it is the same, give the command the settings of the server.',
+      'another machine, start the server first. If it is the same, give the command the settings of the ' +
+      'server.',
   );
 }
 

@@ -19,9 +19,9 @@ export interface RemoveParts extends AddParts {
 }
 
 /**
- * Gives a license up: reports what was consumed, gives the activation back, and removes it here. `isLocal`: the
- * cloud is not told. Neither is it for a license that came with its data from another machine: the activation
- * is that machine's, and so is what it counted.
+ * Gives a license up: reports what was consumed, gives the activation back, and removes it here. `isLocal`:
+ * the cloud is not told. Neither is it for a license that came with its data from another machine: the
+ * activation is that machine's, and so is what it counted.
  */
 export async function removeLicense(
   parts: RemoveParts,
@@ -45,9 +45,9 @@ export async function removeLicense(
 }
 
 /**
- * What was consumed is told before the activation ends that it was consumed under. An earlier removal may have
- * ended it without our hearing of it: then it is taken back for this. What the vendor itself refuses to count,
- * and what is uncertain, is no reason to keep the license: it stays listed among the reports.
+ * What was consumed is told before the activation ends that it was consumed under. An earlier removal may
+ * have ended it without our hearing of it: then it is taken back for this. What the vendor itself refuses to
+ * count, and what is uncertain, is no reason to keep the license: it stays listed among the reports.
  */
 async function tellEverything(parts: RemoveParts, license: License): Promise<void> {
   const first = await parts.reporter.report(license);
