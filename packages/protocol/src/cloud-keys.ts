@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { headerSecret, secret } from './fields.ts';
+import { secret } from './fields.ts';
 
 /** The two keys that the vendor gave, in a body: `apiKey` and `sharedKey` are aliases of these. */
-export const setKeysRequest = z.object({ api_key: headerSecret, shared_key: secret });
+export const setKeysRequest = z.object({ api_key: secret, shared_key: secret });
 
 /** The same in a URL. */
-export const setKeysQuery = z.object({ apiKey: headerSecret, sharedKey: secret });
+export const setKeysQuery = z.object({ apiKey: secret, sharedKey: secret });
 
 const fingerprint = z.string().nullable().meta({ description: 'tells keys apart; `null`: none is set' });
 

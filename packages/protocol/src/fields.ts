@@ -46,11 +46,6 @@ export const secret = orUndefined(
     }),
 );
 
-/** The same for one that is sent in a header, between quotes. */
-export const headerSecret = secret.refine((text) => text === undefined || /^[ !#-~]*$/.test(text), {
-  error: 'must be plain letters, digits and signs, without quotes',
-});
-
 /** Text that only describes: control characters become spaces instead of being refused. */
 function description(maxLength: number) {
   return orUndefined(

@@ -92,6 +92,15 @@ describe('how a question went', () => {
     assert.doesNotMatch(JSON.stringify(state.describe()), /4711/);
   });
 
+  for (const apiKey of ['ключ', 'a"b', 'a\u2028b']) {
+    test(`the key ${JSON.stringify(apiKey)} cannot be sent, and is refused like a wrong one`, async () => {
+      const { session, state } = open(CLOUD, { apiKey, sharedKey: 's' });
+      const reply = await session.ask(1, () => assert.fail());
+      assert.equal(reply.kind === 'refused' && reply.code, 'invalid_api_key');
+      assert.equal(state.describe().state, 'refused');
+    });
+  }
+
   test('is not asked at all by a process that may not be the server', async () => {
     const state = new LinkState(
       () => instant(1),

@@ -1,5 +1,5 @@
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
-import type { Cloud, CloudReply } from '../cloud/cloud.ts';
+import type { Cloud, CloudRefusal, CloudReply } from '../cloud/cloud.ts';
 import type { LinkState, Subject } from './link-state.ts';
 import { RequestError } from './request-error.ts';
 
@@ -31,7 +31,8 @@ export function createCloudSession({ cloud, readKeys, state, requireHome }: Sess
       await requireHome();
       const usable = await requireKeys(cloud, readKeys);
       try {
-        const reply = withoutKeys(await question(usable.cloud, usable.keys), usable.keys);
+        const asked = isSendable(usable.keys) ? await question(usable.cloud, usable.keys) : NOT_SENDABLE;
+        const reply = withoutKeys(asked, usable.keys);
         if (reply.kind === 'refused') state.noteRefusal(subject, reply);
         else state.noteReached(subject);
         return reply;
@@ -66,9 +67,20 @@ async function requireKeys(cloud: Cloud | null, readKeys: ReadKeys) {
   return { cloud, keys: { apiKey, sharedKey } };
 }
 
+/** The API key stands between quotes in a header of every request. */
+function isSendable({ apiKey }: CloudKeys): boolean {
+  return /^[ !#-~]*$/.test(apiKey);
+}
+
+const NOT_SENDABLE: CloudRefusal = {
+  kind: 'refused',
+  code: 'invalid_api_key',
+  message: 'The API key has letters or quotes that no cloud could be sent. Set the right one.',
+  isSigned: false,
+};
+
 /** A refusal is shown and logged; a cloud that repeats a key in it must not make us do so. */
 function withoutKeys<T>(reply: CloudReply<T>, { apiKey, sharedKey }: CloudKeys): CloudReply<T> {
   if (reply.kind !== 'refused') return reply;
-  const hide = (text: string) => text.replaceAll(apiKey, '…').replaceAll(sharedKey, '…');
-  return { ...reply, code: hide(reply.code), message: hide(reply.message) };
+  return { ...reply, message: reply.message.replaceAll(apiKey, '…').replaceAll(sharedKey, '…') };
 }
