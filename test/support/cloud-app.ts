@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
+import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
 import { createHttpCloud } from '../../packages/server/src/cloud/http-cloud.ts';
-import { type ChaosProxy, openChaosProxy } from './chaos-proxy.ts';
+import { type ChaosProxy, type ChaosProxyOptions, openChaosProxy } from './chaos-proxy.ts';
 import { type CloudProcess, startCloudProcess } from './cloud-process.ts';
 import { openTestApp, openTestLink } from './test-app.ts';
 
@@ -17,6 +18,16 @@ export interface CloudAppOptions {
   readonly hardwareId?: string;
   readonly timeoutMs?: number;
   readonly settleMs?: number;
+  /** Makes it a proxy that speaks TLS with the server. */
+  readonly tls?: ChaosProxyOptions['tls'];
+}
+
+/** How the server gets to its cloud; a test may change all of it while the server runs. */
+export interface CloudWay {
+  url: string;
+  timeoutMs: number;
+  /** How far the server's wall clock is ahead of the cloud's. */
+  shiftMs: number;
 }
 
 /** Nothing on one machine takes this long. */
@@ -25,17 +36,11 @@ const TIMEOUT_MS = 10_000;
 /** The server's HTTP side with a real cloud behind a proxy that can break everything in between. */
 export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}) {
   const vendor = options.vendor ?? (await startCloudProcess(t));
-  const proxy = await openChaosProxy({ target: options.target ?? vendor.url });
+  const { target = vendor.url, tls } = options;
+  const proxy = await openChaosProxy({ target, ...(tls && { tls }) });
   t.after(() => proxy.close());
-  const cutOff = new AbortController();
-  const cloud = createHttpCloud({
-    url: proxy.url,
-    publicKey: readPublicKey(readFileSync(vendor.publicKeyFile, 'utf8')),
-    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
-    signal: cutOff.signal,
-    // The cloud has the machine's clock; the store of a test has its own.
-    readWall: () => Date.now(),
-  });
+  const way: CloudWay = { url: proxy.url, timeoutMs: options.timeoutMs ?? TIMEOUT_MS, shiftMs: 0 };
+  const cloud = openCloud(vendor, way);
   const { hardwareId = 'test-machine', settleMs = 0 } = options;
   const app = await openTestApp(t, { licenses: [], cloud, hardwareId, settleMs });
   await app.credentials.setKeys(vendor.keys, 'test');
@@ -46,6 +51,7 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
     /** The link as the same data would have it on another machine. */
     asMachine: (id: string) => openTestLink(app.store, app.clock, { cloud, hardwareId: id }).cloudLink,
     proxy: proxy as ChaosProxy,
+    way,
     /** Adds a license by its key; throws when that is refused. */
     async add(product: string, licenseKey: string) {
       const answer = await app.post('/api/v4/addProduct', { product, licenseKey });
@@ -55,6 +61,21 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
     sync: async () => (await app.post('/api/admin/licenses/sync', {})).body as unknown as SyncAnswer,
     status: async () =>
       (await app.get('/api/admin/status')).body as unknown as { readonly cloud: CloudFacts },
+  };
+}
+
+function openCloud(vendor: CloudProcess, way: CloudWay): Cloud {
+  const publicKey = readPublicKey(readFileSync(vendor.publicKeyFile, 'utf8'));
+  const { signal } = new AbortController();
+  // The cloud has the machine's clock; the store of a test has its own.
+  const rest = { publicKey, signal, readWall: () => Date.now() + way.shiftMs };
+  const now = () => createHttpCloud({ url: way.url, timeoutMs: way.timeoutMs, ...rest });
+  return {
+    activate: (...question) => now().activate(...question),
+    check: (...question) => now().check(...question),
+    deactivate: (...question) => now().deactivate(...question),
+    report: (...question) => now().report(...question),
+    probe: (...question) => now().probe(...question),
   };
 }
 

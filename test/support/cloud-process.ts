@@ -28,6 +28,10 @@ export interface CloudProcess {
   grant(product: string, ...flags: readonly string[]): Promise<string>;
   showLicense(key: string): Promise<VendorView>;
   stop(): Promise<void>;
+  /** Without any warning (kill -9). */
+  kill(): Promise<void>;
+  /** Starts it again, at the same address and on the same data. */
+  restart(): Promise<void>;
 }
 
 /** A license as the vendor sees it. */
@@ -57,16 +61,14 @@ export async function startCloudProcess(t: TestContext, options: CloudOptions = 
   const keys = options.withKeys === false ? NO_KEYS : await createKeys(data);
   const publicKeyFile = join(data, 'public.pem');
   writeFileSync(publicKeyFile, (await runText(data, ['public-key'])).trim());
-  const child = spawn(
-    process.execPath,
-    [MAIN, 'serve', '--port', '0', '--data', data, ...(options.args ?? [])],
-    { env: { ...process.env, ...options.env }, stdio: ['ignore', 'pipe', 'ignore'] },
-  );
-  const stop = () => end(child);
+  const args = ['--data', data, ...(options.args ?? [])];
+  let child = serve(['--port', '0', ...args], options);
+  const stop = () => end(child, 'SIGTERM');
   t.after(stop);
+  const url = await readUrl(child);
   const products = new Set<string>();
   return {
-    url: await readUrl(child),
+    url,
     data,
     publicKeyFile,
     keys,
@@ -79,6 +81,11 @@ export async function startCloudProcess(t: TestContext, options: CloudOptions = 
     },
     showLicense: (key) => run('license', 'show', key),
     stop,
+    kill: () => end(child, 'SIGKILL'),
+    async restart() {
+      child = serve(['--port', new URL(url).port, ...args], options);
+      await readUrl(child);
+    },
   };
 }
 
@@ -87,6 +94,13 @@ const NO_KEYS = { apiKey: '', sharedKey: '' };
 async function createKeys(data: string): Promise<CloudProcess['keys']> {
   const made = (await runVendor(data, ['key', 'create'])) as Readonly<Record<string, string>>;
   return { apiKey: made.api_key as string, sharedKey: made.shared_key as string };
+}
+
+function serve(args: readonly string[], { env }: CloudOptions): ChildProcess {
+  return spawn(process.execPath, [MAIN, 'serve', ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
 }
 
 interface VendorKey {
@@ -111,9 +125,9 @@ async function readUrl(child: ChildProcess): Promise<string> {
   return url;
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
-  child.kill('SIGTERM');
+  child.kill(signal);
   await exited;
 }

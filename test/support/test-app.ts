@@ -157,7 +157,12 @@ export function openTestLink(
   const host = { hostname: 'test', osVersion: 'test', version: '1.2.3' };
   const cloudLink = createCloudLink({
     store,
-    session: createCloudSession(cloud, credentials.readKeys, state),
+    session: createCloudSession({
+      cloud,
+      readKeys: credentials.readKeys,
+      state,
+      requireHome: async () => {},
+    }),
     identity,
     state,
     host,

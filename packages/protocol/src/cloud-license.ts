@@ -126,6 +126,8 @@ export type CloudFeature = CloudLicense['product_features'][number];
 export const reportAnswer = z.object({
   total_consumptions: z.int(),
   report_id: z.string().nullish(),
+  /** A whole license, however genuine, is the answer to another question. */
+  product_details: z.undefined().optional(),
 });
 
 /** An error as every server of this API sends it. */

@@ -86,7 +86,16 @@ const NOT_REACHED: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
 };
 
+/**
+ * A certificate is looked at before anything is sent. Other errors of TLS may come at any time, as when
+ * somebody spoils an answer on its way.
+ */
+const BAD_CERTIFICATE = /^(?!ERR_SSL_)\w*(CERT|CRL|CHAIN|ISSUER|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))/;
+
 function explain(error: unknown): CloudFault {
+  if (error instanceof Error && error.name === 'AbortError') {
+    return fault('stopping', 'The server is stopping.', error);
+  }
   if (error instanceof Error && error.name === 'TimeoutError') {
     return fault('timeout', 'The licensing cloud did not answer in time.', error);
   }
@@ -96,7 +105,7 @@ function explain(error: unknown): CloudFault {
     const message = `The licensing cloud cannot be reached: ${reason} (${code}).`;
     return new CloudFault('unreachable', message, { mayHaveArrived: false, cause: error });
   }
-  if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)) {
+  if (BAD_CERTIFICATE.test(code)) {
     const message = `The certificate of the licensing cloud is not accepted (${code}).`;
     return new CloudFault('certificate', message, { mayHaveArrived: false, cause: error });
   }

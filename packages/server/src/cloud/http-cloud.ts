@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud-authorization';
-import { cloudError, cloudLicense, reportAnswer } from '@berth/protocol/cloud-license';
+import { type CloudLicense, cloudError, cloudLicense, reportAnswer } from '@berth/protocol/cloud-license';
 import { DEACTIVATED_TEXT, SYNC_EVENT } from '@berth/protocol/cloud-requests';
 import { parseJsonText } from '@berth/protocol/json-text';
 import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
@@ -142,7 +142,13 @@ function parseAnswer({ bytes }: CloudResponse): unknown {
   }
 }
 
+/** Whoever answers, what they say goes to logs and terminals. */
+const LONGEST_CODE = 64;
 const LONGEST_MESSAGE = 300;
+
+function plain(text: string, longest: number): string {
+  return text.replace(/\p{Cc}/gu, ' ').slice(0, longest);
+}
 
 function readRefusal(response: CloudResponse, options: HttpCloudOptions): CloudRefusal {
   const { status } = response;
@@ -153,24 +159,33 @@ function readRefusal(response: CloudResponse, options: HttpCloudOptions): CloudR
       `The licensing cloud answered with status ${status}, which is not how one answers. Is cloud.url right?`,
     );
   }
-  const { code, message } = error.data;
-  const plain = message.replace(/\p{Cc}/gu, ' ').slice(0, LONGEST_MESSAGE);
-  return { kind: 'refused', code, message: plain, isSigned: isSigned(response, options) };
+  return {
+    kind: 'refused',
+    code: plain(error.data.code, LONGEST_CODE),
+    message: plain(error.data.message, LONGEST_MESSAGE),
+    isSigned: isSigned(response, options),
+  };
 }
 
 function vouch(
   response: CloudResponse,
   options: HttpCloudOptions,
-  { product, hardwareId }: Identification,
+  meant: Identification,
 ): CloudReply<Vouched> {
   const reply = readSigned(response, options, cloudLicense);
   if (reply.kind === 'refused') return reply;
-  const { product_details: details, hardware_id: boundTo } = reply.value;
-  // A genuine answer to another question is not an answer to this one.
-  if (details.short_code !== product || (boundTo ?? hardwareId) !== hardwareId) {
+  if (!isMeant(reply.value, meant)) {
     throw fault('not_understood', 'The licensing cloud answered with another license than was asked for.');
   }
   return { kind: 'ok', value: readVendorLicense(reply.value) };
+}
+
+/** A genuine answer to another question is not an answer to this one. */
+function isMeant(license: CloudLicense, { product, hardwareId, holder }: Identification): boolean {
+  const { product_details: details, hardware_id: boundTo, license_key: key } = license;
+  if (details.short_code !== product || (boundTo ?? hardwareId) !== hardwareId) return false;
+  // A key may be typed in another case than the vendor writes it.
+  return !('licenseKey' in holder) || key === '' || key.toLowerCase() === holder.licenseKey.toLowerCase();
 }
 
 function readCounted(
@@ -181,6 +196,9 @@ function readCounted(
   const reply = readSigned(response, options, reportAnswer);
   if (reply.kind === 'refused') return reply;
   const { total_consumptions: total, report_id: echoed } = reply.value;
+  if (typeof echoed === 'string' && echoed !== reportId) {
+    throw fault('not_understood', 'The licensing cloud answered about another report than was sent.');
+  }
   return { kind: 'ok', value: { total, knowsReportIds: echoed === reportId } };
 }
 

@@ -44,7 +44,9 @@ function instantOrNull(at: number | null): Instant | null {
 
 /** A number of days, or digits; anything else sets no limit. */
 function readMaxOfflineDays(metadata: CloudLicense['metadata']): number | null {
-  const days = Number(metadata.max_offline_days ?? Number.NaN);
+  const { max_offline_days: given } = metadata;
+  const isDigits = typeof given === 'string' && /^\d+([.]\d+)?$/.test(given.trim());
+  const days = typeof given === 'number' || isDigits ? Number(given) : Number.NaN;
   return Number.isFinite(days) && days > 0 ? days : null;
 }
 

@@ -54,8 +54,6 @@ export interface LicenseTie {
   readonly checkedAt: Instant | null;
   /** When this server was found to have another hardware id. */
   readonly movedAt: Instant | null;
-  /** The vendor's cloud has shown that it counts a report only once. */
-  readonly knowsReportIds: boolean;
   /** The date of the newest file that it came in; older ones are not taken. */
   readonly fileAt: Instant | null;
   /** The request that the file answered. */
@@ -88,7 +86,6 @@ export const NO_TIE: LicenseTie = {
   username: null,
   checkedAt: null,
   movedAt: null,
-  knowsReportIds: false,
   fileAt: null,
   requestId: null,
 };

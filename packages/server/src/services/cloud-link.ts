@@ -4,13 +4,15 @@ import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { BacklogRecord, LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
-import { type AddRequest, addLicense, chooseToRemove, deactivate, type RemoveRequest } from './activation.ts';
+import { type AddRequest, addLicense, refusalError } from './activation.ts';
 import { type CheckParts, checkLicense } from './cloud-check.ts';
 import { createReporter, type Reporter } from './cloud-report.ts';
 import type { CloudSession } from './cloud-session.ts';
+import { goThrough } from './go-through.ts';
 import type { Identity } from './identity.ts';
 import { LicenseLocks } from './license-locks.ts';
 import type { LinkError, LinkState, LinkStatus } from './link-state.ts';
+import { type RemoveRequest, removeLicense } from './removal.ts';
 import { RequestError } from './request-error.ts';
 
 /**
@@ -32,14 +34,16 @@ export interface CloudLink {
   settle(reportId: string, isCounted: boolean, by: Actor): Promise<void>;
   listBacklog(): Promise<readonly BacklogRecord[]>;
   describe(): Promise<CloudStatus>;
-  /** How often in a row the cloud could not be used. */
-  countFailures(): number;
+  /** Whether the last exchange, about some license or about all, went wrong. */
+  isFailing(): boolean;
 }
 
 export interface SyncResult {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly error: LinkError | null;
+  /** What the cloud does not know for sure after this, of the license and its features together. */
+  readonly untold: { readonly pending: number; readonly underWay: number; readonly uncertain: number };
 }
 
 export interface CloudStatus extends LinkStatus {
@@ -71,26 +75,30 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
   const parts: LinkParts = { ...options, reporter: createReporter(options), locks: new LicenseLocks() };
   return {
     add: (request, by) => addLicense(parts, request, by),
-    remove: (request, isLocal, by) => remove(parts, request, isLocal, by),
+    async remove(request, isLocal, by) {
+      const license = await removeLicense(parts, request, isLocal, by);
+      state.drop(license.id);
+      return license;
+    },
     sync: (licenseId) => sync(parts, licenseId),
     async checkAll() {
       if ((await session.findObstacle()) !== null) return;
       const licenses = await listCloudLicenses(store);
-      if (licenses.length === 0) await session.ask((cloud, keys) => cloud.probe(keys));
-      for (const { id } of licenses) await onLicense(parts, id, (license) => checkLicense(parts, license));
+      if (licenses.length === 0) await session.ask(null, (cloud, keys) => cloud.probe(keys));
+      await goThrough(licenses, ({ id }) => onLicense(parts, id, (license) => checkLicense(parts, license)));
     },
     async reportAll() {
       if ((await session.findObstacle()) !== null) return;
-      for (const id of await listReportable(store)) {
-        await onLicense(parts, id, async (license) => {
+      await goThrough(await listReportable(store), (id) =>
+        onLicense(parts, id, async (license) => {
           if (license.tie.movedAt === null) await parts.reporter.report(license);
-        });
-      }
+        }),
+      );
     },
     settle: (reportId, isCounted, by) => settle(parts, reportId, isCounted, by),
     listBacklog: () => listCloudBacklog(store),
     describe: () => describe(options),
-    countFailures: () => state.failures,
+    isFailing: () => state.isFailing,
   };
 }
 
@@ -106,7 +114,8 @@ async function listCloudBacklog(store: Store): Promise<readonly BacklogRecord[]>
 
 async function listReportable(store: Store): Promise<readonly LicenseId[]> {
   const records = await listCloudBacklog(store);
-  const waiting = records.filter(({ pending, underWay }) => pending !== 0 || underWay !== null);
+  const held = records.filter(({ isRemoved }) => !isRemoved);
+  const waiting = held.filter(({ pending, underWay }) => pending !== 0 || underWay !== null);
   return [...new Set(waiting.map(({ licenseId }) => licenseId))];
 }
 
@@ -122,25 +131,6 @@ function onLicense<T>(
   });
 }
 
-async function remove(
-  parts: LinkParts,
-  request: RemoveRequest,
-  isLocal: boolean,
-  by: Actor,
-): Promise<License> {
-  const { store, locks, reporter } = parts;
-  const license = await chooseToRemove(store, request);
-  return locks.withLock(license.id, async () => {
-    if (license.source === 'cloud' && !isLocal) {
-      // What was consumed is told before the activation ends that it was consumed under.
-      await reporter.report(license);
-      await deactivate(parts, license);
-    }
-    await store.execute({ kind: 'remove_license', licenseId: license.id, by });
-    return license;
-  });
-}
-
 async function sync(parts: LinkParts, licenseId: LicenseId | null): Promise<readonly SyncResult[]> {
   const all = await listCloudLicenses(parts.store);
   const meant = licenseId === null ? all : all.filter(({ id }) => id === licenseId);
@@ -151,13 +141,30 @@ async function sync(parts: LinkParts, licenseId: LicenseId | null): Promise<read
     );
   }
   // Where nothing can be asked, that is the answer.
-  if (meant.length === 0) await parts.session.ask((cloud, keys) => cloud.probe(keys));
+  if (meant.length === 0) await probe(parts);
   const results: SyncResult[] = [];
   for (const { id, product } of meant) {
     const error = await onLicense(parts, id, (license) => syncLicense(parts, license));
-    results.push({ licenseId: id, product, error });
+    results.push({ licenseId: id, product, error, untold: await sumUntold(parts.store, id) });
   }
   return results;
+}
+
+/** Without a license to ask about, whether the keys are taken is the answer. */
+async function probe({ session }: LinkParts): Promise<void> {
+  const reply = await session.ask(null, (cloud, keys) => cloud.probe(keys));
+  if (reply.kind === 'refused') throw refusalError(reply);
+}
+
+async function sumUntold(store: Store, id: LicenseId): Promise<SyncResult['untold']> {
+  const records = (await listCloudBacklog(store)).filter(({ licenseId }) => licenseId === id);
+  const sum = (amountOf: (record: BacklogRecord) => number) =>
+    records.reduce((total, record) => total + amountOf(record), 0);
+  return {
+    pending: sum(({ pending }) => pending),
+    underWay: sum(({ underWay }) => underWay?.amount ?? 0),
+    uncertain: sum(({ uncertain }) => uncertain.reduce((total, { amount }) => total + amount, 0)),
+  };
 }
 
 /** Reports first: the check then finds the cloud's total with everything in it. */

@@ -59,7 +59,7 @@ async function check(bench: Bench, license: License, total: number, features: Re
 }
 
 async function settleWith(bench: Bench, license: License, reportId: string, cloudTotal: number) {
-  const told = { isCounted: true, cloudTotal, knowsReportIds: true, by: 'cloud' } as const;
+  const told = { isCounted: true, cloudTotal, by: 'cloud' } as const;
   await bench.execute({ kind: 'settle_report', licenseId: license.id, feature: null, reportId, ...told });
 }
 
