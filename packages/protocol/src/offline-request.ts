@@ -2,6 +2,7 @@ import { createHmac, createPublicKey, type KeyObject, sign, timingSafeEqual, ver
 import { z } from 'zod';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
 import type { CloudKeys } from './cloud-authorization.ts';
+import { hostText, name } from './fields.ts';
 import { findMemberText } from './json-members.ts';
 import { parseJsonText } from './json-text.ts';
 
@@ -58,28 +59,36 @@ function describe(request: OfflineRequest, signer: RequestSigner): Readonly<Reco
 }
 
 function describeKeys({ date, licenseKey, hardwareId }: OfflineRequest, { apiKey, sharedKey }: CloudKeys) {
-  const text = `licenseSpring\ndate: ${date}\n${licenseKey ?? ''}\n${hardwareId}\n${apiKey}`;
+  const text = innerText({ date, whose: licenseKey ?? '', hardwareId, apiKey });
   return { api_key: apiKey, signature: hmac(sharedKey, text) };
+}
+
+/** What the signature inside of a request covers; the name in front is part of the protocol. */
+function innerText(of: { date: string; whose: string; hardwareId: string; apiKey: string }): string {
+  return `licenseSpring\ndate: ${of.date}\n${of.whose}\n${of.hardwareId}\n${of.apiKey}`;
 }
 
 function hmac(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64');
 }
 
+/** Names are as strict as those that are sent over the network: they end up in the same places. */
 const schema = z.object({
   request: z.object({
     request: z.enum(['activation', 'deactivation']),
     schema_version: z.literal(2),
     request_id: z.uuid(),
-    product: z.string().max(256).nullish(),
-    license_key: z.string().max(256).nullish(),
-    username: z.string().max(256).nullish(),
-    hardware_id: z.string().min(1).max(256),
+    product: name,
+    license_key: name,
+    username: name,
+    hardware_id: name.pipe(z.string()),
     date: z.string().max(64),
     api_key: z.string().max(512).nullish(),
+    signature: z.string().max(1024).nullish(),
     server_key: z.string().max(512).nullish(),
-    hostname: z.string().max(256).nullish(),
-    usage: z.unknown(),
+    hostname: hostText,
+    app_ver: hostText,
+    usage: z.unknown().optional(),
   }),
   signature: z.string().max(1024),
 });
@@ -91,7 +100,7 @@ export interface ReadRequest {
   readonly signature: string;
 }
 
-/** Reads the file; `null` when it is none. Whether its signature is right is asked with the functions below. */
+/** Reads the file; `null` when it is none. The functions below say whether its signature is right. */
 export function readOfflineRequest(file: string): ReadRequest | null {
   const text = decodeBase64Text(file.trim());
   if (text === null) return null;
@@ -108,8 +117,16 @@ export function readOfflineRequest(file: string): ReadRequest | null {
   }
 }
 
-export function isSignedWithKeys({ text, signature }: ReadRequest, sharedKey: string): boolean {
-  const expected = Buffer.from(hmac(sharedKey, text));
+/** Both signatures have to be right: the one over the request, and the one inside of it. */
+export function isSignedWithKeys({ fields, text, signature }: ReadRequest, sharedKey: string): boolean {
+  const { date, license_key, username, hardware_id: hardwareId, api_key } = fields;
+  const inner = innerText({ date, whose: license_key ?? username ?? '', hardwareId, apiKey: api_key ?? '' });
+  const isOuter = isHmac(sharedKey, text, signature);
+  return isHmac(sharedKey, inner, fields.signature ?? '') && isOuter;
+}
+
+function isHmac(key: string, text: string, signature: string): boolean {
+  const expected = Buffer.from(hmac(key, text));
   const given = Buffer.from(signature);
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
