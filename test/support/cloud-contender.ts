@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Command, Identity } from '@berth/cloud/core/command';
+import { UNKNOWN_HOST } from '@berth/cloud/core/license';
 import { openDatabase } from '@berth/cloud/store/database';
 import { execute } from '@berth/cloud/store/execute';
 import { createShelf } from '@berth/cloud/store/shelf';
@@ -16,21 +17,11 @@ export interface Contest {
   readonly gate: Int32Array<SharedArrayBuffer>;
 }
 
-const HOST = {
-  hostname: null,
-  ip: null,
-  localIp: null,
-  osVersion: null,
-  appVersion: null,
-  sdkVersion: null,
-  info: null,
-};
-
 function commandOf({ key, work, name }: Contest, round: number): Command {
   const proof = { kind: 'key', key } as const;
   const hardwareId = work === 'activate' ? `${name}-${round}` : name;
   const who: Identity = { product: 'cad', hardwareId, licenseId: null, proof };
-  if (work === 'activate') return { kind: 'activate', who, host: HOST };
+  if (work === 'activate') return { kind: 'activate', who, host: UNKNOWN_HOST };
   const reportId = work === 'report' ? `report-${round}` : null;
   const narrowing = { allowOverages: null, maxOverages: null };
   return { kind: 'count', who, feature: null, amount: 1, ...narrowing, isSync: false, reportId };
@@ -40,7 +31,7 @@ function compete(contest: Contest): void {
   const db = openDatabase(contest.file);
   const shelf = createShelf(db);
   if (contest.work !== 'activate') {
-    execute(shelf, { kind: 'activate', who: commandOf(contest, 0).who, host: HOST }, contest.now);
+    execute(shelf, { kind: 'activate', who: commandOf(contest, 0).who, host: UNKNOWN_HOST }, contest.now);
   }
   parentPort?.postMessage('ready');
   Atomics.wait(contest.gate, 0, 0);

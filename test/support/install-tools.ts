@@ -13,9 +13,14 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function hasCommand(command: string): boolean {
+/** Where the command is, if it is there. */
+export function findCommand(command: string): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.some((folder) => isExecutable(join(folder, command)));
+  return folders.map((folder) => join(folder, command)).find(isExecutable);
+}
+
+function hasCommand(command: string): boolean {
+  return findCommand(command) !== undefined;
 }
 
 /** Test files run side by side, and apt-get fails at once where another one holds its lists. */

@@ -2,8 +2,8 @@ import { createECDH, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 import { decodeBase64 } from './canonical-base64.ts';
 
 /**
- * The short codes that people type where no file may travel: ECDSA over P-256, as base64 of r and s. Any valid
- * signature counts; the library refuses r and s outside of their range, and points that are not on the curve.
+ * The short codes that people type where no file may travel: ECDSA over P-256, as base64 of r and s. Any
+ * valid signature counts; the library refuses r and s outside of their range, and points off the curve.
  */
 const CURVE = 'prime256v1';
 const NUMBER_BYTES = 32;
@@ -45,9 +45,10 @@ export function readAirgapPublicKey(text: string): KeyObject | null {
   }
 }
 
-/** The other way round, for whoever hands the key out. */
+/** The other way round, of either half of the pair, for whoever hands the key out. */
 export function writeAirgapPublicKey(key: KeyObject): string {
-  const { x, y } = createPublicKey(key).export({ format: 'jwk' }) as { x: string; y: string };
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+  const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
   return Buffer.concat([Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]).toString('base64');
 }
 
@@ -73,7 +74,7 @@ export interface ConfirmationFacts extends ActivationFacts {
   readonly policyId: string;
 }
 
-/** Shows that the vendor gave this policy to this key on this machine. It does not cover what the policy says. */
+/** Shows that the vendor gave this policy to this key on this machine; not what the policy says. */
 export function makeConfirmationCode(
   key: KeyObject,
   { hardwareId, licenseKey, policyId }: ConfirmationFacts,

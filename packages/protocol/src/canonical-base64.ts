@@ -1,6 +1,6 @@
 /**
- * Base64 in its one canonical form. A decoder that skips what it does not know, or that ignores the last bits,
- * takes many texts for the same bytes; then a changed file could pass for the original.
+ * Base64 in its one canonical form. A decoder that skips what it does not know, or that ignores the last
+ * bits, takes many texts for the same bytes; then a changed file could pass for the original.
  */
 export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');

@@ -100,7 +100,7 @@ export interface ReadRequest {
   readonly signature: string;
 }
 
-/** Reads the file; `null` when it is none. Whether its signature is right is asked with the functions below. */
+/** Reads the file; `null` when it is none. The functions below say whether its signature is right. */
 export function readOfflineRequest(file: string): ReadRequest | null {
   const text = decodeBase64Text(file.trim());
   if (text === null) return null;

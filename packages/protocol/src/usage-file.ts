@@ -1,6 +1,7 @@
 import { type KeyObject, sign } from 'node:crypto';
 import { z } from 'zod';
 import { decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
+import { name } from './fields.ts';
 import { findMemberText } from './json-members.ts';
 import { parseJsonText } from './json-text.ts';
 import { isSignedByServer } from './offline-request.ts';
@@ -15,13 +16,13 @@ const amounts = z.object({
   license_key: z.string().max(256),
   /** Of the license itself. */
   consumed: z.int(),
-  features: z.array(z.object({ code: z.string().min(1).max(256), consumed: z.int() })),
+  features: z.array(z.object({ code: name.pipe(z.string()), consumed: z.int() })),
 });
 
 export const usage = z.object({
   schema_version: z.literal(1),
   sequence: z.int().positive(),
-  hardware_id: z.string().min(1).max(256),
+  hardware_id: name.pipe(z.string()),
   date: z.string().max(64),
   server_key: z.string().max(512),
   licenses: z.array(amounts),

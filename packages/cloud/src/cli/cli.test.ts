@@ -1,39 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { ask, createCommandLine, type Run } from '../../../../test/support/cloud-command-line.ts';
 import { cloudFolder } from '../../../../test/support/test-cloud.ts';
-import { runCli } from './cli.ts';
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** The command line on a folder of its own, as a function. */
-function createCommandLine(t: TestContext, data = cloudFolder(t)) {
-  return async (words: string, secret = ''): Promise<Ran> => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const terminal = {
-      print: (line: string) => void out.push(line),
-      complain: (line: string) => void err.push(line),
-      readSecret: async () => secret,
-    };
-    const argv = Array.from(words.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
-    const code = await runCli(argv, { env: { LICENSING_CLOUD_DATA: data }, terminal });
-    return { code, out: out.join('\n'), err: err.join('\n') };
-  };
-}
-
-type Run = ReturnType<typeof createCommandLine>;
-
-/** What `--json` prints. */
-async function ask(run: Run, words: string, secret?: string) {
-  const { code, out, err } = await run(`${words} --json`, secret);
-  assert.equal(code, 0, err);
-  return JSON.parse(out);
-}
 
 async function createLicense(run: Run, flags = ''): Promise<string> {
   await run('product create cad');

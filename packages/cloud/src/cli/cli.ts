@@ -7,17 +7,25 @@ import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { isStoreFailure } from '../http/problem.ts';
 import { type DataFolder, DataFolderError, hasData, openDataFolder } from '../store/data-folder.ts';
 import { ForeignDatabase } from '../store/database.ts';
+import { AIRGAP_COMMANDS } from './airgap-commands.ts';
 import { type Command, FLAGS, type FlagName, type Flags, UsageError } from './command.ts';
 import { serveDemo } from './demo.ts';
 import { DEVICE_COMMANDS } from './device-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LICENSE_COMMANDS } from './license-commands.ts';
+import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { serve } from './serve.ts';
 import { suggest } from './suggest.ts';
 import type { Terminal } from './terminal.ts';
 import { usage } from './usage.ts';
 
-const COMMANDS: readonly Command[] = [...KEY_COMMANDS, ...LICENSE_COMMANDS, ...DEVICE_COMMANDS];
+const COMMANDS: readonly Command[] = [
+  ...KEY_COMMANDS,
+  ...LICENSE_COMMANDS,
+  ...OFFLINE_COMMANDS,
+  ...AIRGAP_COMMANDS,
+  ...DEVICE_COMMANDS,
+];
 const NAMES = ['serve', 'demo', ...COMMANDS.map(({ words }) => words)];
 
 const EXIT_OK = 0;
@@ -124,16 +132,10 @@ async function runCommand(
       `There is no cloud in ${path}. "cloud key create" makes one; --data says where.`,
     );
   }
-  return withFolder(invocation, async ({ shelf, signingKey }) => {
+  return withFolder(invocation, async ({ shelf, signingKey, airgapKey }) => {
     const { readSecret } = terminal;
-    const result = await command.run({
-      shelf,
-      signingKey,
-      words,
-      flags,
-      now: clock.readWallMs(),
-      readSecret,
-    });
+    const now = clock.readWallMs();
+    const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
     terminal.print(flags.json ? JSON.stringify(result, null, 2) : command.show(result as never));
     return null;

@@ -39,6 +39,10 @@ export const FLAGS = {
   until: { type: 'string' },
   license: { type: 'string' },
   limit: { type: 'string' },
+  device: { type: 'string' },
+  out: { type: 'string' },
+  'hardware-id': { type: 'string' },
+  'activation-code': { type: 'string' },
 } as const;
 
 export type FlagName = keyof typeof FLAGS;
@@ -53,6 +57,7 @@ export class UsageError extends Error {}
 export interface Call {
   readonly shelf: Shelf;
   readonly signingKey: KeyObject;
+  readonly airgapKey: KeyObject;
   readonly words: readonly string[];
   readonly flags: Flags;
   readonly now: number;

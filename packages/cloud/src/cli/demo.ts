@@ -1,10 +1,10 @@
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { exportPublicKey } from '../store/key-files.ts';
 import { type CallerKey, createKey, listKeys } from '../store/keys.ts';
 import { createLicense, listLicenses } from '../store/licenses.ts';
 import { createProduct, findProduct, listProducts } from '../store/products.ts';
 import type { Shelf } from '../store/shelf.ts';
-import { exportPublicKey } from '../store/signing-key.ts';
 import { type ServeOptions, startCloud, waitForSignal } from './serve.ts';
 
 const DEMO = 'demo';

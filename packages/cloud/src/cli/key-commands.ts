@@ -1,9 +1,10 @@
+import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import type { AuthorizationMethod } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
+import { exportPublicKey } from '../store/key-files.ts';
 import { type CallerKey, createKey, disableKey, listKeys } from '../store/keys.ts';
 import { createProduct, listProducts } from '../store/products.ts';
-import { exportPublicKey } from '../store/signing-key.ts';
 import type { Call, Command } from './command.ts';
 import { presentKey, presentProductRow } from './present.ts';
 import { formatFacts, formatTable } from './terminal.ts';
@@ -49,6 +50,16 @@ export const KEY_COMMANDS: readonly Command[] = [
     mayCreate: true,
     run: ({ signingKey }) => ({ public_key: exportPublicKey(signingKey) }),
     show: ({ public_key: pem }: Facts) => String(pem).trimEnd(),
+  },
+  {
+    words: 'airgap-public-key',
+    arguments: [],
+    flags: [],
+    usage: '',
+    about: 'the key with which servers check confirmation codes',
+    mayCreate: true,
+    run: ({ airgapKey }) => ({ airgap_public_key: writeAirgapPublicKey(airgapKey) }),
+    show: ({ airgap_public_key: key }: Facts) => String(key),
   },
   {
     words: 'product create',

@@ -22,7 +22,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 /** Starts to listen. The log goes to standard error, as lines of JSON. */
 export async function startCloud(options: ServeOptions): Promise<Listening> {
   const { folder, flags, clock, terminal, defaultPort } = options;
-  const { shelf, signingKey } = folder;
+  const { signingKey } = folder;
   const port = flags.port === undefined ? defaultPort : readAmount('port', flags.port, PORT);
   const { host = '127.0.0.1' } = flags;
   const tls = readTls(flags);
@@ -30,7 +30,7 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
   if (tls === null && !LOOPBACK.test(host)) {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }
-  const app = createApp({ shelf, signingKey, clock, log });
+  const app = createApp({ ...folder, clock, log });
   return listen(app, { host, port, tls, signingKey, clock });
 }
 

@@ -80,7 +80,13 @@ export type EventKind =
   | 'device_deactivated'
   | 'device_blocked'
   | 'device_unblocked'
-  | 'consumption_added';
+  | 'consumption_added'
+  | 'request_answered'
+  | 'license_file_issued'
+  | 'server_key_learned'
+  | 'usage_taken'
+  | 'airgap_started'
+  | 'airgap_confirmed';
 
 /** What happened, as it is kept. Facts have the names of the wire; secrets are never among them. */
 export interface CloudEvent {

@@ -36,6 +36,17 @@ export interface HostFacts {
   readonly info: string | null;
 }
 
+/** Of a machine that told nothing. */
+export const UNKNOWN_HOST: HostFacts = {
+  hostname: null,
+  ip: null,
+  localIp: null,
+  osVersion: null,
+  appVersion: null,
+  sdkVersion: null,
+  info: null,
+};
+
 /** A machine on which a license is activated. */
 export interface Device {
   readonly id: number;

@@ -4,14 +4,16 @@ import type { Clock } from '../clock.ts';
 import type { Shelf } from '../store/shelf.ts';
 import { authorize } from './authorize.ts';
 import type { Log } from './log.ts';
-import { bugReply, errorReply, problem } from './problem.ts';
+import { BUG, findProblem, type Problem, problem } from './problem.ts';
 import type { Reply } from './reply.ts';
-import { ROUTES, type Route } from './routes.ts';
+import type { Route } from './route.ts';
+import { ROUTES } from './routes.ts';
 import { signReply } from './sign-reply.ts';
 
 export interface AppOptions {
   readonly shelf: Shelf;
   readonly signingKey: KeyObject;
+  readonly airgapKey: KeyObject;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -21,13 +23,15 @@ export function createApp(options: AppOptions): Hono {
   const app = new Hono();
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
-      answer(route.name, options, (now) => handle(route, c.req.raw, options, now)),
+      answer(route, options, (now) => handle(route, c.req.raw, options, now)),
     );
   }
-  app.notFound((c) => answer('unknown', options, () => nothingHere(c.req.method, c.req.path)));
-  app.onError((error) => answer('unknown', options, () => Promise.reject(error)));
+  app.notFound((c) => answer(NO_ROUTE, options, () => nothingHere(c.req.method, c.req.path)));
+  app.onError((error) => answer(NO_ROUTE, options, () => Promise.reject(error)));
   return app;
 }
+
+const NO_ROUTE = { name: 'unknown' };
 
 async function handle(route: Route, request: Request, options: AppOptions, now: number): Promise<Reply> {
   if (route.needsKeys) authorize(options.shelf, request.headers, now);
@@ -35,32 +39,37 @@ async function handle(route: Route, request: Request, options: AppOptions, now: 
 }
 
 type Work = (now: number) => Reply | Promise<Reply>;
+type Answering = Pick<Route, 'name' | 'explain'>;
 
 /** One time for the whole request. Whatever is thrown on the way becomes an answer. */
-async function answer(
-  operation: string,
-  { signingKey, clock, log }: AppOptions,
-  work: Work,
-): Promise<Response> {
+async function answer(route: Answering, options: AppOptions, work: Work): Promise<Response> {
+  const { signingKey, clock, log } = options;
   const startedMs = clock.readMonotonicMs();
   const now = clock.readWallMs();
-  const reply = await attempt(operation, log, () => work(now));
+  const reply = await attempt(route, log, () => work(now));
   const { status, bytes, headers } = signReply(reply, signingKey, now);
   const tookMs = Math.round(clock.readMonotonicMs() - startedMs);
   const code = reply.code === undefined ? {} : { code: reply.code };
-  log.write('info', 'request', { operation, status, ...code, took_ms: tookMs });
+  log.write('info', 'request', { operation: route.name, status, ...code, took_ms: tookMs });
   return new Response(bytes, { status, headers });
 }
 
-async function attempt(operation: string, log: Log, work: () => Reply | Promise<Reply>): Promise<Reply> {
+async function attempt(route: Answering, log: Log, work: () => Reply | Promise<Reply>): Promise<Reply> {
+  const explain = route.explain ?? sayInJson;
   try {
     return await work();
   } catch (error) {
-    const reply = errorReply(error);
-    if (reply !== null && reply.status < 500) return reply;
-    log.write('error', reply === null ? 'bug' : 'failure', { operation, detail: describe(error) });
-    return reply ?? bugReply();
+    const found = findProblem(error);
+    const reply = explain(found ?? BUG);
+    if (reply.status < 500) return reply;
+    const detail = describe(error);
+    log.write('error', found === null ? 'bug' : 'failure', { operation: route.name, detail });
+    return reply;
   }
+}
+
+function sayInJson({ code, message, details }: Problem): Reply {
+  return problem(code, message, details);
 }
 
 function describe(error: unknown): string {
@@ -68,9 +77,10 @@ function describe(error: unknown): string {
 }
 
 function nothingHere(method: string, path: string): Reply {
-  const route = ROUTES.find((one) => one.path === path);
-  if (route === undefined)
+  const methods = ROUTES.filter((one) => one.path === path).map((one) => one.method);
+  if (methods.length === 0)
     return problem('not_found', 'There is nothing at this path. The API is under /api/v4/.');
-  const reply = problem('method_not_allowed', `${method} is not possible here. Use ${route.method}.`);
-  return { ...reply, headers: { Allow: route.method } };
+  const allowed = methods.join(', ');
+  const reply = problem('method_not_allowed', `${method} is not possible here. Use ${allowed}.`);
+  return { ...reply, headers: { Allow: allowed } };
 }

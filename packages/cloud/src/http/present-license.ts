@@ -15,16 +15,21 @@ type WireLicense = Omit<LicenseObject, 'is_floating' | 'floating_timeout'> & {
 
 /** The license as it is handed to the machine that asked. */
 export function presentLicensed(outcome: Licensed, signingKey: KeyObject, now: number) {
-  const { license, hardwareId, deviceId } = outcome;
-  const fields = licenseFields(outcome, now);
+  const { license, hardwareId } = outcome;
+  const fields = presentUnsigned(outcome, now);
   const signed = licenseSignatureText(hardwareId, license.key, fields.validity_period);
+  return { ...fields, license_signature: signBytes(signingKey, Buffer.from(signed)) };
+}
+
+/** The same without its signature: files have signatures of their own. */
+export function presentUnsigned(outcome: Licensed, now: number) {
+  const { license, hardwareId, deviceId } = outcome;
   return {
-    ...fields,
+    ...licenseFields(outcome, now),
     company: license.terms.company,
     order_store_id: null,
     device_id: deviceId,
     hardware_id: hardwareId,
-    license_signature: signBytes(signingKey, Buffer.from(signed)),
   };
 }
 

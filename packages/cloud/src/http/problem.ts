@@ -16,22 +16,35 @@ export class RequestError extends Error {
   }
 }
 
+/** What is wrong, before it is said in JSON or on a page. */
+export interface Problem {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: Refusal['details'];
+}
+
 /** Always `{status, code, message}`, with facts behind it. */
 export function problem(code: ErrorCode, message: string, details: Refusal['details'] = {}): Reply {
   const { status } = ERRORS[code];
-  const headers = status === 503 || status === 429 ? { 'Retry-After': '1' } : {};
-  return { status, code, body: JSON.stringify({ status, code, message, ...details }), type: 'json', headers };
+  const body = JSON.stringify({ status, code, message, ...details });
+  return { status, code, body, type: 'json', headers: retryHeaders(status) };
+}
+
+export function retryHeaders(status: number): Readonly<Record<string, string>> {
+  return status === 503 || status === 429 ? { 'Retry-After': '1' } : {};
 }
 
 /** `null` for a bug: whatever it is, its text stays in the log. */
-export function errorReply(error: unknown): Reply | null {
-  if (error instanceof RequestError) return problem(error.code, error.message, error.details);
-  if (error instanceof JsonTextError) return problem(error.code, error.message);
+export function findProblem(error: unknown): Problem | null {
+  if (error instanceof RequestError) return error;
+  if (error instanceof JsonTextError) return { code: error.code, message: error.message, details: {} };
   if (error instanceof TooManyPasswords) {
-    return problem('too_many_requests', 'Too many sign-ins at once. Try again in a few seconds.');
+    const message = 'Too many sign-ins at once. Try again in a few seconds.';
+    return { code: 'too_many_requests', message, details: {} };
   }
   if (isStoreFailure(error)) {
-    return problem('store_unavailable', 'The cloud cannot reach its data. Try again in a moment.');
+    const message = 'The cloud cannot reach its data. Try again in a moment.';
+    return { code: 'store_unavailable', message, details: {} };
   }
   return null;
 }
@@ -45,6 +58,8 @@ export function isStoreFailure(error: unknown): boolean {
   return code === 'ERR_SQLITE_ERROR' && STORE_FAILURES.has(Number(errcode) & 0xff);
 }
 
-export function bugReply(): Reply {
-  return problem('internal_error', 'Something went wrong inside the cloud. Its log says more.');
-}
+export const BUG: Problem = {
+  code: 'internal_error',
+  message: 'Something went wrong inside the cloud. Its log says more.',
+  details: {},
+};

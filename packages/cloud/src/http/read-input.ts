@@ -9,7 +9,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** Reads and checks the body. Unknown keys are ignored. */
 export async function readBody<S extends z.ZodObject>(request: Request, schema: S): Promise<z.output<S>> {
-  return validate(schema, parseJsonObject(decode(await readBytes(request))));
+  return validate(schema, parseJsonObject(decode(await readBytes(request, MOST_BODY_BYTES))));
 }
 
 function decode(bytes: Uint8Array): string {
@@ -20,7 +20,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-async function readBytes({ body }: Request): Promise<Uint8Array> {
+export async function readBytes({ body }: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -28,13 +28,13 @@ async function readBytes({ body }: Request): Promise<Uint8Array> {
       size += chunk.length;
       // What is too large is taken in and thrown away, so that the answer arrives; the HTTP server ends it
       // if it goes on for too long.
-      if (size <= MOST_BODY_BYTES) chunks.push(chunk);
+      if (size <= most) chunks.push(chunk);
     }
   } catch {
     throw new RequestError('bad_request', 'The body broke off before its end.');
   }
-  if (size <= MOST_BODY_BYTES) return Buffer.concat(chunks);
-  throw new RequestError('payload_too_large', `The body is larger than ${MOST_BODY_BYTES} bytes.`);
+  if (size <= most) return Buffer.concat(chunks);
+  throw new RequestError('payload_too_large', `The body is larger than ${most} bytes.`);
 }
 
 /** A parameter that is given twice is refused: either reading would be a guess. */

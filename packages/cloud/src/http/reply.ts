@@ -2,7 +2,7 @@
 export interface Reply {
   readonly status: number;
   readonly body: string;
-  readonly type: 'json' | 'text';
+  readonly type: 'json' | 'text' | 'html' | 'css';
   /** The error code, for the log. */
   readonly code?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -14,4 +14,9 @@ export function json(value: unknown): Reply {
 
 export function text(body: string): Reply {
   return { status: 200, body, type: 'text' };
+}
+
+/** Text that the browser keeps as a file. The name is made of letters, digits, ".", "_" and "-". */
+export function download(body: string, fileName: string): Reply {
+  return { ...text(body), headers: { 'Content-Disposition': `attachment; filename="${fileName}"` } };
 }

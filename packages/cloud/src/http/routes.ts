@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import {
   activateRequest,
   checkQuery,
@@ -12,29 +11,14 @@ import type { Counted, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
 import { findProduct } from '../store/products.ts';
 import type { Shelf } from '../store/shelf.ts';
+import { PORTAL_ROUTES } from './portal.ts';
 import { presentFeature, presentLicensed, presentProduct, presentTotal } from './present-license.ts';
 import { problem, RequestError } from './problem.ts';
 import { readHost, readIdentity } from './read-identity.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { json, type Reply, text } from './reply.ts';
 import { type CountFields, countRequest, featureCountRequest } from './requests.ts';
-
-/** What a route works with, and the one time of its request. */
-export interface Context {
-  readonly shelf: Shelf;
-  readonly signingKey: KeyObject;
-  readonly now: number;
-}
-
-/** One operation: how it is called, who may, and what it does. */
-export interface Route {
-  readonly name: string;
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  /** Whether the caller has to prove itself with the two keys. */
-  readonly needsKeys: boolean;
-  handle(request: Request, context: Context): Promise<Reply> | Reply;
-}
+import type { Context, Route } from './route.ts';
 
 const API = '/api/v4';
 
@@ -71,6 +55,7 @@ export const ROUTES: readonly Route[] = [
     needsKeys: true,
     handle: describeProduct,
   },
+  ...PORTAL_ROUTES,
 ];
 
 /** Asks the file too: a cloud that cannot read its data is not well. */

@@ -5,6 +5,8 @@ import type { Reply } from './reply.ts';
 const TYPES = {
   json: 'application/json; charset=utf-8',
   text: 'text/plain; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
 } as const;
 
 export interface SignedReply {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
 import { cloudFolder } from '../../../../test/support/test-cloud.ts';
 import { hasData, openDataFolder } from './data-folder.ts';
-import { exportPublicKey } from './signing-key.ts';
+import { createAirgapKey, exportPublicKey } from './key-files.ts';
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
@@ -20,11 +20,12 @@ describe('the data folder', () => {
     t.after(() => folder.close());
     assert.ok(hasData(path));
     assert.equal(modeOf(path), 0o700);
-    for (const file of ['cloud.db', 'cloud.db-wal', 'signing-key.pem']) {
+    for (const file of ['cloud.db', 'cloud.db-wal', 'signing-key.pem', 'airgap-key.pem']) {
       assert.equal(modeOf(join(path, file)), 0o600, file);
     }
     const key = readPublicKey(exportPublicKey(folder.signingKey));
     assert.equal(key.asymmetricKeyDetails?.modulusLength, 3072);
+    assert.equal(folder.airgapKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
   });
 
   test('is open to several processes, with one key', (t) => {
@@ -35,6 +36,7 @@ describe('the data folder', () => {
       second.close();
     });
     assert.equal(exportPublicKey(first.signingKey), exportPublicKey(second.signingKey));
+    assert.ok(first.airgapKey.equals(second.airgapKey));
   });
 
   test('waits for the disk at every commit', (t) => {
@@ -44,12 +46,38 @@ describe('the data folder', () => {
     assert.deepEqual([read('journal_mode'), read('synchronous')], ['wal', 2]);
   });
 
-  test('is not opened without the key that servers trust', (t) => {
+  for (const file of ['signing-key.pem', 'airgap-key.pem']) {
+    test(`is not opened without the key that servers trust: ${file}`, (t) => {
+      const path = cloudFolder(t);
+      openDataFolder(path).close();
+      rmSync(join(path, file));
+      assert.throws(() => openDataFolder(path), /(?:signing|air-gap) key .+ is missing/);
+      assert.ok(!existsSync(join(path, file)), 'and none is made up');
+    });
+  }
+
+  test('is not opened with another air-gap key', (t) => {
     const path = cloudFolder(t);
     openDataFolder(path).close();
-    rmSync(join(path, 'signing-key.pem'));
-    assert.throws(() => openDataFolder(path), /signing key .+ is missing/);
-    assert.ok(!existsSync(join(path, 'signing-key.pem')), 'and none is made up');
+    rmSync(join(path, 'airgap-key.pem'));
+    createAirgapKey(join(path, 'airgap-key.pem'));
+    assert.throws(() => openDataFolder(path), /is another air-gap key/);
+  });
+
+  test('that is older than the air gap gets a key for it, and keeps what it has', (t) => {
+    const path = cloudFolder(t);
+    const db = new DatabaseSync(join(path, 'cloud.db'));
+    db.exec(readFileSync(new URL('./migrations/0001-cloud.sql', import.meta.url), 'utf8'));
+    db.exec(`INSERT INTO cloud (id, next_id) VALUES (1, 4711);
+      PRAGMA user_version = 1; PRAGMA application_id = 0x42434c44`);
+    db.close();
+    const folder = openDataFolder(path);
+    assert.equal(folder.shelf.sql.readNextId.get()?.next_id, 4711);
+    const { airgapKey } = folder;
+    folder.close();
+    const again = openDataFolder(path);
+    t.after(() => again.close());
+    assert.ok(again.airgapKey.equals(airgapKey));
   });
 
   for (const [title, sql, sentence] of [

@@ -1,17 +1,21 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { openDatabase } from './database.ts';
+import { createAirgapKey, createSigningKey, readKeyFile } from './key-files.ts';
 import { createShelf, type Shelf } from './shelf.ts';
-import { createSigningKey, readSigningKey } from './signing-key.ts';
 
 const DATABASE_FILE = 'cloud.db';
 const SIGNING_KEY_FILE = 'signing-key.pem';
+const AIRGAP_KEY_FILE = 'airgap-key.pem';
 
 /** Everything that the cloud keeps: one folder, for nobody but its owner. */
 export interface DataFolder {
   readonly shelf: Shelf;
   readonly signingKey: KeyObject;
+  /** Signs the confirmation codes of the air gap. */
+  readonly airgapKey: KeyObject;
   close(): void;
 }
 
@@ -22,7 +26,7 @@ export function hasData(folder: string): boolean {
   return existsSync(join(folder, DATABASE_FILE));
 }
 
-/** Opens a folder, or makes a new one with a new signing key. Others may have it open at the same time. */
+/** Opens a folder, or makes a new one with new keys. Others may have it open at the same time. */
 export function openDataFolder(folder: string): DataFolder {
   // Whatever this process creates from here on is for its owner only.
   process.umask(0o077);
@@ -31,12 +35,31 @@ export function openDataFolder(folder: string): DataFolder {
   // Asked in this order, as another process may be making both: first the key, then the database.
   const isNew = !hasData(folder);
   if (isNew) createSigningKey(keyFile);
-  else if (!existsSync(keyFile)) throw new DataFolderError(missingKey(keyFile));
+  else if (!existsSync(keyFile)) throw new DataFolderError(missingKey('signing', keyFile));
   const db = openDatabase(join(folder, DATABASE_FILE));
-  return { shelf: createShelf(db), signingKey: readSigningKey(keyFile), close: () => db.close() };
+  try {
+    const shelf = createShelf(db);
+    const airgapKey = openAirgapKey(shelf, join(folder, AIRGAP_KEY_FILE));
+    return { shelf, signingKey: readKeyFile(keyFile), airgapKey, close: () => db.close() };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Data that is older than the air gap has no such key yet; once it has one, it must be that one. */
+function openAirgapKey({ sql }: Shelf, file: string): KeyObject {
+  const isKnown = sql.findAirgapPublicKey.get()?.airgap_public_key !== null;
+  if (!isKnown) createAirgapKey(file);
+  else if (!existsSync(file)) throw new DataFolderError(missingKey('air-gap', file));
+  const key = readKeyFile(file);
+  const publicKey = writeAirgapPublicKey(key);
+  if (!isKnown) sql.setAirgapPublicKey.run(publicKey);
+  if (sql.findAirgapPublicKey.get()?.airgap_public_key === publicKey) return key;
+  throw new DataFolderError(`${file} is another air-gap key. Put the right one back from a backup.`);
 }
 
 /** Never replaced by a new one in silence: servers out there trust the old one alone. */
-function missingKey(file: string): string {
-  return `The signing key ${file} is missing. Put it back from a backup: servers trust no other key.`;
+function missingKey(name: string, file: string): string {
+  return `The ${name} key ${file} is missing. Put it back from a backup: servers trust no other key.`;
 }

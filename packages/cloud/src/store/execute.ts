@@ -10,14 +10,17 @@ import { record, type Shelf, takeId, transact } from './shelf.ts';
 
 /** Finds the license, lets the core decide, and writes what it decided with its record in one commit. */
 export function execute(shelf: Shelf, command: Command, now: number): Outcome {
-  return transact(shelf, () => {
-    const license = findLicense(shelf, command);
-    if (isRefusal(license)) return license;
-    const { outcome, changes, events } = decide(command, loadView(shelf, command, license, now), now);
-    for (const change of changes) apply(shelf, license, change, now);
-    for (const event of events) record(shelf, event, license.id, now);
-    return outcome;
-  });
+  return transact(shelf, () => perform(shelf, command, now));
+}
+
+/** The same as a part of something larger. Inside a transaction only. */
+export function perform(shelf: Shelf, command: Command, now: number): Outcome {
+  const license = findLicense(shelf, command);
+  if (isRefusal(license)) return license;
+  const { outcome, changes, events } = decide(command, loadView(shelf, command, license, now), now);
+  for (const change of changes) apply(shelf, license, change, now);
+  for (const event of events) record(shelf, event, license.id, now);
+  return outcome;
 }
 
 function findLicense(shelf: Shelf, command: Command): License | Refusal {

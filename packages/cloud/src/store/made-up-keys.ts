@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { readInitializationCode } from '@berth/protocol/airgap-codes';
 
 /** Letters and digits that cannot be mistaken for one another: people read keys aloud and type them. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
@@ -21,4 +22,12 @@ export function makeUpApiKey(): string {
 
 export function makeUpSharedKey(): string {
   return randomBytes(SHARED_KEY_BYTES).toString('hex');
+}
+
+const INITIALIZATION_CODE_BYTES = 32;
+
+/** A private number of the curve. Nearly every 32 bytes are one; those that are none are thrown away. */
+export function makeUpInitializationCode(): string {
+  const code = randomBytes(INITIALIZATION_CODE_BYTES).toString('base64');
+  return readInitializationCode(code) === null ? makeUpInitializationCode() : code;
 }

@@ -10,6 +10,10 @@ const SQL = {
   readNextId: 'SELECT next_id FROM cloud WHERE id = 1',
   takeId: 'UPDATE cloud SET next_id = next_id + 1 WHERE id = 1 RETURNING next_id - 1 AS id',
 
+  // the air-gap key
+  findAirgapPublicKey: 'SELECT airgap_public_key FROM cloud WHERE id = 1',
+  setAirgapPublicKey: 'UPDATE cloud SET airgap_public_key = ? WHERE id = 1 AND airgap_public_key IS NULL',
+
   // keys
   listKeys: 'SELECT * FROM api_key ORDER BY created_at, name',
   addKey: 'INSERT INTO api_key (name, api_key, shared_key, created_at) VALUES (?, ?, ?, ?)',
@@ -34,6 +38,7 @@ const SQL = {
   setUser: 'UPDATE license SET user_name = ?, password_hash = ? WHERE id = ?',
   setEnabled: 'UPDATE license SET enabled = ? WHERE id = ?',
   setActive: 'UPDATE license SET active = ? WHERE id = ?',
+  setLastFileAt: 'UPDATE license SET last_file_at = ? WHERE id = ?',
   setTransferCount: 'UPDATE license SET transfer_count = ? WHERE id = ?',
 
   // devices
@@ -50,6 +55,7 @@ const SQL = {
   seeDevice: 'UPDATE device SET seen_at = ? WHERE license_id = ? AND hardware_id = ?',
   removeDevice: 'DELETE FROM device WHERE license_id = ? AND hardware_id = ?',
   removeDevices: 'DELETE FROM device WHERE license_id = ?',
+  findMachine: 'SELECT 1 FROM device WHERE hardware_id = ? LIMIT 1',
   findBlocked: 'SELECT 1 FROM blocked_device WHERE hardware_id = ?',
   listBlocked: 'SELECT * FROM blocked_device ORDER BY blocked_at, hardware_id',
   block: 'INSERT INTO blocked_device (hardware_id, blocked_at) VALUES (?, ?)',
@@ -62,6 +68,39 @@ const SQL = {
     ON CONFLICT DO UPDATE SET total = excluded.total`,
   findReport: 'SELECT * FROM report WHERE license_id = ? AND id = ?',
   addReport: 'INSERT INTO report (license_id, id, feature, amount, counted_at) VALUES (?, ?, ?, ?, ?)',
+
+  // licenses by file
+  findRequest: 'SELECT * FROM offline_request WHERE id = ?',
+  addRequest: `
+    INSERT INTO offline_request (id, digest, license_id, answer, answered_at) VALUES (?, ?, ?, ?, ?)`,
+  findServerKey: 'SELECT server_key FROM server_key WHERE hardware_id = ?',
+  putServerKey: `
+    INSERT INTO server_key (hardware_id, server_key, learned_at) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET server_key = excluded.server_key, learned_at = excluded.learned_at`,
+  findUsageTaken: 'SELECT * FROM usage_taken WHERE server_key = ?',
+  putUsageTaken: `
+    INSERT INTO usage_taken (server_key, sequence, digest) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest`,
+  findUsageTold: 'SELECT consumed FROM usage_told WHERE server_key = ? AND license_id = ? AND feature = ?',
+  putUsageTold: `
+    INSERT INTO usage_told (server_key, license_id, feature, consumed) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET consumed = excluded.consumed`,
+
+  // the air gap
+  findAirgapStart: 'SELECT initialization_code FROM airgap_start WHERE license_id = ?',
+  putAirgapStart: `
+    INSERT INTO airgap_start (license_id, initialization_code, started_at) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      initialization_code = excluded.initialization_code, started_at = excluded.started_at`,
+  removeAirgapStart: 'DELETE FROM airgap_start WHERE license_id = ?',
+  findAirgapActivation: 'SELECT * FROM airgap_activation WHERE license_id = ? AND hardware_id = ?',
+  putAirgapActivation: `
+    INSERT OR REPLACE INTO airgap_activation
+      (license_id, hardware_id, activation_code, confirmation_code, policy_file, confirmed_at)
+    VALUES (?, ?, ?, ?, ?, ?)`,
+  findAirgapDevice: `
+    SELECT hardware_id FROM airgap_activation JOIN device USING (license_id, hardware_id)
+    WHERE license_id = ? ORDER BY confirmed_at DESC LIMIT 1`,
 
   // events
   addEvent: 'INSERT INTO event (at, kind, license_id, facts) VALUES (?, ?, ?, ?)',

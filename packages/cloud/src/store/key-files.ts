@@ -9,12 +9,21 @@ import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'n
 
 const MODULUS_BITS = 3072;
 
-/** Makes the vendor's key pair unless there is one. Two processes at once end up with the same. */
+/** Makes the vendor's key pair unless there is one. */
 export function createSigningKey(file: string): void {
+  createKeyFile(file, () => generateKeyPairSync('rsa', { modulusLength: MODULUS_BITS }).privateKey);
+}
+
+/** Makes the key pair for confirmation codes unless there is one. */
+export function createAirgapKey(file: string): void {
+  createKeyFile(file, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+}
+
+/** Two processes at once end up with the same key. */
+function createKeyFile(file: string, generate: () => KeyObject): void {
   if (existsSync(file)) return;
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: MODULUS_BITS });
   const draft = `${file}.${randomUUID()}`;
-  writeFileSync(draft, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flush: true });
+  writeFileSync(draft, generate().export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flush: true });
   try {
     linkSync(draft, file);
   } catch (error) {
@@ -24,7 +33,7 @@ export function createSigningKey(file: string): void {
   }
 }
 
-export function readSigningKey(file: string): KeyObject {
+export function readKeyFile(file: string): KeyObject {
   return createPrivateKey(readFileSync(file));
 }
 

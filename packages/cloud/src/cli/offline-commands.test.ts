@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { isConfirmationCode, readAirgapPublicKey } from '@berth/protocol/airgap-codes';
+import { cloudLicense } from '@berth/protocol/cloud-license';
+import { isVendorFile, readLicenseFile } from '@berth/protocol/license-file';
+import { readPublicKey } from '@berth/protocol/vendor-signature';
+import { createCarriedServer } from '../../../../test/support/carried-server.ts';
+import { ask, createCommandLine } from '../../../../test/support/cloud-command-line.ts';
+import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+import { told } from '../../../../test/support/test-portal.ts';
+
+const KEY = 'ACME-0001';
+
+/** A vendor with a license that counts, and a desk where files are put down. */
+async function createDesk(t: TestContext, flags = '') {
+  const data = cloudFolder(t);
+  const run = createCommandLine(t, data);
+  await run('product create cad');
+  const { id } = await ask(
+    run,
+    `license create --product cad --key ${KEY} --slots 5 --consumptions 10 ${flags}`,
+  );
+  const server = createCarriedServer();
+  const put = (name: string, text: string) => {
+    writeFileSync(join(data, name), text);
+    return join(data, name);
+  };
+  const publicKey = readPublicKey((await run('public-key')).out);
+  return { data, run, id: id as number, server, put, publicKey };
+}
+
+describe('cloud offline', () => {
+  test('activate prints the file and nothing else, or writes it for its owner alone', async (t) => {
+    const { run, server, put, data, publicKey } = await createDesk(t);
+    const request = put('a.req', server.request({ licenseKey: KEY }));
+    const { code, out, err } = await run(`offline activate ${request}`);
+    assert.deepEqual([code, err], [0, '']);
+    const read = readLicenseFile(out);
+    assert.ok(isVendorFile(read, publicKey));
+    assert.equal(cloudLicense.parse(read.fields).floating_users, 5);
+    const target = put('a.lic', 'something that everybody may read');
+    const written = await run(`offline activate ${request} --out ${target}`);
+    assert.equal(written.out, `${target} is the license ${KEY} for the machine "machine-1".`);
+    assert.equal(readFileSync(target, 'utf8'), out, 'the same again, and no line end');
+    assert.equal(statSync(target).mode & 0o777, 0o600);
+    const facts = await ask(run, `offline activate ${request}`);
+    assert.deepEqual([facts.file, facts.license_key, facts.hardware_id], [out, KEY, 'machine-1']);
+    assert.equal((await run(`offline activate ${request} --out ${join(data, 'no', 'where')}`)).code, 1);
+  });
+
+  test('a request without a key needs one', async (t) => {
+    const { run, server, put } = await createDesk(t);
+    const request = put('a.req', server.request());
+    const { code, err } = await run(`offline activate ${request}`);
+    assert.deepEqual([code, err], [1, 'The request names no license. Say which one by its license key.']);
+    assert.equal((await run(`offline activate ${request} --key ${KEY}`)).code, 0);
+  });
+
+  test('refresh is newer', async (t) => {
+    const { run, server, put, publicKey } = await createDesk(t, '--activations 2');
+    await run(`offline activate ${put('a.req', server.request({ licenseKey: KEY }))}`);
+    const read = readLicenseFile((await run(`offline refresh ${KEY}`)).out);
+    assert.ok(isVendorFile(read, publicKey));
+    assert.equal(read.fields.license_signature, undefined);
+    const other = createCarriedServer('machine-2').request({ licenseKey: KEY });
+    await run(`offline activate ${put('b.req', other)}`);
+    assert.match((await run(`offline refresh ${KEY}`)).err, /on 2 machines\. Say which with --device\./);
+    const { hardware_id } = await ask(run, `offline refresh ${KEY} --device machine-2`);
+    assert.equal(hardware_id, 'machine-2');
+  });
+
+  test('usage counts what is new, and shows it with the license', async (t) => {
+    const { run, server, put, id } = await createDesk(t);
+    await run(`offline activate ${put('a.req', server.request({ licenseKey: KEY }))}`);
+    const file = put('1.usage', server.usage(told(id, KEY, 12)));
+    const { out } = await run(`offline usage ${file}`);
+    assert.match(
+      out,
+      /^Usage 1 of the machine "machine-1" is taken\.\n\nlicense +feature +added +total\n\S+ +- +12 +12$/,
+    );
+    assert.equal(
+      (await run(`offline usage ${file}`)).out,
+      'Usage 1 of the machine "machine-1" was taken before.',
+    );
+    assert.match((await run(`license show ${KEY}`)).out, /consumption +12 of 10/);
+    const empty = put('2.usage', server.usage(told(id, KEY, 12)));
+    assert.equal((await run(`offline usage ${empty}`)).out, 'Usage 2 of the machine "machine-1" is taken.');
+  });
+
+  test('deactivate counts and frees, and says both again', async (t) => {
+    const { run, server, put, id } = await createDesk(t);
+    await run(`offline activate ${put('a.req', server.request({ licenseKey: KEY }))}`);
+    const usage = server.usageContent(told(id, KEY, 3));
+    const file = put('d.req', server.request({ request: 'deactivation', licenseKey: KEY, usage }));
+    const first = await run(`offline deactivate ${file}`);
+    assert.match(
+      first.out,
+      /^The license ACME-0001 is no longer on the machine "machine-1"\.\n\n[\s\S]+ 3 +3$/,
+    );
+    assert.deepEqual(await run(`offline deactivate ${file}`), first);
+    assert.equal((await run(`device list ${KEY}`)).out, 'No devices.');
+  });
+
+  test('says what is wrong with a file', async (t) => {
+    const { run, server, put } = await createDesk(t);
+    const activation = put('a.req', server.request({ licenseKey: KEY }));
+    const deactivation = put('d.req', server.request({ licenseKey: KEY, request: 'deactivation' }));
+    const usage = put('u', server.usage([]));
+    const large = put('large', 'A'.repeat(1024 * 1024 + 4));
+    for (const [words, code, sentence] of [
+      [`activate ${usage}`, 1, /is no request of a server, or it is damaged\.$/],
+      [`activate ${deactivation}`, 1, /asks for deactivation\. Use "cloud offline deactivate"\.$/],
+      [`deactivate ${activation}`, 1, /asks for activation\. Use "cloud offline activate"\.$/],
+      [`usage ${activation}`, 1, /is no usage file, or it is damaged\.$/],
+      [`activate ${large}`, 2, /has 1048580 bytes; no file of a server has more than 1048576\.$/],
+      [`usage ${usage}.missing`, 1, /^ENOENT/],
+      [`deactivate ${deactivation}`, 1, /is not activated on the machine/],
+    ] as const) {
+      const ran = await run(`offline ${words}`);
+      assert.deepEqual([ran.code, ran.out], [code, ''], words);
+      assert.match(ran.err, sentence);
+    }
+  });
+});
+
+describe('cloud airgap', () => {
+  test('start, confirm and policy are the whole journey of the vendor', async (t) => {
+    const { run, server, id, data, publicKey } = await createDesk(t);
+    const started =
+      /^initialization code {2}(\S{44})$/.exec((await run(`airgap start ${KEY}`)).out)?.[1] ?? '';
+    const code = server.activationCode(KEY, started);
+    const words = `airgap confirm ${KEY} --hardware-id machine-1 --activation-code ${code}`;
+    const { out } = await run(words);
+    const shown = /^policy id +(\d+)\nconfirmation code +(\S{88})\npolicy file +(\S+)$/.exec(out) ?? [];
+    const [, policyId = '', confirmationCode = '', policyFile = ''] = shown;
+    assert.equal(policyId, String(id));
+    const airgapKey = readAirgapPublicKey((await run('airgap-public-key')).out);
+    assert.ok(airgapKey !== null);
+    const facts = { hardwareId: 'machine-1', licenseKey: KEY, policyId };
+    assert.ok(isConfirmationCode(airgapKey, facts, confirmationCode));
+    assert.ok(isVendorFile(readLicenseFile(policyFile), publicKey));
+    const target = join(data, 'p.lic');
+    assert.ok((await run(`${words} --out ${target}`)).out.endsWith(`policy file        ${target}`));
+    assert.equal(readFileSync(target, 'utf8'), policyFile, 'the same again');
+    const newer = readLicenseFile((await run(`airgap policy ${KEY}`)).out);
+    assert.ok((newer.fields.date as string) > (readLicenseFile(policyFile).fields.date as string));
+    assert.equal((await run(`airgap policy ${KEY} --out ${target}`)).out, `${target} is the policy ${id}.`);
+  });
+
+  test('says what is wrong', async (t) => {
+    const { run } = await createDesk(t);
+    assert.match((await run('airgap start NONE')).err, /There is no license/);
+    assert.match((await run(`airgap confirm ${KEY}`)).err, /^"cloud airgap confirm" needs --hardware-id and/);
+    const wrong = await run(`airgap confirm ${KEY} --hardware-id m --activation-code x`);
+    assert.deepEqual([wrong.code, wrong.out], [1, '']);
+    assert.match(wrong.err, /^The activation code does not fit/);
+    assert.match((await run(`airgap policy ${KEY}`)).err, /on no machine by codes/);
+  });
+});

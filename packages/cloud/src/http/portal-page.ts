@@ -1,0 +1,173 @@
+import { ERRORS } from '@berth/protocol/errors';
+import type { AirgapAnswer } from '../store/airgap.ts';
+import type { AnsweredDeactivation } from '../store/offline-requests.ts';
+import type { CountedUsage } from '../store/usage.ts';
+import { type Html, html } from './html.ts';
+import { type Problem, retryHeaders } from './problem.ts';
+import type { Reply } from './reply.ts';
+
+/** Nothing but the page's own style: no script at all, and nobody frames it or takes its forms elsewhere. */
+const HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+} as const;
+
+export const PORTAL = '/portal';
+
+function page(title: string, content: Html): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="stylesheet" href="${PORTAL}/style.css">
+</head>
+<body>
+<header>
+<h1><a href="${PORTAL}">License portal</a></h1>
+<p>Licenses for servers that cannot reach the internet.</p>
+</header>
+<main>
+${content}
+</main>
+</body>
+</html>
+`.markup;
+}
+
+function reply(title: string, content: Html): Reply {
+  return { status: 200, body: page(title, content), type: 'html', headers: HEADERS };
+}
+
+/** What somebody typed; it stands there again when something was wrong. */
+export interface Typed {
+  readonly licenseKey: string;
+  readonly hardwareId: string;
+  readonly activationCode: string;
+}
+
+export const NOTHING_TYPED: Typed = { licenseKey: '', hardwareId: '', activationCode: '' };
+
+export type FormName = 'offline' | 'airgap';
+
+export function showForms(): Reply {
+  return reply('License portal', html`${offlineForm(NOTHING_TYPED)}${airgapForm(NOTHING_TYPED)}`);
+}
+
+/** The sentence comes first, and right behind it the form that it is about. */
+export function showProblem({ code, message }: Problem, form: FormName, typed: Typed): Reply {
+  const note = html`<div class="note bad" role="alert"><p>${message}</p></div>`;
+  const forms =
+    form === 'offline'
+      ? html`${offlineForm(typed)}${airgapForm(NOTHING_TYPED)}`
+      : html`${airgapForm(typed)}${offlineForm(NOTHING_TYPED)}`;
+  const { status } = ERRORS[code];
+  const headers = { ...HEADERS, ...retryHeaders(status) };
+  return { ...reply('That did not work · License portal', html`${note}${forms}`), status, code, headers };
+}
+
+function offlineForm({ licenseKey }: Typed): Html {
+  return html`<section>
+<h2>With a file</h2>
+<p>On the server, make a request with <code>berth offline request</code> and hand it in here. The answer is
+the license file: take it back to the server. Files that give a license back, and usage files, go in here,
+too.</p>
+<form method="post" action="${PORTAL}/offline" enctype="multipart/form-data">
+<label for="file">File from the server</label>
+<input type="file" id="file" name="file" required>
+<label for="offline-key">License key</label>
+<input type="text" id="offline-key" name="license_key" value="${licenseKey}" maxlength="256"
+  autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="offline-key-hint">
+<small id="offline-key-hint">Only if it was not given when the request was made.</small>
+<button>Hand in the file</button>
+</form>
+</section>
+`;
+}
+
+function airgapForm({ licenseKey, hardwareId, activationCode }: Typed): Html {
+  return html`<section>
+<h2>With codes (air gap)</h2>
+<p>Your vendor gave you an initialization code. On the server, <code>berth airgap activate</code> makes an
+activation code of it, and shows the hardware id. Type both here; the answer is a policy id, a confirmation
+code and a policy file for the server.</p>
+<form method="post" action="${PORTAL}/airgap">
+${codeField('license_key', 'License key', licenseKey)}
+${codeField('hardware_id', 'Hardware id', hardwareId)}
+${codeField('activation_code', 'Activation code', activationCode)}
+<button>Confirm</button>
+</form>
+</section>
+`;
+}
+
+function codeField(name: string, label: string, value: string): Html {
+  return html`<label for="${name}">${label}</label>
+<input type="text" id="${name}" name="${name}" value="${value}" maxlength="256" required autocomplete="off"
+  autocapitalize="off" spellcheck="false">`;
+}
+
+const BACK = html`<p class="back"><a href="${PORTAL}">Back to the portal</a></p>
+`;
+
+export function showConfirmation(answer: AirgapAnswer, typed: Typed): Reply {
+  const { policyId, confirmationCode } = answer;
+  return reply(
+    'Confirmed · License portal',
+    html`<div class="note good" role="status">
+<p>The license is confirmed. The server needs all three:</p></div>
+<section class="wide">
+<label for="policy-id">1. Policy id</label>
+<input type="text" id="policy-id" value="${policyId}" readonly>
+<label for="confirmation-code">2. Confirmation code</label>
+<textarea id="confirmation-code" rows="3" readonly>${confirmationCode}</textarea>
+<form method="post" action="${PORTAL}/airgap/policy">
+<input type="hidden" name="license_key" value="${typed.licenseKey}">
+<input type="hidden" name="hardware_id" value="${typed.hardwareId}">
+<input type="hidden" name="activation_code" value="${typed.activationCode}">
+<button>3. Download the policy file</button>
+</form>
+<p>On the server, <code>berth airgap install</code> takes them.</p>
+</section>
+${BACK}`,
+  );
+}
+
+export function showDeactivation({ product, hardwareId, usage }: AnsweredDeactivation): Reply {
+  return reply(
+    'Given back · License portal',
+    html`<div class="note good" role="status">
+<p>The license of “${product}” is given back. It is no longer on the machine “${hardwareId}”.</p></div>
+${usage === null ? [] : [usageTable(usage)]}${BACK}`,
+  );
+}
+
+export function showUsage(usage: CountedUsage): Reply {
+  const { sequence, hardwareId, isRepeat } = usage;
+  const done = isRepeat
+    ? 'was taken before. Nothing was counted again.'
+    : usage.added.length === 0
+      ? 'is taken. There was nothing new in it.'
+      : 'is taken.';
+  return reply(
+    'Usage · License portal',
+    html`<div class="note good" role="status">
+<p>Usage ${sequence} of the machine “${hardwareId}” ${done}</p></div>
+${usageTable(usage)}${BACK}`,
+  );
+}
+
+function usageTable({ added }: CountedUsage): Html {
+  if (added.length === 0) return html``;
+  const rows = added.map(
+    ({ licenseKey, feature, amount, total }) => html`<tr><td>${licenseKey}</td><td>${feature ?? '–'}</td>
+<td class="amount">${amount}</td><td class="amount">${total}</td></tr>
+`,
+  );
+  return html`<section class="wide"><table>
+<tr><th>License</th><th>Feature</th><th class="amount">New</th><th class="amount">Total</th></tr>
+${rows}</table></section>
+`;
+}

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { isConfirmationCode } from '@berth/protocol/airgap-codes';
+import { createCarriedServer } from '../../../../test/support/carried-server.ts';
+import { damage } from '../../../../test/support/damage.ts';
+import type { Answer } from '../../../../test/support/test-cloud.ts';
+import { createTestPortal, told } from '../../../../test/support/test-portal.ts';
+import { listDevices } from '../store/devices.ts';
+
+type Portal = ReturnType<typeof createTestPortal>;
+
+/** As a browser sends the form with a file. */
+function handIn({ cloud }: Portal, file: string, fields: Record<string, string> = {}, name = 'file') {
+  const form = new FormData();
+  for (const [field, value] of Object.entries(fields)) form.set(field, value);
+  form.set(name, new Blob([file]), 'a.req');
+  return cloud.send('/portal/offline', { method: 'POST', body: form });
+}
+
+function sendCodes({ cloud }: Portal, fields: Record<string, string>, path = '/portal/airgap') {
+  return cloud.send(path, { method: 'POST', body: new URLSearchParams(fields) });
+}
+
+/** What stands in a note at the top of the page. */
+function noteOf({ text }: Answer): string {
+  return /class="note \w+"[^>]*>\s*<p>([^<]*)<\/p>/.exec(text)?.[1] ?? '';
+}
+
+function assertPage({ headers, text }: Answer): void {
+  assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
+  const policy = headers.get('content-security-policy') ?? '';
+  assert.match(policy, /^default-src 'none'; style-src 'self'; form-action 'self';/);
+  assert.doesNotMatch(policy, /unsafe/);
+  assert.doesNotMatch(text, /<script|<style|\son\w+=|\sstyle=/i);
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(headers.get('cache-control'), 'no-store');
+}
+
+describe('the page', () => {
+  test('has both forms, a style of its own, and no script', async (t) => {
+    const { cloud } = createTestPortal(t);
+    for (const path of ['/portal', '/portal/offline', '/portal/airgap', '/portal/airgap/policy']) {
+      const page = await cloud.send(path, {});
+      assert.equal(page.status, 200);
+      assertPage(page);
+      for (const action of ['/portal/offline', '/portal/airgap']) {
+        assert.ok(page.text.includes(`<form method="post" action="${action}"`));
+      }
+    }
+    const style = await cloud.send('/portal/style.css', {});
+    assert.equal(style.headers.get('content-type'), 'text/css; charset=utf-8');
+  });
+
+  test('another method is told what is possible', async (t) => {
+    const { cloud } = createTestPortal(t);
+    const answer = await cloud.send('/portal/offline', { method: 'DELETE' });
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, POST']);
+  });
+});
+
+describe('a file is handed in', () => {
+  test('a request: the license comes as a download, the same each time', async (t) => {
+    const portal = createTestPortal(t);
+    const file = createCarriedServer().request({ licenseKey: portal.key });
+    const answer = await handIn(portal, file);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8');
+    assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="cad.lic"');
+    assert.equal(portal.readFile(answer.text).license.floating_users, 5);
+    const many = await Promise.all(Array.from({ length: 10 }, () => handIn(portal, file)));
+    for (const one of many) assert.equal(one.text, answer.text);
+    assert.equal(listDevices(portal.shelf, null).length, 1);
+  });
+
+  test('under any name, with blanks around it', async (t) => {
+    const portal = createTestPortal(t);
+    const file = createCarriedServer().request();
+    const answer = await handIn(portal, `\n${file}\r\n`, { license_key: ` ${portal.key} ` }, 'anything');
+    assert.equal(answer.status, 200);
+    portal.readFile(answer.text);
+  });
+
+  test('one that gives back: the page says so', async (t) => {
+    const portal = createTestPortal(t);
+    const server = createCarriedServer('<i>machine</i>');
+    await handIn(portal, server.request({ licenseKey: portal.key }));
+    const usage = server.usageContent(told(portal.licenseId, portal.key, 3));
+    const file = server.request({ request: 'deactivation', licenseKey: portal.key, usage });
+    const answer = await handIn(portal, file);
+    assert.equal(answer.status, 200);
+    assertPage(answer);
+    assert.match(noteOf(answer), /^The license of “cad” is given back\./);
+    assert.ok(answer.text.includes('&lt;i&gt;machine&lt;/i&gt;') && !answer.text.includes('<i>'));
+    assert.match(answer.text, /<td class="amount">3<\/td><td class="amount">3<\/td>/);
+    assert.equal((await handIn(portal, file)).text, answer.text, 'and says it again');
+  });
+
+  test('one that tells usage: the page says what was new', async (t) => {
+    const portal = createTestPortal(t);
+    const server = createCarriedServer();
+    await handIn(portal, server.request({ licenseKey: portal.key }));
+    const file = server.usage(told(portal.licenseId, portal.key, 4));
+    const answer = await handIn(portal, file);
+    assert.equal(noteOf(answer), 'Usage 1 of the machine “machine-1” is taken.');
+    assert.match(answer.text, /<td class="amount">4<\/td>/);
+    assert.match(noteOf(await handIn(portal, file)), /was taken before\. Nothing was counted again\.$/);
+    const next = server.usage(told(portal.licenseId, portal.key, 4));
+    assert.match(noteOf(await handIn(portal, next)), /There was nothing new in it\.$/);
+  });
+});
+
+describe('what cannot be taken comes back with a sentence', () => {
+  test('above the form, with what was typed, escaped', async (t) => {
+    const portal = createTestPortal(t);
+    const file = createCarriedServer().request();
+    const typed = `"><script>alert('&')</script>`;
+    const answer = await handIn(portal, file, { license_key: typed });
+    assert.equal(answer.status, 400);
+    assertPage(answer);
+    assert.equal(noteOf(answer), 'There is no such license.');
+    assert.ok(answer.text.includes('value="&quot;&gt;&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;"'));
+    const [note, first, second] = ['role="alert"', '/portal/offline"', '/portal/airgap"'].map((part) =>
+      answer.text.indexOf(part),
+    ) as [number, number, number];
+    assert.ok(note > 0 && note < first && first < second);
+  });
+
+  test('every damage of a request and of usage, and nothing is stored', async (t) => {
+    const portal = createTestPortal(t);
+    const server = createCarriedServer();
+    const request = server.request({ licenseKey: portal.key });
+    await handIn(portal, request);
+    const files = [
+      server.request({ licenseKey: portal.key }),
+      server.usage(told(portal.licenseId, portal.key, 4)),
+    ];
+    const before = portal.dump();
+    for (const file of files) {
+      // The store's own test walks through all of them; here every 97th goes the long way.
+      const damaged = [...damage(file)].filter((_, index) => index % 97 === 0);
+      for (const one of damaged) assert.equal((await handIn(portal, one)).status, 400);
+    }
+    assert.equal(portal.dump(), before);
+    for (const file of files) assert.equal((await handIn(portal, file)).status, 200);
+  });
+
+  test('no file, an empty one, one of something else', async (t) => {
+    const portal = createTestPortal(t);
+    const none = await portal.cloud.send('/portal/offline', { method: 'POST', body: new URLSearchParams() });
+    const empty = await handIn(portal, '');
+    for (const answer of [none, empty]) {
+      assert.deepEqual([answer.status, noteOf(answer)], [400, 'Choose the file from the server first.']);
+    }
+    for (const file of ['%PDF-1.7', '{}', Buffer.from('{}').toString('base64')]) {
+      assert.match(noteOf(await handIn(portal, file)), /^That is neither a request nor a usage file/);
+    }
+  });
+
+  test('a file beyond 1 MiB, a form beyond that, and what is no form', async (t) => {
+    const portal = createTestPortal(t);
+    const before = portal.dump();
+    const large = await handIn(portal, 'A'.repeat(1024 * 1024 + 1));
+    assert.deepEqual([large.status, noteOf(large)], [413, 'The file is larger than 1048576 bytes.']);
+    const larger = await handIn(portal, 'A'.repeat(3 * 1024 * 1024));
+    assert.deepEqual([larger.status, noteOf(larger)], [413, 'The body is larger than 1114112 bytes.']);
+    for (const type of ['text/plain', 'multipart/form-data', 'multipart/form-data; boundary=x']) {
+      const init = { method: 'POST', headers: { 'Content-Type': type }, body: 'A'.repeat(100) };
+      const answer = await portal.cloud.send('/portal/offline', init);
+      assert.equal(answer.status, 400, type);
+      assertPage(answer);
+      assert.match(noteOf(answer), /^The form cannot be read\./);
+    }
+    assert.equal(portal.dump(), before);
+  });
+
+  test('more forms at once than a few', async (t) => {
+    const portal = createTestPortal(t);
+    const endings: (() => void)[] = [];
+    const slow = Array.from({ length: 16 }, () => {
+      const body = new ReadableStream({ start: (stream) => void endings.push(() => stream.close()) });
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+      const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+      return portal.cloud.send('/portal/airgap', init);
+    });
+    const answer = await sendCodes(portal, {});
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '1']);
+    assertPage(answer);
+    assert.match(noteOf(answer), /^Many people use the portal/);
+    assert.equal((await portal.cloud.send('/portal', {})).status, 200, 'the page itself is there');
+    for (const end of endings) end();
+    for (const one of await Promise.all(slow)) assert.equal(one.status, 400);
+    assert.equal((await sendCodes(portal, {})).status, 400, 'and then there is room again');
+  });
+
+  test('a mistake of ours is a page, too, without its detail', async (t) => {
+    const portal = createTestPortal(t);
+    portal.shelf.db.exec('DROP TABLE offline_request');
+    const answer = await handIn(portal, createCarriedServer().request({ licenseKey: portal.key }));
+    assert.equal(answer.status, 500);
+    assertPage(answer);
+    assert.doesNotMatch(answer.text, /offline_request/);
+    assert.match(portal.cloud.log.join('\n'), /no such table: offline_request/);
+  });
+});
+
+describe('codes are confirmed', () => {
+  test('with a policy id, a confirmation code and a file', async (t) => {
+    const portal = createTestPortal(t);
+    const { key, cloud } = portal;
+    const activation_code = createCarriedServer('vault').activationCode(key, portal.start());
+    const fields = { license_key: key, hardware_id: 'vault', activation_code };
+    const page = await sendCodes(portal, fields);
+    assert.equal(page.status, 200);
+    assertPage(page);
+    const policyId = /id="policy-id" value="(\d+)" readonly/.exec(page.text)?.[1] ?? '';
+    const code = /<textarea id="confirmation-code"[^>]* readonly>([^<]+)</.exec(page.text)?.[1] ?? '';
+    const publicKey = createPublicKey(cloud.folder.airgapKey);
+    assert.ok(isConfirmationCode(publicKey, { hardwareId: 'vault', licenseKey: key, policyId }, code));
+    const file = await sendCodes(portal, fields, '/portal/airgap/policy');
+    assert.equal(file.headers.get('content-disposition'), 'attachment; filename="cad-policy.lic"');
+    assert.equal(String(portal.readFile(file.text).license.id), policyId);
+    assert.deepEqual((await sendCodes(portal, fields)).text, page.text, 'and the same again');
+  });
+
+  test('or refused, with what was typed in its fields and its form first', async (t) => {
+    const portal = createTestPortal(t);
+    portal.start();
+    const before = portal.dump();
+    for (const [fields, sentence] of [
+      [{ license_key: portal.key }, /^The activation code does not fit/],
+      [{ license_key: 'K-<NONE>' }, /^There is no license with this key\.$/],
+      [{ license_key: portal.key, hardware_id: '' }, /^That cannot be a hardware id\./],
+    ] as const) {
+      for (const path of ['/portal/airgap', '/portal/airgap/policy']) {
+        const all = { hardware_id: 'vault', activation_code: 'x&y', ...fields };
+        const answer = await sendCodes(portal, all, path);
+        assert.equal(answer.status, 400);
+        assertPage(answer);
+        assert.match(noteOf(answer), sentence);
+        assert.ok(answer.text.includes('value="x&amp;y"'));
+        assert.ok(answer.text.indexOf('/portal/airgap"') < answer.text.indexOf('/portal/offline"'));
+      }
+    }
+    assert.equal(portal.dump(), before);
+  });
+
+  test('and the log knows neither keys nor codes', async (t) => {
+    const portal = createTestPortal(t);
+    const server = createCarriedServer('vault');
+    const code = server.activationCode(portal.key, portal.start());
+    await sendCodes(portal, { license_key: portal.key, hardware_id: 'vault', activation_code: code });
+    await handIn(portal, server.request(), { license_key: portal.key });
+    const log = portal.cloud.log.join('\n');
+    assert.match(log, /"operation":"portal_airgap","status":200/);
+    assert.match(log, /"operation":"portal_offline","status":200/);
+    for (const secret of [portal.key, code, 'vault']) assert.ok(!log.includes(secret));
+  });
+});

@@ -1,0 +1,144 @@
+import { readOfflineRequest } from '@berth/protocol/offline-request';
+import { readUsageFile } from '@berth/protocol/usage-file';
+import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { type AirgapAnswer, confirmAirgap } from '../store/airgap.ts';
+import { answerActivation, answerDeactivation, type CarriedRequest } from '../store/offline-requests.ts';
+import { takeUsage } from '../store/usage.ts';
+import {
+  type FormName,
+  NOTHING_TYPED,
+  PORTAL,
+  showConfirmation,
+  showDeactivation,
+  showForms,
+  showProblem,
+  showUsage,
+  type Typed,
+} from './portal-page.ts';
+import { PORTAL_STYLE } from './portal-style.ts';
+import { RequestError } from './problem.ts';
+import { type Form, readForm } from './read-form.ts';
+import { download, type Reply } from './reply.ts';
+import type { Context, Route } from './route.ts';
+import { createFileWriter } from './write-files.ts';
+
+/**
+ * The portal for people whose servers have no internet. It asks for no account and no keys: a license key,
+ * and a request that is signed or a code that fits, are the proof.
+ */
+export const PORTAL_ROUTES: readonly Route[] = [
+  { name: 'portal', method: 'GET', path: PORTAL, needsKeys: false, handle: showForms },
+  { name: 'portal_style', method: 'GET', path: `${PORTAL}/style.css`, needsKeys: false, handle: sendStyle },
+  ...formRoutes('offline', 'offline', handInFile),
+  ...formRoutes('airgap', 'airgap', confirmCodes),
+  ...formRoutes('airgap/policy', 'airgap', downloadPolicy),
+];
+
+type Handle = (form: Form, context: Context) => Promise<Reply> | Reply;
+
+/** A form, and the page for whoever opens the form's address by itself. */
+function formRoutes(path: string, form: FormName, handle: Handle): readonly Route[] {
+  const where = {
+    name: `portal_${path.replace('/', '_')}`,
+    path: `${PORTAL}/${path}`,
+    needsKeys: false,
+  } as const;
+  return [
+    { ...where, method: 'GET', handle: showForms },
+    {
+      ...where,
+      method: 'POST',
+      handle: (request, context) => takeTurn(async () => handle(await readForm(request), context)),
+      explain: (problem) => showProblem(problem, form, NOTHING_TYPED),
+    },
+  ];
+}
+
+function sendStyle(): Reply {
+  return { status: 200, body: PORTAL_STYLE, type: 'css' };
+}
+
+/** How many forms may be under way at once: strangers may send them, and each holds its file in memory. */
+const MOST_AT_ONCE = 16;
+let underWay = 0;
+
+async function takeTurn(work: () => Promise<Reply>): Promise<Reply> {
+  if (underWay >= MOST_AT_ONCE) {
+    throw new RequestError(
+      'too_many_requests',
+      'Many people use the portal just now. Try again in a moment.',
+    );
+  }
+  underWay += 1;
+  try {
+    return await work();
+  } finally {
+    underWay -= 1;
+  }
+}
+
+function readTyped({ text }: Form): Typed {
+  return {
+    licenseKey: text('license_key'),
+    hardwareId: text('hardware_id'),
+    activationCode: text('activation_code'),
+  };
+}
+
+/** A file says itself what it is. */
+async function handInFile(form: Form, context: Context): Promise<Reply> {
+  const typed = readTyped(form);
+  const reply = await takeFile(form.file, typed, context);
+  return isRefusal(reply) ? showProblem(reply, 'offline', typed) : reply;
+}
+
+async function takeFile(
+  file: File | null,
+  { licenseKey }: Typed,
+  context: Context,
+): Promise<Reply | Refusal> {
+  if (file === null) {
+    return refuse('missing_parameters', 'Choose the file from the server first.');
+  }
+  const text = await file.text();
+  const request = readOfflineRequest(text);
+  if (request !== null)
+    return answerRequest({ request, key: licenseKey === '' ? null : licenseKey }, context);
+  const read = readUsageFile(text);
+  if (read === null) {
+    const message = 'That is neither a request nor a usage file of a server, or it is damaged.';
+    return refuse('offline_file_invalid', message);
+  }
+  const counted = takeUsage(context.shelf, read, context.now);
+  return isRefusal(counted) ? counted : showUsage(counted);
+}
+
+function answerRequest(carried: CarriedRequest, { shelf, signingKey, now }: Context): Reply | Refusal {
+  if (carried.request.fields.request === 'deactivation') {
+    const given = answerDeactivation(shelf, carried, now);
+    return isRefusal(given) ? given : showDeactivation(given);
+  }
+  const answer = answerActivation(shelf, carried, createFileWriter(signingKey, now), now);
+  return isRefusal(answer) ? answer : download(answer.file, `${answer.product}.lic`);
+}
+
+function confirmCodes(form: Form, context: Context): Reply {
+  return confirm(form, context, showConfirmation);
+}
+
+/** The same codes again: they hear the same answer, and this is the part of it that is a file. */
+function downloadPolicy(form: Form, context: Context): Reply {
+  return confirm(form, context, ({ policyFile, product }) => download(policyFile, `${product}-policy.lic`));
+}
+
+function confirm(
+  form: Form,
+  { shelf, signingKey, airgapKey, now }: Context,
+  show: (answer: AirgapAnswer, typed: Typed) => Reply,
+): Reply {
+  const typed = readTyped(form);
+  const { licenseKey: key, hardwareId, activationCode } = typed;
+  const tools = { airgapKey, writer: createFileWriter(signingKey, now) };
+  const answer = confirmAirgap(shelf, { key, hardwareId, activationCode }, tools, now);
+  return isRefusal(answer) ? showProblem(answer, 'airgap', typed) : show(answer, typed);
+}

@@ -1,0 +1,40 @@
+import { MOST_FILE_BYTES } from '../core/judge-request.ts';
+import { RequestError } from './problem.ts';
+import { readBytes } from './read-input.ts';
+
+/** A file of the largest size, and what a browser writes around it. */
+const MOST_FORM_BYTES = MOST_FILE_BYTES + 64 * 1024;
+
+/** Longer than anything that somebody types into a field. */
+const LONGEST_TEXT = 512;
+
+/** What a browser sends for a form. */
+export interface Form {
+  /** Without the blanks that come along with copying; empty where nothing was typed. */
+  text(name: string): string;
+  /** The first file, whatever its field is called; `null` when none was chosen. */
+  readonly file: File | null;
+}
+
+export async function readForm(request: Request): Promise<Form> {
+  const bytes = await readBytes(request, MOST_FORM_BYTES);
+  const data = await parseForm(bytes, request.headers.get('content-type') ?? '');
+  const values = [...data.values()];
+  const file = values.find((value): value is File => value instanceof File && value.size > 0) ?? null;
+  if (file !== null && file.size > MOST_FILE_BYTES) {
+    throw new RequestError('payload_too_large', `The file is larger than ${MOST_FILE_BYTES} bytes.`);
+  }
+  return { file, text: (name) => readText(data.get(name)) };
+}
+
+async function parseForm(bytes: Uint8Array<ArrayBuffer>, type: string) {
+  try {
+    return await new Response(bytes, { headers: { 'Content-Type': type } }).formData();
+  } catch {
+    throw new RequestError('bad_request', 'The form cannot be read. Send it from the page of the portal.');
+  }
+}
+
+function readText(value: unknown): string {
+  return typeof value === 'string' ? value.trim().slice(0, LONGEST_TEXT) : '';
+}

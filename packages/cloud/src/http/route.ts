@@ -1,0 +1,24 @@
+import type { KeyObject } from 'node:crypto';
+import type { Shelf } from '../store/shelf.ts';
+import type { Problem } from './problem.ts';
+import type { Reply } from './reply.ts';
+
+/** What a route works with, and the one time of its request. */
+export interface Context {
+  readonly shelf: Shelf;
+  readonly signingKey: KeyObject;
+  readonly airgapKey: KeyObject;
+  readonly now: number;
+}
+
+/** One operation: how it is called, who may, and what it does. */
+export interface Route {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Whether the caller has to prove itself with the two keys. */
+  readonly needsKeys: boolean;
+  handle(request: Request, context: Context): Promise<Reply> | Reply;
+  /** How it tells what went wrong; as JSON when nothing is said. */
+  explain?(problem: Problem): Reply;
+}

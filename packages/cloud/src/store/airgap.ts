@@ -1,0 +1,156 @@
+import type { KeyObject } from 'node:crypto';
+import { isActivationCode, makeConfirmationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
+import { name } from '@berth/protocol/fields';
+import type { Licensed } from '../core/decision.ts';
+import { type License, UNKNOWN_HOST } from '../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { perform } from './execute.ts';
+import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
+import { getLicense } from './licenses.ts';
+import { makeUpInitializationCode } from './made-up-keys.ts';
+import { toLicense } from './rows.ts';
+import { record, type Shelf, transact } from './shelf.ts';
+
+export interface AirgapStart {
+  readonly licenseKey: string;
+  readonly initializationCode: string;
+}
+
+/** A new code for the server that is to have the license. One that was not used yet is worth nothing now. */
+export function startAirgap(shelf: Shelf, key: string, now: number): AirgapStart | Refusal {
+  return transact(shelf, () => {
+    const license = getLicense(shelf, key);
+    if (isRefusal(license)) return license;
+    const initializationCode = makeUpInitializationCode();
+    shelf.sql.putAirgapStart.run(license.id, initializationCode, now);
+    record(shelf, { kind: 'airgap_started', facts: {} }, license.id, now);
+    return { licenseKey: license.key, initializationCode };
+  });
+}
+
+/** What the server told its administrator. */
+export interface AirgapCodes {
+  readonly key: string;
+  readonly hardwareId: string;
+  readonly activationCode: string;
+}
+
+export interface AirgapAnswer {
+  readonly licenseKey: string;
+  readonly product: string;
+  readonly hardwareId: string;
+  readonly policyId: string;
+  readonly confirmationCode: string;
+  readonly policyFile: string;
+}
+
+export interface AirgapTools {
+  readonly airgapKey: KeyObject;
+  readonly writer: FileWriter;
+}
+
+/** Activates the license for the machine that has the code. The same codes again hear the same answer. */
+export function confirmAirgap(
+  shelf: Shelf,
+  codes: AirgapCodes,
+  tools: AirgapTools,
+  now: number,
+): AirgapAnswer | Refusal {
+  const { hardwareId } = codes;
+  const named = name.safeParse(hardwareId);
+  if (!named.success || named.data === undefined) {
+    return refuse('validation_error', 'That cannot be a hardware id. Copy it from "berth status".');
+  }
+  return transact(shelf, () => {
+    const row = shelf.sql.findLicense.get(codes.key);
+    const license = row === undefined ? null : toLicense(row);
+    const isRight = isRightCode(shelf, license, codes);
+    if (license === null) return refuse('license_not_found', 'There is no license with this key.');
+    const answered = findAnswer(shelf, license, codes);
+    if (answered !== null) return answered;
+    if (isRight) return confirm(shelf, license, codes, tools, now);
+    return refuse(
+      'airgap_code_invalid',
+      'The activation code does not fit the license key, the hardware id and the initialization code. ' +
+        'Check each of them; an initialization code serves once.',
+    );
+  });
+}
+
+/** Nobody has it, but checking with it takes as long as with any other. */
+const NOBODYS_CODE = Buffer.alloc(32, 1).toString('base64');
+
+/** The work is done for licenses that do not exist, too, so that the time tells nothing. */
+function isRightCode({ sql }: Shelf, license: License | null, codes: AirgapCodes): boolean {
+  const row = sql.findAirgapStart.get(license?.id ?? 0);
+  const code = row?.initialization_code as string | undefined;
+  const key = readInitializationCode(code ?? NOBODYS_CODE) as KeyObject;
+  const facts = { hardwareId: codes.hardwareId, licenseKey: codes.key };
+  return isActivationCode(key, facts, codes.activationCode) && code !== undefined;
+}
+
+function findAnswer({ sql }: Shelf, license: License, codes: AirgapCodes): AirgapAnswer | null {
+  const row = sql.findAirgapActivation.get(license.id, codes.hardwareId);
+  if (row === undefined || row.activation_code !== codes.activationCode) return null;
+  return {
+    ...nameAnswer(license, codes.hardwareId),
+    confirmationCode: row.confirmation_code as string,
+    policyFile: row.policy_file as string,
+  };
+}
+
+/** The policy of a license is the license: they have the same id. */
+function nameAnswer({ id, key, product }: License, hardwareId: string) {
+  return { licenseKey: key, product: product.code, hardwareId, policyId: String(id) };
+}
+
+function confirm(
+  shelf: Shelf,
+  license: License,
+  { hardwareId, activationCode }: AirgapCodes,
+  { airgapKey, writer }: AirgapTools,
+  now: number,
+): AirgapAnswer | Refusal {
+  const proof = { kind: 'key', key: license.key } as const;
+  const who = { product: license.product.code, hardwareId, licenseId: license.id, proof };
+  const outcome = perform(shelf, { kind: 'activate', who, host: UNKNOWN_HOST }, now);
+  if (isRefusal(outcome)) return outcome;
+  const { file: policyFile } = issuePolicy(shelf, outcome as Licensed, writer, now);
+  const answer = nameAnswer(license, hardwareId);
+  const confirmationCode = makeConfirmationCode(airgapKey, answer);
+  const { sql } = shelf;
+  sql.putAirgapActivation.run(license.id, hardwareId, activationCode, confirmationCode, policyFile, now);
+  sql.removeAirgapStart.run(license.id);
+  const facts = { hardware_id: hardwareId, policy_id: answer.policyId };
+  record(shelf, { kind: 'airgap_confirmed', facts }, license.id, now);
+  return { ...answer, confirmationCode, policyFile };
+}
+
+function issuePolicy(shelf: Shelf, licensed: Licensed, writer: FileWriter, now: number): IssuedFile {
+  const write = (dateAt: number) => writer.writePolicy(licensed, dateAt);
+  return issueFile(shelf, licensed, { what: 'policy', requestId: null, write }, now);
+}
+
+export interface RenewedPolicy extends IssuedFile {
+  readonly policyId: string;
+}
+
+/** A newer policy for a license that some machine was activated for by codes. */
+export function renewPolicy(
+  shelf: Shelf,
+  key: string,
+  writer: FileWriter,
+  now: number,
+): RenewedPolicy | Refusal {
+  return transact(shelf, () => {
+    const license = getLicense(shelf, key);
+    if (isRefusal(license)) return license;
+    const device = shelf.sql.findAirgapDevice.get(license.id);
+    if (device === undefined) {
+      return refuse('device_not_found', 'The license is activated on no machine by codes.');
+    }
+    const licensed = checkLicense(shelf, license, device.hardware_id as string, now);
+    if (isRefusal(licensed)) return licensed;
+    return { ...issuePolicy(shelf, licensed, writer, now), policyId: String(license.id) };
+  });
+}

@@ -1,0 +1,87 @@
+import type { Licensed } from '../core/decision.ts';
+import { dateFile } from '../core/judge-request.ts';
+import { type License, say } from '../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { perform } from './execute.ts';
+import { getLicense } from './licenses.ts';
+import { record, type Shelf, transact } from './shelf.ts';
+
+/** How a license becomes a signed file: the answer to a request, its refresh, or a policy. */
+export interface FileWriter {
+  writeAnswer(licensed: Licensed, requestId: string, dateAt: number): string;
+  writeRefresh(licensed: Licensed, dateAt: number): string;
+  writePolicy(licensed: Licensed, dateAt: number): string;
+}
+
+export interface IssuedFile {
+  readonly file: string;
+  readonly licenseKey: string;
+  readonly product: string;
+  readonly hardwareId: string;
+  readonly dateAt: number;
+}
+
+interface Issue {
+  readonly what: 'answer' | 'refresh' | 'policy';
+  readonly requestId: string | null;
+  write(dateAt: number): string;
+}
+
+/** Dates a file and records it. Inside a transaction only. */
+export function issueFile(shelf: Shelf, licensed: Licensed, issue: Issue, now: number): IssuedFile {
+  const { license, hardwareId } = licensed;
+  const lastFileAt = shelf.sql.findLicense.get(license.key)?.last_file_at as number;
+  const dateAt = dateFile(lastFileAt, now);
+  shelf.sql.setLastFileAt.run(dateAt, license.id);
+  const facts = { what: issue.what, hardware_id: hardwareId, request_id: issue.requestId, date: say(dateAt) };
+  record(shelf, { kind: 'license_file_issued', facts }, license.id, now);
+  const { key: licenseKey, product } = license;
+  return { file: issue.write(dateAt), licenseKey, product: product.code, hardwareId, dateAt };
+}
+
+export interface RefreshWish {
+  readonly key: string;
+  /** `null`: the one device that has the license. */
+  readonly hardwareId: string | null;
+}
+
+/** A newer file for a device that has the license. */
+export function refreshFile(
+  shelf: Shelf,
+  { key, hardwareId }: RefreshWish,
+  writer: FileWriter,
+  now: number,
+): IssuedFile | Refusal {
+  return transact(shelf, () => {
+    const license = getLicense(shelf, key);
+    if (isRefusal(license)) return license;
+    const chosen = hardwareId ?? chooseDevice(shelf, license);
+    if (isRefusal(chosen)) return chosen;
+    const outcome = checkLicense(shelf, license, chosen, now);
+    if (isRefusal(outcome)) return outcome;
+    const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt);
+    return issueFile(shelf, outcome, { what: 'refresh', requestId: null, write }, now);
+  });
+}
+
+function chooseDevice({ sql }: Shelf, { id }: License): string | Refusal {
+  const devices = sql.listDevices.all({ license: id });
+  if (devices.length === 1) return devices[0]?.hardware_id as string;
+  if (devices.length === 0) return refuse('device_not_found', 'The license is activated on no machine.');
+  return refuse(
+    'missing_parameters',
+    `The license is activated on ${devices.length} machines. Say which with --device.`,
+  );
+}
+
+/** The license as that machine would be told about it now. Inside a transaction only. */
+export function checkLicense(
+  shelf: Shelf,
+  { key, product }: License,
+  hardwareId: string,
+  now: number,
+): Licensed | Refusal {
+  const proof = { kind: 'key', key } as const;
+  const who = { product: product.code, hardwareId, licenseId: null, proof };
+  return perform(shelf, { kind: 'check', who }, now) as Licensed | Refusal;
+}

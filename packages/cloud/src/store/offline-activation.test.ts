@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { createCarriedServer } from '../../../../test/support/carried-server.ts';
+import { createTestPortal, given, refused } from '../../../../test/support/test-portal.ts';
+import { blockDevice, listDevices } from './devices.ts';
+import { listEvents } from './events.ts';
+import { disableKey } from './keys.ts';
+import { changeLicense, resetLicense, setLicenseEnabled } from './licenses.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+
+describe('a request is answered with a license', () => {
+  test('that the server reads as it reads the answer to a check', async (t) => {
+    const portal = createTestPortal(t);
+    const { cloud, key } = portal;
+    const server = createCarriedServer();
+    const requestId = randomUUID();
+    const answer = given(portal.activate(server.request({ requestId, product: 'cad', licenseKey: key })));
+    const { fields, license } = portal.readFile(answer.file);
+    const who = { product: 'cad', license_key: key, hardware_id: server.hardwareId };
+    const { body } = await cloud.get('check_license', who);
+    const { request_id, date, license_signature_v2, ...rest } = fields;
+    assert.deepEqual(rest, body, 'with its older signature');
+    assert.deepEqual([request_id, date], [requestId, new Date(cloud.now).toISOString()]);
+    assert.equal(license.floating_users, 5);
+    assert.equal(license.hardware_id, server.hardwareId);
+    assert.equal(typeof license_signature_v2, 'string');
+  });
+
+  test('by the keys for the cloud as well as by the server alone', (t) => {
+    const portal = createTestPortal(t, { maxActivations: 2 });
+    given(portal.activate(createCarriedServer('a').request({ licenseKey: portal.key }, portal.cloud.keys)));
+    given(portal.activate(createCarriedServer('b').request({ licenseKey: portal.key })));
+    const signers = listEvents(portal.shelf, portal.licenseId, 100)
+      .filter(({ kind }) => kind === 'request_answered')
+      .map(({ facts }) => facts.signed_by);
+    assert.deepEqual(signers, ['server', 'cloud-keys']);
+  });
+
+  test('whose key came along when the request names none', (t) => {
+    const portal = createTestPortal(t);
+    const server = createCarriedServer();
+    assert.equal(refused(portal.activate(server.request())), 'missing_parameters');
+    given(portal.activate(server.request(), portal.key));
+    const named = server.request({ licenseKey: portal.key });
+    given(portal.activate(named, portal.key));
+    assert.equal(
+      refused(portal.activate(server.request({ licenseKey: portal.key }), 'K-X')),
+      'validation_error',
+    );
+  });
+
+  test('and the vendor sees the device with what it told', (t) => {
+    const portal = createTestPortal(t);
+    given(portal.activate(createCarriedServer('m-7').request({ licenseKey: portal.key, hostname: 'bow' })));
+    const [device] = listDevices(portal.shelf, null);
+    assert.deepEqual(
+      [device?.hardwareId, device?.host.hostname, device?.host.appVersion, device?.licenseKey],
+      ['m-7', 'bow', '0.1.0', portal.key],
+    );
+  });
+});
+
+describe('a request serves once', () => {
+  test('the same file again gives the very same file, and no second device', (t) => {
+    const portal = createTestPortal(t, { maxActivations: null });
+    const file = createCarriedServer().request({ licenseKey: portal.key });
+    const first = given(portal.activate(file));
+    const before = portal.dump();
+    portal.cloud.now += HOUR_MS;
+    assert.deepEqual(given(portal.activate(file)), first);
+    assert.deepEqual(given(portal.activate(`${file}\n`)), first);
+    assert.equal(portal.dump(), before);
+  });
+
+  test('the same file again is answered after the license was changed, reset and disabled', (t) => {
+    const portal = createTestPortal(t);
+    const file = createCarriedServer().request({ licenseKey: portal.key });
+    const first = given(portal.activate(file));
+    changeLicense(portal.shelf, { key: portal.key, user: null, terms: { slots: 9 } }, portal.cloud.now);
+    resetLicense(portal.shelf, portal.key, portal.cloud.now);
+    setLicenseEnabled(portal.shelf, portal.key, false, portal.cloud.now);
+    const before = portal.dump();
+    assert.deepEqual(given(portal.activate(file)), first);
+    assert.equal(portal.dump(), before);
+  });
+
+  test('the same id with anything else is refused, whatever the case of its letters', (t) => {
+    const portal = createTestPortal(t, { maxActivations: null });
+    const server = createCarriedServer();
+    const requestId = randomUUID();
+    given(portal.activate(server.request({ requestId, licenseKey: portal.key })));
+    const other = portal.cloud.grant({ slots: 1 });
+    const before = portal.dump();
+    for (const wish of [
+      { hostname: 'beta' },
+      { hardwareId: 'machine-2' },
+      { requestId: requestId.toUpperCase() },
+      { licenseKey: other },
+    ]) {
+      const file = server.request({ requestId, licenseKey: portal.key, ...wish });
+      assert.equal(refused(portal.activate(file)), 'offline_request_used', JSON.stringify(wish));
+    }
+    const back = server.request({ requestId, licenseKey: portal.key, request: 'deactivation' });
+    assert.equal(refused(portal.deactivate(back)), 'offline_request_used');
+    assert.equal(portal.dump(), before);
+  });
+
+  test('a request without a key serves one license', (t) => {
+    const portal = createTestPortal(t);
+    const file = createCarriedServer().request();
+    const first = given(portal.activate(file, portal.key));
+    const other = portal.cloud.grant({ slots: 1 });
+    assert.equal(refused(portal.activate(file, other)), 'offline_request_used');
+    assert.deepEqual(given(portal.activate(file, portal.key)), first);
+  });
+
+  test('a new request of the same machine is the same device, with a newer file', (t) => {
+    const portal = createTestPortal(t);
+    const server = createCarriedServer();
+    const dates = Array.from({ length: 3 }, () => {
+      const answer = given(portal.activate(server.request({ licenseKey: portal.key })));
+      return portal.readFile(answer.file).fields.date as string;
+    });
+    assert.deepEqual(dates, [...new Set(dates)].sort(), 'though the clock stands still');
+    portal.cloud.now -= HOUR_MS;
+    const answer = given(portal.activate(server.request({ licenseKey: portal.key })));
+    assert.ok((portal.readFile(answer.file).fields.date as string) > (dates[2] as string), 'or runs back');
+    assert.equal(listDevices(portal.shelf, null).length, 1);
+  });
+});
+
+describe('a request is refused', () => {
+  test('as it would be over the network, and nothing is stored', (t) => {
+    const portal = createTestPortal(t);
+    const { shelf, key, cloud } = portal;
+    const server = createCarriedServer('machine-9');
+    const attempt = (wish = {}) => {
+      const before = portal.dump();
+      const code = refused(portal.activate(server.request({ licenseKey: key, product: 'cad', ...wish })));
+      assert.equal(portal.dump(), before, code);
+      return code;
+    };
+    assert.equal(attempt({ product: 'cam' }), 'unknown_product');
+    assert.equal(attempt({ licenseKey: 'K-NONE' }), 'license_not_found');
+    assert.equal(attempt({ licenseKey: 'K-NONE', product: null }), 'license_not_found');
+    cloud.grant({}, { product: 'cam' });
+    assert.equal(attempt({ product: 'cam' }), 'license_not_found', 'of that product');
+    const ofUser = cloud.grant({}, { product: 'crm', user: { name: 'ann', passwordHash: 'x' } });
+    assert.equal(
+      attempt({ licenseKey: ofUser, product: null }),
+      'license_not_found',
+      'whose password is missing',
+    );
+    setLicenseEnabled(shelf, key, false, cloud.now);
+    assert.equal(attempt(), 'license_not_enabled');
+    setLicenseEnabled(shelf, key, true, cloud.now);
+    blockDevice(shelf, 'machine-9', cloud.now);
+    assert.equal(attempt(), 'blacklisted');
+    given(portal.activate(createCarriedServer('machine-1').request({ licenseKey: key })));
+    assert.equal(
+      refused(portal.activate(createCarriedServer('m-2').request({ licenseKey: key }))),
+      'license_activated_max_times',
+    );
+    changeLicense(shelf, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
+    assert.equal(attempt(), 'license_expired');
+  });
+
+  test('when nobody vouches for it', (t) => {
+    const portal = createTestPortal(t);
+    const { cloud, key } = portal;
+    const server = createCarriedServer();
+    const before = portal.dump();
+    const by = (keys: { apiKey: string; sharedKey: string }) =>
+      refused(portal.activate(server.request({ licenseKey: key }, keys)));
+    assert.equal(by({ ...cloud.keys, apiKey: 'nobody' }), 'invalid_api_key');
+    assert.equal(by({ ...cloud.keys, sharedKey: 'wrong' }), 'signature_mismatch');
+    const { serverKey } = createCarriedServer();
+    assert.equal(
+      refused(portal.activate(server.request({ licenseKey: key, serverKey }))),
+      'signature_mismatch',
+    );
+    assert.equal(portal.dump(), before);
+    disableKey(portal.shelf, 'test', cloud.now);
+    assert.equal(by(cloud.keys), 'invalid_api_key');
+  });
+});
+
+describe('the key of a server', () => {
+  test('stays the one that its machine is known by, while it has a license', (t) => {
+    const portal = createTestPortal(t);
+    const { key, cloud } = portal;
+    given(portal.activate(createCarriedServer('m').request({ licenseKey: key })));
+    const stranger = createCarriedServer('m');
+    const before = portal.dump();
+    for (const request of ['activation', 'deactivation'] as const) {
+      const file = stranger.request({ request, licenseKey: key });
+      const answer = request === 'activation' ? portal.activate(file) : portal.deactivate(file);
+      assert.equal(refused(answer), 'signature_mismatch', request);
+    }
+    assert.equal(portal.dump(), before);
+    given(portal.activate(stranger.request({ licenseKey: key }, cloud.keys)));
+    given(portal.deactivate(stranger.request({ request: 'deactivation', licenseKey: key })));
+  });
+
+  test('is another one when the vendor has reset its licenses', (t) => {
+    const portal = createTestPortal(t);
+    given(portal.activate(createCarriedServer('m').request({ licenseKey: portal.key })));
+    resetLicense(portal.shelf, portal.key, portal.cloud.now);
+    given(portal.activate(createCarriedServer('m').request({ licenseKey: portal.key })));
+  });
+});
+
+describe('a refresh', () => {
+  test('is newer, says what is granted now, and carries the newer signature alone', (t) => {
+    const portal = createTestPortal(t);
+    const server = createCarriedServer();
+    const first = portal.readFile(given(portal.activate(server.request({ licenseKey: portal.key }))).file);
+    changeLicense(portal.shelf, { key: portal.key, user: null, terms: { slots: 7 } }, portal.cloud.now);
+    const { fields, license } = portal.readFile(given(portal.refresh()).file);
+    assert.equal(license.floating_users, 7);
+    assert.equal(fields.hardware_id, server.hardwareId);
+    assert.ok((fields.date as string) > (first.fields.date as string));
+    assert.deepEqual([fields.request_id, fields.license_signature], [undefined, undefined]);
+  });
+
+  test('is for a device that has the license', (t) => {
+    const portal = createTestPortal(t, { maxActivations: 2 });
+    assert.equal(refused(portal.refresh()), 'device_not_found');
+    for (const id of ['a', 'b']) {
+      given(portal.activate(createCarriedServer(id).request({ licenseKey: portal.key })));
+    }
+    assert.equal(refused(portal.refresh()), 'missing_parameters', 'of two one has to be said');
+    assert.equal(given(portal.refresh('b')).hardwareId, 'b');
+    assert.equal(refused(portal.refresh('c')), 'device_not_found');
+    setLicenseEnabled(portal.shelf, portal.key, false, portal.cloud.now);
+    assert.equal(refused(portal.refresh('b')), 'license_not_enabled');
+  });
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { isRefusal } from '@berth/cloud/core/refusal';
+import { createFileWriter } from '@berth/cloud/http/write-files';
+import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '@berth/cloud/store/airgap';
+import { refreshFile } from '@berth/cloud/store/license-files';
+import type { LicenseDraft } from '@berth/cloud/store/licenses';
+import { getLicense } from '@berth/cloud/store/licenses';
+import { answerActivation, answerDeactivation } from '@berth/cloud/store/offline-requests';
+import { takeUsage } from '@berth/cloud/store/usage';
+import { type CloudLicense, cloudLicense } from '@berth/protocol/cloud-license';
+import { isVendorFile, readLicenseFile } from '@berth/protocol/license-file';
+import { type ReadRequest, readOfflineRequest } from '@berth/protocol/offline-request';
+import { readUsageFile, type Usage } from '@berth/protocol/usage-file';
+import { dumpTables } from './carried-server.ts';
+import { createTestCloud, type TestCloud } from './test-cloud.ts';
+
+type Given<T> = Exclude<T, { kind: 'refused' }>;
+
+/** What was answered; fails the test when it was refused. */
+export function given<T>(result: T): Given<T> {
+  if (isRefusal(result)) assert.fail(`${result.code}: ${result.message}`);
+  return result as Given<T>;
+}
+
+/** The code of a refusal; fails the test when it was none. */
+export function refused(result: unknown): string {
+  assert.ok(isRefusal(result), `It was not refused: ${JSON.stringify(result)}`);
+  return result.code;
+}
+
+/** A license as a server reads it from a file of its vendor; the file's own facts beside it. */
+export interface ReadFile {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly license: CloudLicense;
+}
+
+/** The vendor's side on a cloud of its own, with a license that counts. */
+export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDraft['terms'] = COUNTING) {
+  const cloud = createTestCloud(t);
+  const { shelf, airgapKey, signingKey } = cloud.folder;
+  const key = cloud.grant(terms);
+  const writer = () => createFileWriter(signingKey, cloud.now);
+  const request = (file: string) => readOfflineRequest(file) as ReadRequest;
+  return {
+    cloud,
+    shelf,
+    key,
+    licenseId: given(getLicense(shelf, key)).id,
+    activate: (file: string, licenseKey: string | null = null) =>
+      answerActivation(shelf, { request: request(file), key: licenseKey }, writer(), cloud.now),
+    deactivate: (file: string, licenseKey: string | null = null) =>
+      answerDeactivation(shelf, { request: request(file), key: licenseKey }, cloud.now),
+    refresh: (hardwareId: string | null = null) =>
+      refreshFile(shelf, { key, hardwareId }, writer(), cloud.now),
+    usage(file: string) {
+      const read = readUsageFile(file);
+      assert.ok(read !== null, 'It is no usage file.');
+      return takeUsage(shelf, read, cloud.now);
+    },
+    start: () => given(startAirgap(shelf, key, cloud.now)).initializationCode,
+    confirm: (codes: Omit<AirgapCodes, 'key'> & Partial<AirgapCodes>) =>
+      confirmAirgap(shelf, { key, ...codes }, { airgapKey, writer: writer() }, cloud.now),
+    policy: () => renewPolicy(shelf, key, writer(), cloud.now),
+    dump: () => dumpTables(shelf.db),
+    readFile: (file: string) => readAsServer(cloud, file),
+  };
+}
+
+export const COUNTING = { slots: 5, consumption: { max: 10 } } as const;
+
+function readAsServer(cloud: TestCloud, file: string): ReadFile {
+  const read = readLicenseFile(file);
+  assert.ok(isVendorFile(read, cloud.publicKey), 'The vendor has not signed it.');
+  return { fields: read.fields, license: cloudLicense.parse(read.fields) };
+}
+
+/** What a server has counted of one license, as it tells it. */
+export function told(
+  licenseId: number,
+  licenseKey: string,
+  consumed: number,
+  features: Readonly<Record<string, number>> = {},
+): Usage['licenses'] {
+  const list = Object.entries(features).map(([code, amount]) => ({ code, consumed: amount }));
+  return [{ license_id: licenseId, license_key: licenseKey, consumed, features: list }];
+}
