@@ -22,6 +22,8 @@ export interface CloudProcess {
   readonly keys: { readonly apiKey: string; readonly sharedKey: string };
   /** Runs a command of the vendor and answers its JSON. */
   run(...words: readonly string[]): Promise<never>;
+  /** Runs a command of the vendor and answers what it prints for people. */
+  runText(...words: readonly string[]): Promise<string>;
   /** The same with a line on standard input. */
   runWith(line: string, ...words: readonly string[]): Promise<never>;
   /** Grants a license of a product, which is created when it is new, and answers its key. */
@@ -74,6 +76,7 @@ export async function startCloudProcess(t: TestContext, options: CloudOptions = 
     keys,
     run,
     runWith: (line, ...words) => runVendor(data, words, line),
+    runText: (...words) => runText(data, words),
     async grant(product, ...flags) {
       if (!products.has(product)) await run('product', 'create', product);
       products.add(product);
