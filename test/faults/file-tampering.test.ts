@@ -41,7 +41,7 @@ async function codeOf(attempt: ReturnType<Offline['install']>): Promise<string |
   }
 }
 
-/** Tries every change, and answers how often each refusal was given. None may be taken, nothing may be stored. */
+/** Tries every change, and answers how often each refusal was given. None is taken, nothing is stored. */
 async function refuseAll(
   app: TestApp,
   original: string,
