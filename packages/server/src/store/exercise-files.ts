@@ -111,7 +111,12 @@ export function fileCases(again: 'restart' | 'crash') {
       const older = policy(license, { issuedAt: plus(NOW, -1) });
       assert.equal(await take(bench, license, older), 'offline_file_outdated');
     },
+  };
+}
 
+/** What the server itself puts into files, and what it learns from them beside licenses. */
+export function ownFileCases(again: 'restart' | 'crash') {
+  return {
     'usage files are numbered, whatever happens in between': async (bench: Bench) => {
       const number = async () => {
         const outcome = await bench.execute({ kind: 'number_usage', by: 'admin' });

@@ -11,7 +11,7 @@ import {
   WINDOWS,
 } from './exercise-counting.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './exercise-features.ts';
-import { fileCases } from './exercise-files.ts';
+import { fileCases, ownFileCases } from './exercise-files.ts';
 import { LENDING } from './exercise-lending.ts';
 import { ACCOUNTS, ISOLATION, LICENSES } from './exercise-licenses.ts';
 import { restartCases } from './exercise-restart.ts';
@@ -45,6 +45,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'licenses that were removed, after a crash': removalCases('crash'),
   'licenses in files, after a close': fileCases('restart'),
   'licenses in files, after a crash': fileCases('crash'),
+  "the server's own files, after a close": ownFileCases('restart'),
+  "the server's own files, after a crash": ownFileCases('crash'),
   'counting goes on after a close': countingRestartCases('restart'),
   'counting goes on after a crash': countingRestartCases('crash'),
   'many who want a feature at once': FEATURES_AT_ONCE,
