@@ -33,9 +33,10 @@ export function findMemberText(text: string, name: string): string | undefined {
   return member?.text.slice(endOfString(member.text, 0) + 2);
 }
 
+/** Index of the quote that closes the string which opens at `start`; every string of valid JSON has one. */
 function endOfString(text: string, start: number): number {
   let index = start + 1;
-  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
   return index;
 }
 
