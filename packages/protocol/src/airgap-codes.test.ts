@@ -209,5 +209,7 @@ describe('the public key for confirmations', () => {
     for (const short of cutShort(text)) assert.equal(readAirgapPublicKey(short), null);
     assert.equal(readAirgapPublicKey(Buffer.alloc(64).toString('base64')), null);
     assert.equal(readAirgapPublicKey(Buffer.concat([Buffer.of(4), bytes]).toString('base64')), null);
+    const longer = [bytes.subarray(0, 32), Buffer.of(0), bytes.subarray(32)];
+    assert.equal(readAirgapPublicKey(Buffer.concat(longer).toString('base64')), null);
   });
 });

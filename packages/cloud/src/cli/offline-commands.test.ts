@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { isConfirmationCode, readAirgapPublicKey } from '@berth/protocol/airgap-codes';
@@ -41,6 +41,7 @@ describe('cloud offline', () => {
     assert.ok(isVendorFile(read, publicKey));
     assert.equal(cloudLicense.parse(read.fields).floating_users, 5);
     const target = put('a.lic', 'something that everybody may read');
+    chmodSync(target, 0o644);
     const written = await run(`offline activate ${request} --out ${target}`);
     assert.equal(written.out, `${target} is the license ${KEY} for the machine "machine-1".`);
     assert.equal(readFileSync(target, 'utf8'), out, 'the same again, and no line end');

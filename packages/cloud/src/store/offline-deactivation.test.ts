@@ -39,6 +39,12 @@ describe('a license is given back by file', () => {
     assert.equal(total(), 12);
   });
 
+  test('when it has nothing to tell, too', (t) => {
+    const { deactivate, back, server } = createActivated(t);
+    const answer = given(deactivate(back({ usage: server.usageContent([]) })));
+    assert.deepEqual(answer.usage?.added, []);
+  });
+
   test('once: the same file again has no effect, and hears the same', (t) => {
     const { deactivate, activate, back, server, licenseId, key, dump } = createActivated(t);
     const file = back({ usage: server.usageContent(told(licenseId, key, 5)) });

@@ -104,8 +104,8 @@ function answerOnce<T extends object>(
   });
 }
 
-function digestOf({ text, signature }: ReadRequest): string {
-  return createHash('sha256').update(`${signature}\n${text}`).digest('base64');
+function digestOf({ text }: ReadRequest): string {
+  return createHash('sha256').update(text).digest('base64');
 }
 
 function toSeen(row: Readonly<Record<string, unknown>> | undefined): SeenRequest | null {

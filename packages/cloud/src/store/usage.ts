@@ -37,9 +37,21 @@ export function takeUsage(shelf: Shelf, { usage, isSigned }: ReadUsage, now: num
       return refuse('usage_file_invalid', `The machine "${hardwareId}" is known by another key.`);
     }
     const counted = countUsage(shelf, usage, now);
-    if (known === null && !isRefusal(counted)) learnServerKey(shelf, hardwareId, key, now);
-    return counted;
+    if (isRefusal(counted) || counted.isRepeat) return counted;
+    if (known === null) learnServerKey(shelf, hardwareId, key, now);
+    return refuseStranger(shelf, usage) ?? counted;
   });
+}
+
+/** A server that has no license of ours has nothing to tell, and is not to be remembered. */
+function refuseStranger({ sql }: Shelf, { licenses, hardware_id: hardwareId }: Usage): Refusal | null {
+  const isHere = licenses.some(
+    ({ license_id: id, license_key: key }) =>
+      sql.findLicense.get(key)?.id === id && sql.findDevice.get(id, hardwareId) !== undefined,
+  );
+  if (isHere) return null;
+  const message = `No license of the usage is activated on the machine "${hardwareId}".`;
+  return refuse('device_not_found', message);
 }
 
 /** Counts what is new, all or nothing. Inside a transaction only; who vouches was asked before. */
@@ -51,8 +63,6 @@ export function countUsage(shelf: Shelf, usage: Usage, now: number): CountedUsag
   if (verdict === 'repeat') return { hardwareId, sequence, isRepeat: true, added: [] };
   const told = listTold(usage);
   if (isRefusal(told)) return told;
-  const stranger = refuseStranger(shelf, told, hardwareId);
-  if (stranger !== null) return stranger;
   const added: Added[] = [];
   for (const one of told) {
     const result = addNew(shelf, one, usage, now);
@@ -67,16 +77,6 @@ export function countUsage(shelf: Shelf, usage: Usage, now: number): CountedUsag
 function findTaken({ sql }: Shelf, serverKey: string): TakenUsage | null {
   const row = sql.findUsageTaken.get(serverKey);
   return row === undefined ? null : { sequence: row.sequence as number, digest: row.digest as string };
-}
-
-/** A server that has no license of ours has nothing to tell, and is not to be remembered. */
-function refuseStranger({ sql }: Shelf, told: readonly Told[], hardwareId: string): Refusal | null {
-  const isHere = ({ licenseId, licenseKey }: Told) =>
-    sql.findLicense.get(licenseKey)?.id === licenseId &&
-    sql.findDevice.get(licenseId, hardwareId) !== undefined;
-  if (told.some(isHere)) return null;
-  const message = `No license of the usage is activated on the machine "${hardwareId}".`;
-  return refuse('device_not_found', message);
 }
 
 /** What a server gave back long ago stands in its files for ever; nothing new is told of it. */
