@@ -70,7 +70,7 @@ export function settleReport(report: ReportOf, isCounted: boolean): LendingComma
     title: `settle report ${reportId}: ${isCounted}`,
     run: async (model, bench) => {
       const { licenseId, feature } = report;
-      const told = { isCounted, cloudTotal: null, knowsReportIds: false, by: 'cloud' };
+      const told = { isCounted, cloudTotal: null, by: 'cloud' };
       const command_ = { kind: 'settle_report', licenseId, feature, reportId, ...told } as const;
       expectOutcome(
         await bench.execute(command_),

@@ -34,6 +34,8 @@ export type Fault =
   | { readonly kind: 'hang_after' }
   /** Forwards when the promise is fulfilled, even if the caller has gone by then. */
   | { readonly kind: 'delay'; readonly untilReleased: Promise<unknown> }
+  /** Forwards at once, and answers when the promise is fulfilled. */
+  | { readonly kind: 'late'; readonly untilReleased: Promise<unknown> }
   /** Sends the answer byte by byte. */
   | { readonly kind: 'drip' }
   /** Answers something that is no HTTP. */

@@ -138,6 +138,15 @@ describe('connections that wait', () => {
     assert.equal(target.seen.length, 2);
   });
 
+  testCallers('late: the target has answered before the caller hears of it', async (t, call) => {
+    const { promise: untilReleased, resolve: release } = Promise.withResolvers<void>();
+    const { proxy, url } = await openPair(t, { kind: 'late', untilReleased });
+    const calling = call(url);
+    await proxy.waitFor(([first]) => first?.targetStatus === 200);
+    release();
+    assert.equal((await calling).status, 200);
+  });
+
   test('delay: the target hears of it even if the caller has gone', async (t) => {
     const { promise: untilReleased, resolve: release } = Promise.withResolvers<void>();
     const { target, proxy, url } = await openPair(t, { kind: 'delay', untilReleased });

@@ -133,6 +133,7 @@ export class ChaosRunner {
     if (fault.kind === 'delay') await fault.untilReleased;
     if (fault.kind === 'duplicate') await this.#ask(fault, request, noteStatus);
     const answer = await this.#ask(fault, request, noteStatus);
+    if (fault.kind === 'late') await fault.untilReleased;
     return answer === null ? cut(line, fault) : giveBack(line, fault, answer);
   }
 

@@ -148,7 +148,12 @@ export function openTestLink(
   const identity = createIdentity(store, { hardwareId, machineId: null });
   const cloudLink = createCloudLink({
     store,
-    session: createCloudSession(cloud, credentials.readKeys, state),
+    session: createCloudSession({
+      cloud,
+      readKeys: credentials.readKeys,
+      state,
+      requireHome: async () => {},
+    }),
     identity,
     state,
     host: { hostname: 'test', osVersion: 'test', version: '1.2.3' },

@@ -13,6 +13,6 @@ export const addProductRequest = z.object(holder);
 export const addProductQuery = z.object({ ...holder, licenseKey: name });
 
 export const removeProductRequest = z.object({ product: name, license_id: licenseId, license_key: name });
-export const removeProductQuery = removeProductRequest.extend({ licenseKey: name });
+export const removeProductQuery = removeProductRequest.extend({ licenseKey: name, licenseId });
 
 export const removeProductAnswer = z.object({ license_id: z.int(), product: z.string() });

@@ -94,7 +94,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 async function serveStore(store: Store, options: ServeOptions, log: Log, stops: Stop[]): Promise<string> {
   const { config } = options;
   const state: { listening: Listening | null } = { listening: null };
-  const parts = composeApp(store, options, log, () => state.listening?.url ?? null);
+  const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
   stops.push(parts.cloud.close);
@@ -110,6 +110,11 @@ async function serveStore(store: Store, options: ServeOptions, log: Log, stops: 
 
 type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;
 
+interface ComposeOptions extends ConfigAndEnv {
+  /** `false` for a command that opens the data of a stopped server. */
+  readonly isServing: boolean;
+}
+
 interface Parts {
   readonly app: Hono<AppEnv>;
   readonly accounts: Accounts;
@@ -117,7 +122,7 @@ interface Parts {
   readonly cloud: CloudParts;
 }
 
-function composeApp(store: Store, options: ConfigAndEnv, log: Log, readUrl: () => string | null): Parts {
+function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
   const { config, env } = options;
   const startedMs = systemClock.readMonotonicMs();
   const accounts = createAccounts(store);
@@ -162,7 +167,8 @@ interface CloudParts {
   close(): Promise<void>;
 }
 
-function composeCloud(store: Store, { config, env }: ConfigAndEnv, log: Log): CloudParts {
+function composeCloud(store: Store, options: ComposeOptions, log: Log): CloudParts {
+  const { config, env, isServing } = options;
   const { url, settleSeconds } = config.cloud;
   const cutOff = new AbortController();
   const cloud = openCloud(config.cloud, { readWall: systemClock.readWall, signal: cutOff.signal });
@@ -176,7 +182,13 @@ function composeCloud(store: Store, { config, env }: ConfigAndEnv, log: Log): Cl
   const identity = createIdentity(store, { hardwareId: config.hardwareId || null, machineId });
   const cloudLink = createCloudLink({
     store,
-    session: createCloudSession(cloud, credentials.readKeys, state),
+    session: createCloudSession({
+      cloud,
+      readKeys: credentials.readKeys,
+      state,
+      // A server that runs has bound itself to its machine.
+      requireHome: isServing ? async () => {} : identity.requireHome,
+    }),
     identity,
     state,
     host: { hostname: hostname(), osVersion: `${type()} ${release()}`, version: VERSION },
@@ -341,7 +353,7 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
   const log = createQuietLog();
   const store = await openOrNull(config, env, false, (notice) => describeNotice(log, notice));
   if (store === null) return null;
-  const { app } = composeApp(store, { config, env }, log, () => null);
+  const { app } = composeApp(store, { config, env, isServing: false }, log, () => null);
   const peer = { address: 'control', isControl: true };
   return {
     fetch: async (request: Request) => app.fetch(request, { peer }),

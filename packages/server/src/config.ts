@@ -204,8 +204,14 @@ function check(setting: Setting, given: unknown): Value {
   if (typeof value !== wanted || !isAllowed(setting, value as Value)) {
     throw new ConfigError(`"${setting.path}" cannot be "${given}". ${allowedOf(setting)}`);
   }
+  if (HIDDEN_CREDENTIALS.test(String(value))) {
+    throw new ConfigError(`"${setting.path}" must not hold a user name or a password.`);
+  }
   return value as Value;
 }
+
+/** Settings are shown; whoever puts credentials into an address would find them there. */
+const HIDDEN_CREDENTIALS = /^[a-z]+:\/\/[^/?#]*@/i;
 
 function coerce(wanted: string, given: unknown): unknown {
   if (typeof given !== 'string') return given;
@@ -213,9 +219,9 @@ function coerce(wanted: string, given: unknown): unknown {
   return given === 'true' ? true : given === 'false' ? false : given;
 }
 
-function isAllowed({ oneOf, from, to }: Setting, value: Value): boolean {
+function isAllowed({ default: usual, oneOf, from, to }: Setting, value: Value): boolean {
   if (oneOf !== undefined) return oneOf.includes(String(value));
-  if (typeof value !== 'number') return value !== '';
+  if (typeof value !== 'number') return value !== '' || usual === '';
   return Number.isInteger(value) && value >= (from ?? 0) && value <= (to ?? Number.MAX_SAFE_INTEGER);
 }
 

@@ -27,7 +27,7 @@ const LARGEST_TOTAL = Number.MAX_SAFE_INTEGER;
  */
 export function decideCount(command: Count, view: View, now: number): Decision {
   const hasHappened = command.isSync || view.report !== null;
-  const target = (hasHappened ? null : refuseByState(view, now)) ?? chooseTarget(command, view);
+  const target = (hasHappened ? null : refuseByState(view, now)) ?? chooseTarget(command, view, hasHappened);
   if ('code' in target) return justAnswer(target);
   if (view.report !== null) return justAnswer(repeat(command, view.report, target));
   const refusal =
@@ -40,17 +40,29 @@ export function decideCount(command: Count, view: View, now: number): Decision {
 /** What is counted, and how much of it there is already. */
 type Target = Counted & { readonly limits: ConsumptionLimits };
 
-function chooseTarget({ feature: code }: Count, { license, totals }: View): Target | Refusal {
-  if (code !== null) return chooseFeature(code, license, totals);
-  if (license.terms.type !== 'consumption') {
+/** What has happened is counted even where the vendor has changed the terms since. */
+function chooseTarget(
+  { feature: code }: Count,
+  { license, totals }: View,
+  hasHappened: boolean,
+): Target | Refusal {
+  if (code !== null) return chooseFeature(code, license, totals, hasHappened);
+  if (license.terms.type !== 'consumption' && !hasHappened) {
     return refuse('license_not_consumption', `The license ${nameOf(license)} does not count consumption.`);
   }
   const total = totals.get(WHOLE_LICENSE) ?? 0;
   return { kind: 'counted', license, feature: null, total, limits: license.terms.consumption };
 }
 
-function chooseFeature(code: string, license: View['license'], totals: View['totals']): Target | Refusal {
-  const feature = findFeature(license.terms, code);
+function chooseFeature(
+  code: string,
+  license: View['license'],
+  totals: View['totals'],
+  hasHappened: boolean,
+): Target | Refusal {
+  const granted = findFeature(license.terms, code);
+  const isGone = granted?.type !== 'consumption';
+  const feature = isGone && hasHappened ? bygoneFeature(code) : granted;
   if (feature === undefined) {
     const message = `The license ${nameOf(license)} has no feature "${code}".`;
     return refuse('invalid_license_feature_code', message);
@@ -60,6 +72,12 @@ function chooseFeature(code: string, license: View['license'], totals: View['tot
   }
   const total = totals.get(code) ?? 0;
   return { kind: 'counted', license, feature, total, limits: feature.consumption };
+}
+
+/** A feature that was counted and is no longer granted, or not as one that counts. */
+function bygoneFeature(code: string): Feature {
+  const consumption = { max: null, overages: 0, allowNegative: true, period: null };
+  return { id: 0, code, name: code, type: 'consumption', consumption, lending: null, expiresAt: null };
 }
 
 /** The same report again hears the total; another one under the same id is a mistake of its sender. */

@@ -1,3 +1,4 @@
+import { Fault } from '../core/fault.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/instant.ts';
 import type { CloudLink } from '../services/cloud-link.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -30,21 +31,20 @@ interface CloudRounds {
 
 function createCloudLoop(link: CloudLink, log: Log, { intervalMs, work }: CloudRounds): Loop {
   let isFirst = true;
-  // Of a round in which one license goes wrong and another well, the link remembers the last only.
   let failedRounds = 0;
   return createLoop({
     intervalMs() {
       const wanted = isFirst ? Math.min(FIRST_ROUND_MS, intervalMs) : intervalMs;
       isFirst = false;
-      return chooseDelayMs(wanted, Math.max(failedRounds, link.countFailures()), Math.random());
+      failedRounds = link.isFailing() ? failedRounds + 1 : 0;
+      return chooseDelayMs(wanted, failedRounds, Math.random());
     },
-    async work() {
-      failedRounds += 1;
-      await work();
-      failedRounds = 0;
+    work,
+    // That the cloud fails is told by the link, once; that the disk does, by the store.
+    onError: (error) => {
+      if (!(error instanceof Fault))
+        log.error({ error: String(error) }, 'a round with the licensing cloud failed');
     },
-    // That the cloud fails is told once, by the link; anything else is a matter of this server.
-    onError: (error) => log.debug({ error: String(error) }, 'a round with the licensing cloud broke off'),
   });
 }
 

@@ -34,7 +34,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     about: 'report consumption to the cloud and check licenses there, now',
     ask: (client, _, flags) => client.post('/api/admin/licenses/sync', { license_id: flags['license-id'] }),
     show: showSynced,
-    isFailure: ({ licenses }: Synced) => licenses.some(({ error }) => error !== null),
+    isFailure: ({ licenses }: Synced) => licenses.some((one) => sayLeft(one) !== ''),
   },
   {
     words: 'report list',
@@ -68,6 +68,7 @@ interface RemovedLicense {
 interface Synced {
   readonly licenses: readonly (RemovedLicense & {
     readonly error: { readonly code: string; readonly message: string } | null;
+    readonly untold: { readonly pending: number; readonly under_way: number; readonly uncertain: number };
   })[];
 }
 
@@ -80,6 +81,7 @@ interface Reports {
   readonly meters: readonly {
     readonly license_id: number;
     readonly product: string;
+    readonly is_removed: boolean;
     readonly feature: string | null;
     readonly pending: number;
     readonly reported: number;
@@ -120,21 +122,29 @@ function showSynced({ licenses }: Synced): string {
   if (licenses.length === 0) return 'The cloud is reached. No license here came from it.';
   return formatTable(
     ['license', 'product', ''],
-    licenses.map(({ license_id, product, error }) => [
+    licenses.map(({ license_id, product, error, untold }) => [
       license_id,
       product,
-      error === null ? 'in sync' : `${error.code}: ${error.message}`,
+      sayLeft({ error, untold }) || 'in sync',
     ]),
   );
+}
+
+/** What is wrong, or unsettled; empty when all is well. What is pending has only just been counted. */
+function sayLeft({ error, untold }: Pick<Synced['licenses'][number], 'error' | 'untold'>): string {
+  const left = Object.entries(untold).filter(([name, amount]) => name !== 'pending' && amount !== 0);
+  const amounts = left.map(([name, amount]) => `${amount} ${name.replace('_', ' ')}`).join(', ');
+  const reason = error === null ? '' : `${error.code}: ${error.message}`;
+  return [reason, amounts].filter((part) => part !== '').join(' ');
 }
 
 function showReports({ meters }: Reports): string {
   if (meters.length === 0) return 'Nothing was consumed of a license from the cloud.';
   const table = formatTable(
     ['license', 'product', 'feature', 'pending', 'under way', 'uncertain', 'reported'],
-    meters.map(({ license_id, product, feature, pending, under_way, uncertain, reported }) => [
+    meters.map(({ license_id, product, is_removed, feature, pending, under_way, uncertain, reported }) => [
       license_id,
-      product,
+      is_removed ? `${product} (removed)` : product,
       feature,
       pending,
       under_way?.amount ?? 0,

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,7 @@ interface Introduction {
 export async function startDemoCloud(config: Config): Promise<DemoCloud> {
   if (!existsSync(CLOUD_MAIN)) throw new InputError('This installation has no licensing cloud beside it.');
   const data = join(config.data, 'demo-cloud');
+  const marker = join(data, 'introduced');
   const child = spawn(process.execPath, [CLOUD_MAIN, 'demo', '--port', '0', '--data', data], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -41,7 +42,11 @@ export async function startDemoCloud(config: Config): Promise<DemoCloud> {
   const { url, public_key: publicKey } = said;
   return {
     config: { ...config, cloud: { ...config.cloud, url, publicKey } },
-    introduce: (client) => introduce(client, said),
+    async introduce(client) {
+      if (!existsSync(marker)) await refuseOtherKeys(client);
+      await introduce(client, said);
+      writeFileSync(marker, '');
+    },
     async stop() {
       if (child.exitCode !== null) return;
       const exited = once(child, 'exit');
@@ -56,6 +61,17 @@ async function readIntroduction(child: ChildProcess): Promise<Introduction> {
   const first = await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => null)]);
   if (first === null) throw new InputError('The demo cloud did not start; what it wrote says why.');
   return JSON.parse(first[0] as string) as Introduction;
+}
+
+/** Keys cannot be read back: those of a real cloud would be lost for a demo. */
+async function refuseOtherKeys(client: AdminClient): Promise<void> {
+  const { ok, body } = await client.get('/api/admin/keys');
+  const { cloud_keys } = body as { cloud_keys: Readonly<Record<string, string | null>> };
+  if (!ok || Object.values(cloud_keys).every((fingerprint) => fingerprint === null)) return;
+  throw new InputError(
+    'This data has the keys of another cloud, which the demo would replace. ' +
+      'Choose another folder with --data.',
+  );
 }
 
 async function introduce(client: AdminClient, said: Introduction): Promise<void> {

@@ -18,7 +18,7 @@ export function usage(commands: readonly Command[]): string {
       line([command.words, ...command.arguments, command.flags].join(' '), command.about),
     ),
     '',
-    'Every command takes --json, and works with the server running and stopped.',
+    'Every command takes --json, and works with the server running or stopped ("key import": stopped).',
     '',
     'Settings (flag, or environment variable, or name in berth.yaml):',
     ...SETTINGS.map(({ path, default: value, about }) =>

@@ -82,6 +82,8 @@ export const KEY_REFUSALS: ReadonlySet<string> = new Set([
 
 export type CloudFaultReason =
   | 'unreachable'
+  /** This server cut it off. */
+  | 'stopping'
   | 'certificate'
   | 'timeout'
   | 'broken_off'

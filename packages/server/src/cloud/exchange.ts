@@ -93,6 +93,9 @@ const NOT_REACHED: Readonly<Record<string, string>> = {
 const BAD_CERTIFICATE = /^(?!ERR_SSL_)\w*(CERT|CRL|CHAIN|ISSUER|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))/;
 
 function explain(error: unknown): CloudFault {
+  if (error instanceof Error && error.name === 'AbortError') {
+    return fault('stopping', 'The server is stopping.', error);
+  }
   if (error instanceof Error && error.name === 'TimeoutError') {
     return fault('timeout', 'The licensing cloud did not answer in time.', error);
   }

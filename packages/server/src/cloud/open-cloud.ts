@@ -41,10 +41,10 @@ function checkUrl(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw unusable('"cloud.url" must be an address that begins with https:// (or http://).');
   }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
     throw unusable('"cloud.url" must hold nothing but an address: the keys are set with "berth key set".');
   }
-  return text;
+  return url.href;
 }
 
 function readKey(given: string): KeyObject {

@@ -4,7 +4,7 @@ import type { LicenseEvent } from './audit-event.ts';
 import type { CloudCounts } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE, windowStart } from './consumption.ts';
 import type { Change } from './decision.ts';
-import { type Instant, plus } from './instant.ts';
+import { HOUR_MS, type Instant, plus } from './instant.ts';
 import type { License } from './license.ts';
 import type { LicenseView, Report } from './view.ts';
 
@@ -17,6 +17,9 @@ export interface Rebased {
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
 }
+
+/** A total that is the same is written again once in a while: from when it is decides its window. */
+const KNOWN_FOR_MS = HOUR_MS / 2;
 
 const NOTHING: Rebased = { changes: [], events: [] };
 
@@ -35,7 +38,7 @@ export function rebaseAll(
       const period = periodOf(license, meter.feature);
       return cloudTotal === undefined || !isOneWindow(period, counted.askedAt, now)
         ? NOTHING
-        : rebase(meter, cloudTotal);
+        : rebase(meter, cloudTotal, now);
     });
   return { changes: parts.flatMap(({ changes }) => changes), events: parts.flatMap(({ events }) => events) };
 }
@@ -66,13 +69,14 @@ export function isOneWindow(period: ConsumptionPeriod | null, askedAt: Instant, 
 }
 
 /** The meter with the cloud's total under it; the total changes only where others have counted. */
-export function rebase(meter: Meter, cloudTotal: number): Rebased {
+export function rebase(meter: Meter, cloudTotal: number, now: Instant): Rebased {
   const total = Math.min(Math.max(cloudTotal + meter.pending, 0), LARGEST_AMOUNT);
-  if (total === meter.total && cloudTotal === meter.cloudTotal) return NOTHING;
+  const isKnown = cloudTotal === meter.cloudTotal && meter.cloudAt !== null;
+  if (total === meter.total && isKnown && now - meter.cloudAt < KNOWN_FOR_MS) return NOTHING;
   const { storedInUse: _, ...rest } = meter;
   const feature = meter.feature === WHOLE_LICENSE ? null : meter.feature;
   return {
-    changes: [{ kind: 'put_meter', meter: { ...rest, total, cloudTotal } }],
+    changes: [{ kind: 'put_meter', meter: { ...rest, total, cloudTotal, cloudAt: now } }],
     events: total === meter.total ? [] : [{ kind: 'total_corrected', feature, before: meter.total, total }],
   };
 }

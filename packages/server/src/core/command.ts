@@ -202,19 +202,18 @@ export interface SettleReport {
   readonly isCounted: boolean;
   /** The vendor's total with it; `null` where it was not told. */
   readonly cloudTotal: number | null;
-  /** The vendor answered with the report's id: it counts an id only once. */
-  readonly knowsReportIds: boolean;
   readonly by: Actor;
 }
 
-/** Nobody heard whether the vendor has counted a report, but its total is known now. */
+/** Nobody heard whether the vendor has counted a report; its total may tell. */
 export interface ResolveReport {
   readonly kind: 'resolve_report';
   readonly licenseId: LicenseId;
   /** `null`: the license itself. */
   readonly feature: string | null;
   readonly reportId: string;
-  readonly cloudTotal: number;
+  /** `null`: nothing tells any more, and the report is held. */
+  readonly cloudTotal: number | null;
 }
 
 export interface CreateAccount {

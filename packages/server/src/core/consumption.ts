@@ -19,6 +19,8 @@ export interface Meter {
   readonly reported: number;
   /** The total at the vendor's cloud when nothing was on its way there; `null`: never heard of it. */
   readonly cloudTotal: number | null;
+  /** When that was. */
+  readonly cloudAt: Instant | null;
   /** Feature slots as stored: live ones, and ended ones that nobody has collected yet. */
   readonly storedInUse: number;
 }

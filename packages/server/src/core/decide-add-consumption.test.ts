@@ -67,6 +67,7 @@ describe('a count that fits', () => {
       pending: 5,
       reported: 9,
       cloudTotal: null,
+      cloudAt: null,
     };
     assert.deepEqual(changes, [{ kind: 'put_meter', meter }]);
     assert.deepEqual(events, [{ kind: 'consumption_added', feature: null, user: 'ada', count: 3, total: 7 }]);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LicenseCommand } from './command.ts';
 import { decide, needsOf } from './decide.ts';
-import { exampleLicense, exampleView, LICENSE_ID, NOW, type ViewFacts } from './examples.ts';
-import { instant } from './instant.ts';
+import { exampleLicense, exampleLimits, exampleView, LICENSE_ID, NOW, type ViewFacts } from './examples.ts';
+import { DAY_MS, type Instant, instant, plus } from './instant.ts';
 import { NO_NEEDS, type Report } from './view.ts';
 
 const CUT = { kind: 'cut_report', licenseId: LICENSE_ID, feature: null, reportId: 'r1' } as const;
@@ -12,12 +12,17 @@ const SETTLE = {
   kind: 'settle_report',
   isCounted: true,
   cloudTotal: null,
-  knowsReportIds: false,
   by: 'cloud',
 } as const;
 const RESOLVE = { ...CUT, kind: 'resolve_report' } as const;
 const REPORT: Report = { id: 'r1', feature: '', amount: 4, cutAt: NOW, uncertainAt: null };
-const METER = { total: 9, pending: 5, reported: 1, cloudTotal: null as number | null };
+const METER = {
+  total: 9,
+  pending: 5,
+  reported: 1,
+  cloudTotal: null as number | null,
+  cloudAt: null as Instant | null,
+};
 const NOTHING = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
 
 function decideOn(command: LicenseCommand, facts: ViewFacts) {
@@ -49,7 +54,7 @@ describe('a report', () => {
     assert.deepEqual(decideOn(SETTLE, { reports: [REPORT] }), {
       outcome: { kind: 'done', count: 4 },
       changes: [
-        { kind: 'put_meter', meter: meterAfter({ reported: 5 }) },
+        { kind: 'put_meter', meter: meterAfter({ reported: 5, cloudAt: NOW }) },
         { kind: 'remove_report', reportId: 'r1' },
       ],
       events: [{ kind: 'consumption_reported', feature: null, amount: 4, reportId: 'r1', by: 'cloud' }],
@@ -61,10 +66,7 @@ describe('a report', () => {
     const { outcome, changes, events } = decideOn(settle, { reports: [REPORT] });
     assert.deepEqual(outcome, { kind: 'done', count: 4 });
     assert.deepEqual(changes[0], { kind: 'put_meter', meter: meterAfter({ pending: 9 }) });
-    assert.deepEqual(
-      events.map(({ kind }) => kind),
-      ['report_withdrawn'],
-    );
+    assert.deepEqual(events, []);
   });
 
   test('never makes a number that cannot be read again', () => {
@@ -84,25 +86,14 @@ describe('a report', () => {
 
   test("that the cloud answered with its total moves the server's: others may have counted too", () => {
     const { changes, events } = decideOn({ ...SETTLE, cloudTotal: 14 }, { reports: [REPORT] });
-    const meter = meterAfter({ reported: 5, cloudTotal: 14, total: 19 });
+    const meter = meterAfter({ reported: 5, cloudTotal: 14, cloudAt: NOW, total: 19 });
     assert.deepEqual(changes[0], { kind: 'put_meter', meter });
     assert.deepEqual(events.at(-1), { kind: 'total_corrected', feature: null, before: 9, total: 19 });
-  });
-
-  test('whose id came back teaches that the cloud knows ids, once', () => {
-    const teach = { ...SETTLE, knowsReportIds: true };
-    const changes = decideOn(teach, { reports: [REPORT] }).changes;
-    const license = changes.at(-1)?.kind === 'put_license' ? changes.at(-1) : undefined;
-    assert.equal(license?.kind === 'put_license' && license.license.tie.knowsReportIds, true);
-    const known = exampleLicense();
-    const tie = { ...known.tie, knowsReportIds: true };
-    const again = decideOn(teach, { reports: [REPORT], license: { ...known, tie } });
-    assert.ok(!again.changes.some(({ kind }) => kind === 'put_license'));
   });
 });
 
 describe('a report whose answer nobody heard', () => {
-  const facts = { reports: [REPORT], meter: { ...METER, cloudTotal: 7 } };
+  const facts = { reports: [REPORT], meter: { ...METER, cloudTotal: 7, cloudAt: NOW } };
 
   test('was counted when the total moved by exactly its amount', () => {
     const { changes } = decideOn({ ...RESOLVE, cloudTotal: 11 }, facts);
@@ -119,7 +110,7 @@ describe('a report whose answer nobody heard', () => {
   for (const cloudTotal of [6, 8, 10, 12, 15]) {
     test(`is uncertain when the total is ${cloudTotal}`, () => {
       const { changes, events } = decideOn({ ...RESOLVE, cloudTotal }, facts);
-      const meter = meterAfter({ cloudTotal, total: cloudTotal + METER.pending });
+      const meter = meterAfter({ cloudTotal, cloudAt: NOW, total: cloudTotal + METER.pending });
       assert.deepEqual(changes, [
         { kind: 'mark_report_uncertain', reportId: 'r1' },
         { kind: 'put_meter', meter },
@@ -131,6 +122,32 @@ describe('a report whose answer nobody heard', () => {
   test('is uncertain when nobody knows the total before it', () => {
     const { changes } = decideOn({ ...RESOLVE, cloudTotal: 11 }, { reports: [REPORT] });
     assert.equal(changes[0]?.kind, 'mark_report_uncertain');
+  });
+
+  test('is uncertain when the total before it is of another window', () => {
+    const consumption = exampleLimits({ period: 'daily' });
+    const yesterday = { ...METER, cloudTotal: 7, cloudAt: plus(NOW, -DAY_MS) };
+    const other = { ...facts, license: exampleLicense({ consumption }), meter: yesterday };
+    for (const cloudTotal of [7, 11]) {
+      const { changes } = decideOn({ ...RESOLVE, cloudTotal }, other);
+      assert.equal(changes[0]?.kind, 'mark_report_uncertain', 'the same number, and not the same total');
+    }
+  });
+
+  test('is uncertain when nothing tells any more', () => {
+    const { changes } = decideOn({ ...RESOLVE, cloudTotal: null }, facts);
+    assert.deepEqual(changes, [{ kind: 'mark_report_uncertain', reportId: 'r1' }]);
+  });
+
+  test('is withdrawn with an event, and back in the total, when a person says so', () => {
+    const uncertain = { ...facts, reports: [{ ...REPORT, uncertainAt: NOW }] };
+    const { changes, events } = decideOn({ ...SETTLE, isCounted: false, by: 'admin' }, uncertain);
+    const meter = meterAfter({ pending: 9, total: 13, cloudTotal: 7, cloudAt: NOW });
+    assert.deepEqual(changes[0], { kind: 'put_meter', meter });
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['report_withdrawn', 'total_corrected'],
+    );
   });
 
   test('stays uncertain, whatever the total becomes', () => {

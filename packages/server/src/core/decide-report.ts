@@ -1,11 +1,11 @@
+import type { LicenseEvent } from './audit-event.ts';
 import { isOneWindow, listUnderWay, periodOf, type Rebased, rebase } from './cloud-total.ts';
 import { type Collected, collect, collectedChanges } from './collect.ts';
 import type { CutReport, ResolveReport, SettleReport } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
-import type { Change, Decision } from './decision.ts';
+import type { Decision } from './decision.ts';
 import type { Instant } from './instant.ts';
-import type { License } from './license.ts';
 import type { LicenseView, Report } from './view.ts';
 
 /**
@@ -47,16 +47,14 @@ export function decideSettleReport(command: SettleReport, view: LicenseView, now
   const settled = command.isCounted
     ? counted(view, report, command.cloudTotal, now)
     : withdrawn(view.meter as Meter, report);
-  const kind = command.isCounted ? 'consumption_reported' : 'report_withdrawn';
   return {
     outcome: { kind: 'done', count: report.amount },
     changes: [
       ...collectedChanges(view, base),
       ...settled.changes,
       { kind: 'remove_report', reportId: report.id },
-      ...learn(view.license, command.knowsReportIds),
     ],
-    events: [...base.events, tell(kind, report, command.by), ...settled.events],
+    events: [...base.events, ...tellSettled(command, report), ...settled.events],
   };
 }
 
@@ -65,20 +63,36 @@ export function decideResolveReport(command: ResolveReport, view: LicenseView, n
   const base = collect(view, now);
   const report = findReport(view, command.reportId);
   if (report === undefined || report.uncertainAt !== null) return withoutEffect(view, base, NOTHING_DONE);
-  const before = (view.meter as Meter).cloudTotal;
-  if (before === command.cloudTotal) return withoutEffect(view, base, NOTHING_DONE);
-  if (before !== null && before + report.amount === command.cloudTotal) {
-    const settle = { ...command, kind: 'settle_report', isCounted: true, knowsReportIds: false } as const;
-    return decideSettleReport({ ...settle, by: 'cloud' }, view, now);
+  const { cloudTotal } = command;
+  const before = cloudTotalNow(view, now);
+  if (cloudTotal !== null && before === cloudTotal) return withoutEffect(view, base, NOTHING_DONE);
+  if (cloudTotal !== null && before !== null && before + report.amount === cloudTotal) {
+    const settle = { kind: 'settle_report', isCounted: true, by: 'cloud' } as const;
+    return decideSettleReport({ ...command, ...settle }, view, now);
   }
-  return hold(view, base, report, command.cloudTotal);
+  return hold(view, base, report, cloudTotal, now);
+}
+
+/** The total that the cloud's new one can be compared with: one of another window says nothing. */
+function cloudTotalNow(view: LicenseView, now: Instant): number | null {
+  const { cloudTotal, cloudAt, feature } = view.meter as Meter;
+  if (cloudTotal === null || cloudAt === null) return null;
+  return isOneWindow(periodOf(view.license, feature), cloudAt, now) ? cloudTotal : null;
 }
 
 const NOTHING_DONE = { kind: 'done', count: 0 } as const;
 
 /** Whatever became of it, it is over: the cloud's total is what further reports are measured by. */
-function hold(view: LicenseView, base: Collected, report: Report, cloudTotal: number): Decision {
-  const rebased = rebase(view.meter as Meter, cloudTotal);
+function hold(
+  view: LicenseView,
+  base: Collected,
+  report: Report,
+  cloudTotal: number | null,
+  now: Instant,
+): Decision {
+  const meter = view.meter as Meter;
+  const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
+  const rebased = isUsable ? rebase(meter, cloudTotal, now) : { changes: [], events: [] };
   return {
     outcome: NOTHING_DONE,
     changes: [
@@ -105,11 +119,11 @@ function counted(view: LicenseView, report: Report, told: number | null, now: In
   const reported = { ...meter, reported: addUp(meter.reported, amount) };
   const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
   if (isUsable) {
-    const { changes, events } = rebase(reported, cloudTotal);
+    const { changes, events } = rebase(reported, cloudTotal, now);
     if (changes.length > 0) return { changes, events };
   }
   const { storedInUse: _, ...rest } = reported;
-  return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal } }], events: [] };
+  return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal, cloudAt: now } }], events: [] };
 }
 
 /** Pending again. The total of a meter whose report was uncertain was the cloud's, without the amount. */
@@ -124,10 +138,10 @@ function withdrawn({ storedInUse: _, ...meter }: Meter, { amount, uncertainAt, f
   };
 }
 
-/** Once the vendor has shown that it counts an id only once, that is remembered. */
-function learn(license: License, knowsReportIds: boolean): readonly Change[] {
-  if (!knowsReportIds || license.tie.knowsReportIds) return [];
-  return [{ kind: 'put_license', license: { ...license, tie: { ...license.tie, knowsReportIds } } }];
+/** That the cloud refused a report, which is then pending again, is no news: nothing has happened. */
+function tellSettled({ isCounted, by }: SettleReport, report: Report): readonly LicenseEvent[] {
+  if (isCounted) return [tell('consumption_reported', report, by)];
+  return report.uncertainAt === null ? [] : [tell('report_withdrawn', report, by)];
 }
 
 function tell(

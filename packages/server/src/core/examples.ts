@@ -105,6 +105,7 @@ function exampleFeatureView(
     pending: 0,
     reported: 0,
     cloudTotal: null,
+    cloudAt: null,
     ...meter,
   };
   return {

@@ -54,8 +54,6 @@ export interface LicenseTie {
   readonly checkedAt: Instant | null;
   /** When this server was found to have another hardware id. */
   readonly movedAt: Instant | null;
-  /** The vendor's cloud has shown that it counts a report only once. */
-  readonly knowsReportIds: boolean;
 }
 
 /** The license on a machine with this hardware id: at home, or away since now or since it was noticed. */
@@ -84,7 +82,6 @@ export const NO_TIE: LicenseTie = {
   username: null,
   checkedAt: null,
   movedAt: null,
-  knowsReportIds: false,
 };
 
 /** How long a cloud license goes on lending on another machine, while it is activated there. */

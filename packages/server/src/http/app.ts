@@ -33,6 +33,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const requestLog = createRequestLog(options);
   for (const route of options.routes) {
     app.on([...route.methods], [...route.paths], async (c) => {
+      if (c.req.method === 'HEAD' && isChanging(route)) return toResponse(notAllowed('HEAD', route));
       const peer = c.env.peer ?? networkPeer(c.env.incoming);
       return toResponse(await answer(route, c.req.raw, peer, options, requestLog));
     });
@@ -79,17 +80,24 @@ async function handle(route: Route, request: Request, peer: Peer, options: AppOp
   return route.handle({ request, caller, address: peer.address, query, body });
 }
 
+/** A GET that has a POST beside it changes something: looking at its headers must not. */
+function isChanging({ methods }: Route): boolean {
+  return methods.includes('POST');
+}
+
+function notAllowed(method: string, { methods }: Route): Reply {
+  const allowed = methods.join(', ');
+  const reply = problem('method_not_allowed', `${method} is not possible here. Use ${allowed}.`);
+  return { ...reply, headers: { Allow: allowed } };
+}
+
 /**
  * Unknown paths, other versions of the API and wrong methods: always JSON, because clients expect nothing
  * else.
  */
 function nothingHere(method: string, path: string, routes: readonly Route[]): Reply {
   const route = routes.find(({ paths }) => paths.includes(path));
-  if (route !== undefined) {
-    const allowed = route.methods.join(', ');
-    const reply = problem('method_not_allowed', `${method} is not possible here. Use ${allowed}.`);
-    return { ...reply, headers: { Allow: allowed } };
-  }
+  if (route !== undefined) return notAllowed(method, route);
   const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1];
   if (version !== undefined && version !== 'v4') {
     return problem('not_found', `This server speaks version 4 of the API, under /api/v4; not ${version}.`);

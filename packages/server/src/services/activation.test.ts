@@ -64,19 +64,6 @@ describe('adding a license', () => {
       assert.deepEqual(await readTraces(app.store), before);
     });
   }
-
-  test('again does not forget that the cloud counts an id only once', async (t) => {
-    const { app } = await openWith(t, { activate: async () => vouchFor(true) });
-    const add = () => app.post(ADD, { product: 'cad', licenseKey: 'K' });
-    assert.equal((await add()).status, 200);
-    const [held] = await app.store.read({ kind: 'list_licenses', product: null });
-    const license = held?.license ?? assert.fail('It was not added.');
-    const tie = { ...license.tie, knowsReportIds: true };
-    await app.store.execute({ kind: 'install_license', license: { ...license, tie }, by: 'test' });
-    assert.equal((await add()).status, 200);
-    const [again] = await app.store.read({ kind: 'list_licenses', product: null });
-    assert.equal(again?.license.tie.knowsReportIds, true);
-  });
 });
 
 describe('a refusal of the cloud', () => {

@@ -1,10 +1,17 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
-import type { CloudRefusal, Identification, LicenseHolder, Vouched } from '../cloud/cloud.ts';
+import {
+  CloudFault,
+  type CloudRefusal,
+  type Identification,
+  type LicenseHolder,
+  type Vouched,
+} from '../cloud/cloud.ts';
 import type { Actor } from '../core/command.ts';
-import { type License, type LicenseId, NO_TIE } from '../core/license.ts';
+import { type LicenseId, NO_TIE } from '../core/license.ts';
 import type { LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
-import { type CheckParts, identify, install } from './cloud-check.ts';
+import { type CheckParts, checkLicense, install } from './cloud-check.ts';
+import type { LicenseLocks } from './license-locks.ts';
 import { RequestError } from './request-error.ts';
 
 /** A license to be added: by its key, or by the user it was issued to. */
@@ -15,37 +22,56 @@ export interface AddRequest {
   readonly password: string | null;
 }
 
-/** Which license is to be removed. */
-export interface RemoveRequest {
-  readonly product: string | null;
-  readonly licenseId: LicenseId | null;
-  readonly licenseKey: string | null;
-}
-
 /**
  * Activates a license at the cloud for this machine, and adds it, or refreshes it where it is known. Nothing
  * is added before the vendor's signed word is there. Whatever happens in between, doing it again is harmless:
  * the cloud takes it for the same activation.
  */
-export async function addLicense(parts: CheckParts, request: AddRequest, by: Actor): Promise<LicenseRecord> {
-  const { store, session, identity, host } = parts;
+export async function addLicense(parts: AddParts, request: AddRequest, by: Actor): Promise<LicenseRecord> {
+  const { store, session, identity, host, locks } = parts;
   const { product, holder } = readRequest(request);
   const hardwareId = await identity.readHardwareId();
   const { now: askedAt } = await store.keepClock();
   const meant = { hardwareId, product, holder };
-  const reply = await session.ask((cloud, keys) => cloud.activate(keys, meant, host));
+  const reply = await session.ask(null, (cloud, keys) => cloud.activate(keys, meant, host));
   if (reply.kind === 'refused') throw refusalError(reply);
-  if (!reply.value.isFloating) await rejectNotFloating(parts, meant);
-  const known = await findRecord(store, reply.value.license.id);
-  const username = 'username' in holder ? holder.username : null;
-  const knowsReportIds = known?.license.tie.knowsReportIds ?? false;
-  const tie = { ...NO_TIE, hardwareId, username, knowsReportIds };
-  await install(store, reply.value, { tie, counted: { ...reply.value.counted, askedAt }, by });
-  return requireRecord(store, reply.value);
+  const { value } = reply;
+  return locks.withLock(value.license.id, async () => {
+    const known = await findRecord(store, value.license.id);
+    if (!value.isFloating && known === undefined) await rejectNotFloating(parts, meant);
+    const username = 'username' in holder ? holder.username : null;
+    const key = 'licenseKey' in holder ? holder.licenseKey : '';
+    const tie = { ...NO_TIE, hardwareId, username };
+    const counted = { ...value.counted, askedAt };
+    await install(store, value, { tie, key, by, ...(known === undefined ? { counted } : {}) });
+    await checkAgain(parts, value.license.id);
+    return requireRecord(store, value);
+  });
+}
+
+export interface AddParts extends CheckParts {
+  readonly locks: LicenseLocks;
+}
+
+/**
+ * While the activation was on its way, a report may have been settled, or the license removed. The activation
+ * counts even if this cannot be asked now: the next check makes it good.
+ */
+async function checkAgain(parts: AddParts, id: LicenseId): Promise<void> {
+  const record = await findRecord(parts.store, id);
+  if (record === undefined) return;
+  await checkLicense(parts, record.license).catch((error: unknown) => {
+    if (!(error instanceof CloudFault)) throw error;
+  });
 }
 
 function readRequest({ product, licenseKey, username, password }: AddRequest) {
   if (product === null) throw new RequestError('missing_parameters', 'Say which "product" it is.');
+  if (licenseKey !== null && username !== null) {
+    throw new RequestError('validation_error', 'Send a license key or a user, not both.', {
+      field: 'username',
+    });
+  }
   if (licenseKey !== null) return { product, holder: { licenseKey } as LicenseHolder };
   if (username === null || password === null) {
     throw new RequestError(
@@ -58,7 +84,7 @@ function readRequest({ product, licenseKey, username, password }: AddRequest) {
 
 /** The activation is given back, so that the vendor's books are as they were. */
 async function rejectNotFloating({ session }: CheckParts, meant: Identification): Promise<never> {
-  await session.ask((cloud, keys) => cloud.deactivate(keys, meant)).catch(() => {});
+  await session.ask(null, (cloud, keys) => cloud.deactivate(keys, meant)).catch(() => {});
   throw new RequestError(
     'license_not_floating',
     'This license is for a single machine: it has no slots that a server could lend.',
@@ -73,46 +99,6 @@ async function findRecord(store: Store, id: LicenseId): Promise<LicenseRecord | 
 async function requireRecord(store: Store, { license }: Vouched): Promise<LicenseRecord> {
   return (await findRecord(store, license.id)) as LicenseRecord;
 }
-
-/** Says of the product's licenses which one is meant; with several, the caller has to. */
-export async function chooseToRemove(store: Store, request: RemoveRequest): Promise<License> {
-  const { product, licenseId, licenseKey } = request;
-  if (product === null && licenseId === null && licenseKey === null) {
-    throw new RequestError('missing_parameters', 'Say which "product", "license_id" or "licenseKey" it is.');
-  }
-  const records = await store.read({ kind: 'list_licenses', product });
-  if (product !== null && records.length === 0) {
-    throw new RequestError('unknown_product', `This server holds no license of the product "${product}".`);
-  }
-  const meant = records
-    .map(({ license }) => license)
-    .filter(({ id }) => licenseId === null || id === licenseId)
-    .filter(({ key }) => licenseKey === null || key === licenseKey);
-  if (meant[0] === undefined) {
-    throw new RequestError('license_not_found', 'This server does not hold that license.');
-  }
-  if (meant.length === 1) return meant[0];
-  throw new RequestError(
-    'missing_parameters',
-    `This server holds ${meant.length} such licenses. Say which with "license_id" or "licenseKey".`,
-  );
-}
-
-/** Takes an activation back that has ended, and answers whether the cloud agreed. */
-export async function activateAgain(parts: CheckParts, license: License): Promise<boolean> {
-  const { session, identity, host } = parts;
-  const meant = identify(license, await identity.readHardwareId());
-  return (await session.ask((cloud, keys) => cloud.activate(keys, meant, host))).kind === 'ok';
-}
-
-/** Gives the activation back to the cloud. One that the cloud does not know is given back already. */
-export async function deactivate({ session, identity }: CheckParts, license: License): Promise<void> {
-  const meant = identify(license, await identity.readHardwareId());
-  const reply = await session.ask((cloud, keys) => cloud.deactivate(keys, meant));
-  if (reply.kind === 'refused' && !GONE_ALREADY.has(reply.code)) throw refusalError(reply);
-}
-
-const GONE_ALREADY: ReadonlySet<string> = new Set(['device_not_found', 'license_not_found']);
 
 /** The cloud's refusal for the administrator: under its own code where that is one of ours. */
 export function refusalError({ code, message }: CloudRefusal): RequestError {

@@ -33,10 +33,11 @@ export async function checkLicense(parts: CheckParts, license: License): Promise
   const { store, session, identity, host } = parts;
   const { now: askedAt } = await store.keepClock();
   const hardwareId = await identity.readHardwareId();
-  const mustMove = license.tie.movedAt !== null && license.tie.username === null;
+  const mustMove = license.tie.movedAt !== null;
+  if (mustMove && license.tie.username !== null) return { kind: 'refused', refusal: NEEDS_PASSWORD };
   const tie = mustMove ? { ...license.tie, hardwareId, movedAt: null } : license.tie;
   const meant = identify({ ...license, tie }, hardwareId);
-  const reply = await session.ask((cloud, keys) =>
+  const reply = await session.ask(license.id, (cloud, keys) =>
     requireSame(license, mustMove ? cloud.activate(keys, meant, host) : cloud.check(keys, meant)),
   );
   if (reply.kind === 'refused') {
@@ -44,9 +45,17 @@ export async function checkLicense(parts: CheckParts, license: License): Promise
     return { kind: 'refused', refusal: reply };
   }
   const counted = { ...reply.value.counted, askedAt };
-  await install(store, reply.value, { tie, counted });
+  await install(store, reply.value, { tie, counted, key: license.key });
   return { kind: 'checked', counted };
 }
+
+/** Nobody here knows the password: a person has to add the license again. */
+const NEEDS_PASSWORD: CloudRefusal = {
+  kind: 'refused',
+  code: 'server_identity_changed',
+  message: 'It was activated with a password on another machine. Add it again, with its user and password.',
+  isSigned: false,
+};
 
 /** What the vendor says about another license, however genuine, is no word about this one. */
 async function requireSame(
@@ -59,23 +68,30 @@ async function requireSame(
   throw new CloudFault('not_understood', message, { mayHaveArrived: true });
 }
 
-/** By its key, or by its user; a password is not kept, and not needed after the activation. */
+/** By its key, or, where it has none, by its user; a password is needed for the activation only. */
 export function identify({ product, key, tie }: License, hardwareId: string): Identification {
-  const holder = tie.username === null ? { licenseKey: key } : { username: tie.username, password: null };
+  const { username } = tie;
+  const isByUser = key === '' && username !== null;
+  const holder = isByUser ? { username, password: null } : { licenseKey: key };
   return { hardwareId: tie.hardwareId ?? hardwareId, product, holder };
 }
 
+export interface Installation {
+  readonly tie: License['tie'];
+  /** Left out where reports may have been settled since the cloud was asked. */
+  readonly counted?: CloudCounts;
+  /** By which it was asked for; a vendor need not repeat it. */
+  readonly key: string;
+  readonly by?: string;
+}
+
 /** The license as the vendor vouches for it, tied to this server. */
-export function install(
-  store: Store,
-  { license }: Vouched,
-  { tie, counted, by = 'cloud' }: { tie: License['tie']; counted: CloudCounts; by?: string },
-) {
+export function install(store: Store, { license }: Vouched, { tie, counted, key, by }: Installation) {
   return store.execute({
     kind: 'install_license',
-    license: { ...license, source: 'cloud', tie },
-    counted,
-    by,
+    license: { ...license, key: license.key === '' ? key : license.key, source: 'cloud', tie },
+    ...(counted === undefined ? {} : { counted }),
+    by: by ?? 'cloud',
   });
 }
 
@@ -88,8 +104,11 @@ const VERDICTS: ReadonlySet<string> = new Set<Verdict>([
   'license_not_found',
 ]);
 
-/** A license that another machine holds is not judged by what is said about this one. */
+/** What is said about a machine that the license is not on yet is no word about the license. */
+const ABOUT_THE_MACHINE: ReadonlySet<string> = new Set<Verdict>(['device_not_found', 'blacklisted']);
+
 async function followRefusal(store: Store, license: License, { code, isSigned }: CloudRefusal) {
-  if (!isSigned || !VERDICTS.has(code) || license.tie.movedAt !== null) return;
+  if (!isSigned || !VERDICTS.has(code)) return;
+  if (license.tie.movedAt !== null && ABOUT_THE_MACHINE.has(code)) return;
   await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code as Verdict });
 }

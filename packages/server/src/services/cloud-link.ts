@@ -4,15 +4,7 @@ import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { BacklogRecord, LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
-import {
-  type AddRequest,
-  activateAgain,
-  addLicense,
-  chooseToRemove,
-  deactivate,
-  type RemoveRequest,
-  refusalError,
-} from './activation.ts';
+import { type AddRequest, addLicense, refusalError } from './activation.ts';
 import { type CheckParts, checkLicense } from './cloud-check.ts';
 import { createReporter, type Reporter } from './cloud-report.ts';
 import type { CloudSession } from './cloud-session.ts';
@@ -20,6 +12,7 @@ import { goThrough } from './go-through.ts';
 import type { Identity } from './identity.ts';
 import { LicenseLocks } from './license-locks.ts';
 import type { LinkError, LinkState, LinkStatus } from './link-state.ts';
+import { type RemoveRequest, removeLicense } from './removal.ts';
 import { RequestError } from './request-error.ts';
 
 /**
@@ -41,14 +34,16 @@ export interface CloudLink {
   settle(reportId: string, isCounted: boolean, by: Actor): Promise<void>;
   listBacklog(): Promise<readonly BacklogRecord[]>;
   describe(): Promise<CloudStatus>;
-  /** How often in a row the cloud could not be used. */
-  countFailures(): number;
+  /** Whether the last exchange, about some license or about all, went wrong. */
+  isFailing(): boolean;
 }
 
 export interface SyncResult {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly error: LinkError | null;
+  /** What the cloud does not know for sure after this, of the license and its features together. */
+  readonly untold: { readonly pending: number; readonly underWay: number; readonly uncertain: number };
 }
 
 export interface CloudStatus extends LinkStatus {
@@ -80,12 +75,16 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
   const parts: LinkParts = { ...options, reporter: createReporter(options), locks: new LicenseLocks() };
   return {
     add: (request, by) => addLicense(parts, request, by),
-    remove: (request, isLocal, by) => remove(parts, request, isLocal, by),
+    async remove(request, isLocal, by) {
+      const license = await removeLicense(parts, request, isLocal, by);
+      state.drop(license.id);
+      return license;
+    },
     sync: (licenseId) => sync(parts, licenseId),
     async checkAll() {
       if ((await session.findObstacle()) !== null) return;
       const licenses = await listCloudLicenses(store);
-      if (licenses.length === 0) await session.ask((cloud, keys) => cloud.probe(keys));
+      if (licenses.length === 0) await session.ask(null, (cloud, keys) => cloud.probe(keys));
       await goThrough(licenses, ({ id }) => onLicense(parts, id, (license) => checkLicense(parts, license)));
     },
     async reportAll() {
@@ -99,7 +98,7 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
     settle: (reportId, isCounted, by) => settle(parts, reportId, isCounted, by),
     listBacklog: () => listCloudBacklog(store),
     describe: () => describe(options),
-    countFailures: () => state.failures,
+    isFailing: () => state.isFailing,
   };
 }
 
@@ -115,7 +114,8 @@ async function listCloudBacklog(store: Store): Promise<readonly BacklogRecord[]>
 
 async function listReportable(store: Store): Promise<readonly LicenseId[]> {
   const records = await listCloudBacklog(store);
-  const waiting = records.filter(({ pending, underWay }) => pending !== 0 || underWay !== null);
+  const held = records.filter(({ isRemoved }) => !isRemoved);
+  const waiting = held.filter(({ pending, underWay }) => pending !== 0 || underWay !== null);
   return [...new Set(waiting.map(({ licenseId }) => licenseId))];
 }
 
@@ -131,49 +131,6 @@ function onLicense<T>(
   });
 }
 
-async function remove(
-  parts: LinkParts,
-  request: RemoveRequest,
-  isLocal: boolean,
-  by: Actor,
-): Promise<License> {
-  const { store, locks } = parts;
-  const license = await chooseToRemove(store, request);
-  return locks.withLock(license.id, async () => {
-    if (license.source === 'cloud' && !isLocal) {
-      await tellEverything(parts, license);
-      await deactivate(parts, license);
-    }
-    await store.execute({ kind: 'remove_license', licenseId: license.id, by });
-    return license;
-  });
-}
-
-/**
- * What was consumed is told before the activation ends that it was consumed under. An earlier removal may
- * have ended it without our hearing of it: then it is taken back for this. What the vendor itself refuses to
- * count is no reason to keep the license.
- */
-async function tellEverything(parts: LinkParts, license: License): Promise<void> {
-  const first = await parts.reporter.report(license);
-  const isEnded = first?.isSigned === true && first.code === 'device_not_found';
-  const mayTryAgain = isEnded && (await activateAgain(parts, license));
-  const refusal = mayTryAgain ? await parts.reporter.report(license) : first;
-  if (refusal !== null && !refusal.isSigned) throw refusalError(refusal);
-  if (refusal === null && (await hasReportUnderWay(parts, license))) {
-    throw new RequestError(
-      'cloud_unavailable',
-      'The licensing cloud has not yet confirmed everything that was consumed. Try again in a minute, or ' +
-        'remove the license only here.',
-    );
-  }
-}
-
-async function hasReportUnderWay({ store }: LinkParts, { id }: License): Promise<boolean> {
-  const records = await listCloudBacklog(store);
-  return records.some(({ licenseId, underWay }) => licenseId === id && underWay !== null);
-}
-
 async function sync(parts: LinkParts, licenseId: LicenseId | null): Promise<readonly SyncResult[]> {
   const all = await listCloudLicenses(parts.store);
   const meant = licenseId === null ? all : all.filter(({ id }) => id === licenseId);
@@ -184,13 +141,30 @@ async function sync(parts: LinkParts, licenseId: LicenseId | null): Promise<read
     );
   }
   // Where nothing can be asked, that is the answer.
-  if (meant.length === 0) await parts.session.ask((cloud, keys) => cloud.probe(keys));
+  if (meant.length === 0) await probe(parts);
   const results: SyncResult[] = [];
   for (const { id, product } of meant) {
     const error = await onLicense(parts, id, (license) => syncLicense(parts, license));
-    results.push({ licenseId: id, product, error });
+    results.push({ licenseId: id, product, error, untold: await sumUntold(parts.store, id) });
   }
   return results;
+}
+
+/** Without a license to ask about, whether the keys are taken is the answer. */
+async function probe({ session }: LinkParts): Promise<void> {
+  const reply = await session.ask(null, (cloud, keys) => cloud.probe(keys));
+  if (reply.kind === 'refused') throw refusalError(reply);
+}
+
+async function sumUntold(store: Store, id: LicenseId): Promise<SyncResult['untold']> {
+  const records = (await listCloudBacklog(store)).filter(({ licenseId }) => licenseId === id);
+  const sum = (amountOf: (record: BacklogRecord) => number) =>
+    records.reduce((total, record) => total + amountOf(record), 0);
+  return {
+    pending: sum(({ pending }) => pending),
+    underWay: sum(({ underWay }) => underWay?.amount ?? 0),
+    uncertain: sum(({ uncertain }) => uncertain.reduce((total, { amount }) => total + amount, 0)),
+  };
 }
 
 /** Reports first: the check then finds the cloud's total with everything in it. */

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { CloudFault, type CloudRefusal, type CloudReply, type Counted } from '../cloud/cloud.ts';
-import type { License } from '../core/license.ts';
+import {
+  CloudFault,
+  type CloudRefusal,
+  type CloudReply,
+  type Counted,
+  KEY_REFUSALS,
+} from '../cloud/cloud.ts';
+import type { License, LicenseId } from '../core/license.ts';
 import type { BacklogRecord, OpenReport } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
@@ -65,10 +71,16 @@ async function cut(
   const reportId = randomUUID();
   unclear.noteUnsent(reportId);
   await store.execute({ kind: 'cut_report', licenseId, feature, reportId });
-  return findOpen(store, licenseId, feature);
+  const open = await findOpen(store, licenseId, feature);
+  if (open?.id !== reportId) unclear.forget(reportId);
+  return open;
 }
 
-async function findOpen(store: Store, licenseId: number, feature: string | null): Promise<OpenReport | null> {
+async function findOpen(
+  store: Store,
+  licenseId: LicenseId,
+  feature: string | null,
+): Promise<OpenReport | null> {
   const records = await store.read({ kind: 'list_backlog' });
   const meter = records.find((record) => record.licenseId === licenseId && record.feature === feature);
   return meter?.underWay ?? null;
@@ -87,7 +99,7 @@ async function settleUnclear(
   license: License,
   { id: reportId, feature }: Sendable,
 ): Promise<boolean> {
-  if (license.tie.knowsReportIds || unclear.isCertainlyNotCounted(reportId)) return false;
+  if (unclear.isCertainlyNotCounted(reportId)) return false;
   if (await doesKnowIds(options, license, feature)) return false;
   if (!unclear.isRipe(reportId)) return true;
   const result = await checkLicense(options, license);
@@ -97,7 +109,10 @@ async function settleUnclear(
   if (cloudTotal === undefined) return true;
   const { id: licenseId } = license;
   await options.store.execute({ kind: 'resolve_report', licenseId, feature, reportId, cloudTotal });
-  return (await findOpen(options.store, licenseId, feature)) === null;
+  const isDone = (await findOpen(options.store, licenseId, feature)) === null;
+  if (isDone) unclear.forget(reportId);
+  else unclear.noteUnsent(reportId);
+  return isDone;
 }
 
 /** A report of nothing: it changes no total, and its answer shows whether the cloud takes note of ids. */
@@ -108,7 +123,7 @@ async function doesKnowIds(
 ): Promise<boolean> {
   const meant = identify(license, await identity.readHardwareId());
   const nothing = { feature, amount: 0, reportId: randomUUID() };
-  const reply = await session.ask((cloud, keys) => cloud.report(keys, meant, nothing));
+  const reply = await session.ask(license.id, (cloud, keys) => cloud.report(keys, meant, nothing));
   return reply.kind === 'ok' && reply.value.knowsReportIds;
 }
 
@@ -119,20 +134,54 @@ async function send(
   { id: reportId, amount, feature }: Sendable,
 ): Promise<CloudRefusal | null> {
   const meant = identify(license, await options.identity.readHardwareId());
-  unclear.noteSent(reportId);
+  const wasUncounted = unclear.isCertainlyNotCounted(reportId);
   const reply = await askCarefully(unclear, reportId, () =>
-    options.session.ask((cloud, keys) => cloud.report(keys, meant, { feature, amount, reportId })),
+    options.session.ask(license.id, (cloud, keys) =>
+      cloud.report(keys, meant, { feature, amount, reportId }),
+    ),
   );
+  const { id: licenseId } = license;
   if (reply.kind === 'refused') {
-    if (reply.isSigned) unclear.noteUnsent(reportId);
+    await followRefusal(options.store, unclear, { licenseId, feature, reportId, wasUncounted }, reply);
     return reply;
   }
-  const { total: cloudTotal, knowsReportIds } = reply.value;
-  const told = { isCounted: true, cloudTotal, knowsReportIds, by: 'cloud' };
-  const { id: licenseId } = license;
+  const told = { isCounted: true, cloudTotal: reply.value.total, by: 'cloud' };
   await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told });
   unclear.forget(reportId);
   return null;
+}
+
+interface RefusedReport {
+  readonly licenseId: LicenseId;
+  readonly feature: string | null;
+  readonly reportId: string;
+  /** Nothing of it was on its way when it was sent. */
+  readonly wasUncounted: boolean;
+}
+
+/**
+ * A vendor that refuses a report has not counted it: its amount is pending again, and goes into the next one
+ * together with what is counted until then. But if an earlier try may have been counted, the refusal says
+ * nothing about that, and nothing else will. Keys that are not taken are a matter of the link.
+ */
+async function followRefusal(
+  store: Store,
+  unclear: UnclearReports,
+  { wasUncounted, ...report }: RefusedReport,
+  { isSigned, code }: CloudRefusal,
+): Promise<void> {
+  if (!isSigned) return unclear.noteUnclear(report.reportId);
+  if (KEY_REFUSALS.has(code)) return;
+  if (wasUncounted) {
+    await store.execute({
+      kind: 'settle_report',
+      ...report,
+      isCounted: false,
+      cloudTotal: null,
+      by: 'cloud',
+    });
+  } else await store.execute({ kind: 'resolve_report', ...report, cloudTotal: null });
+  unclear.forget(report.reportId);
 }
 
 async function askCarefully(
@@ -143,7 +192,8 @@ async function askCarefully(
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof CloudFault && !error.mayHaveArrived) unclear.noteUnsent(reportId);
+    const mayHaveArrived = !(error instanceof CloudFault) || error.mayHaveArrived;
+    if (mayHaveArrived) unclear.noteUnclear(reportId);
     throw error;
   }
 }
@@ -160,13 +210,14 @@ class UnclearReports {
     this.#settleMs = settleMs;
   }
 
-  /** It was not sent, or the cloud has said that it did not count it. */
+  /** It was not sent, or it is certain that the cloud did not count it. */
   noteUnsent(reportId: string): void {
     this.#uncounted.add(reportId);
     this.#sinceMs.delete(reportId);
   }
 
-  noteSent(reportId: string): void {
+  /** It was sent, and nobody heard what became of it. */
+  noteUnclear(reportId: string): void {
     this.#uncounted.delete(reportId);
     this.#sinceMs.set(reportId, this.#readMonotonicMs());
   }
@@ -175,7 +226,7 @@ class UnclearReports {
     return this.#uncounted.has(reportId);
   }
 
-  /** Whether a request that was sent would have arrived by now. One of an earlier run starts to wait. */
+  /** Whether a request that was sent would have arrived by now; one of an earlier run starts to wait. */
   isRipe(reportId: string): boolean {
     const nowMs = this.#readMonotonicMs();
     const sinceMs = this.#sinceMs.get(reportId) ?? nowMs;

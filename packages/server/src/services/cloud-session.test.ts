@@ -14,7 +14,10 @@ function open(cloud: Cloud | null, keys: { apiKey: string | null; sharedKey: str
     () => instant(1),
     () => {},
   );
-  return { state, session: createCloudSession(cloud, async () => keys, state) };
+  return {
+    state,
+    session: createCloudSession({ cloud, readKeys: async () => keys, state, requireHome: async () => {} }),
+  };
 }
 
 const answer = async (): Promise<CloudReply<number>> => ({ kind: 'ok', value: 5 });
@@ -42,7 +45,7 @@ describe('what keeps the cloud from being asked', () => {
     test(`${code}: ${says}`, async () => {
       const { session, state } = open(cloud, keys);
       assert.equal(await session.findObstacle(), obstacle);
-      await assert.rejects(session.ask(answer), { code, message: says });
+      await assert.rejects(session.ask(1, answer), { code, message: says });
       assert.equal(state.describe().state, 'untried', 'that is no failure of the cloud');
     });
   }
@@ -52,7 +55,7 @@ describe('how a question went', () => {
   test('is handed back, with the keys that are set', async () => {
     const { session, state } = open(CLOUD);
     assert.equal(await session.findObstacle(), null);
-    const reply = await session.ask(async (cloud, keys) => {
+    const reply = await session.ask(1, async (cloud, keys) => {
       assert.deepEqual([cloud, keys], [CLOUD, KEYS]);
       return answer();
     });
@@ -68,23 +71,55 @@ describe('how a question went', () => {
       message: 'No.',
       isSigned: true,
     });
-    await session.ask(refuse('invalid_api_key'));
+    await session.ask(1, refuse('invalid_api_key'));
     assert.equal(state.describe().state, 'refused');
-    await session.ask(refuse('license_expired'));
+    await session.ask(1, refuse('license_expired'));
     assert.equal(state.describe().state, 'ok');
     const fault = new CloudFault('timeout', 'It is slow.', { mayHaveArrived: true });
     await assert.rejects(
-      session.ask(() => Promise.reject(fault)),
+      session.ask(1, () => Promise.reject(fault)),
       fault,
     );
-    assert.deepEqual([state.describe().state, state.failures], ['failing', 1]);
+    assert.deepEqual([state.describe().state, state.isFailing], ['failing', true]);
+  });
+
+  test('is told without the keys, whatever the cloud says', async () => {
+    const { session, state } = open(CLOUD, { apiKey: 'api-4711', sharedKey: 'shared-4711' });
+    const message = 'The key api-4711 with shared-4711 is unknown.';
+    const refusal = { kind: 'refused', code: 'invalid_api_key', message, isSigned: true } as const;
+    const reply = await session.ask(1, async (): Promise<CloudReply<never>> => refusal);
+    assert.equal(reply.kind === 'refused' && reply.message, 'The key … with … is unknown.');
+    assert.doesNotMatch(JSON.stringify(state.describe()), /4711/);
+  });
+
+  for (const apiKey of ['ключ', 'a"b', 'a\u2028b']) {
+    test(`the key ${JSON.stringify(apiKey)} cannot be sent, and is refused like a wrong one`, async () => {
+      const { session, state } = open(CLOUD, { apiKey, sharedKey: 's' });
+      const reply = await session.ask(1, () => assert.fail());
+      assert.equal(reply.kind === 'refused' && reply.code, 'invalid_api_key');
+      assert.equal(state.describe().state, 'refused');
+    });
+  }
+
+  test('is not asked at all by a process that may not be the server', async () => {
+    const state = new LinkState(
+      () => instant(1),
+      () => {},
+    );
+    const away = new Error('Not here.');
+    const requireHome = () => Promise.reject(away);
+    const session = createCloudSession({ cloud: CLOUD, readKeys: async () => KEYS, state, requireHome });
+    await assert.rejects(
+      session.ask(1, () => assert.fail()),
+      away,
+    );
   });
 
   test('is not remembered where the mistake is our own', async () => {
     const { session, state } = open(CLOUD);
     const bug = new Error('A bug.');
     await assert.rejects(
-      session.ask(() => Promise.reject(bug)),
+      session.ask(1, () => Promise.reject(bug)),
       bug,
     );
     assert.equal(state.describe().state, 'untried');

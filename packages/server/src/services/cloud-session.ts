@@ -1,12 +1,15 @@
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
-import type { Cloud, CloudReply } from '../cloud/cloud.ts';
-import type { LinkState } from './link-state.ts';
+import type { Cloud, CloudRefusal, CloudReply } from '../cloud/cloud.ts';
+import type { LinkState, Subject } from './link-state.ts';
 import { RequestError } from './request-error.ts';
 
 /** The cloud with the keys that are set, as far as there are any. */
 export interface CloudSession {
   /** Asks, and remembers how it went. Throws where there is no cloud, or there are no keys for it. */
-  ask<T>(question: (cloud: Cloud, keys: CloudKeys) => Promise<CloudReply<T>>): Promise<CloudReply<T>>;
+  ask<T>(
+    subject: Subject,
+    question: (cloud: Cloud, keys: CloudKeys) => Promise<CloudReply<T>>,
+  ): Promise<CloudReply<T>>;
   /** Why nothing can be asked; `null`: something can. */
   findObstacle(): Promise<'not_configured' | 'no_keys' | null>;
 }
@@ -14,17 +17,27 @@ export interface CloudSession {
 /** Each of the two keys, as far as it is set. */
 export type ReadKeys = () => Promise<{ readonly apiKey: string | null; readonly sharedKey: string | null }>;
 
-export function createCloudSession(cloud: Cloud | null, readKeys: ReadKeys, state: LinkState): CloudSession {
+export interface SessionOptions {
+  readonly cloud: Cloud | null;
+  readonly readKeys: ReadKeys;
+  readonly state: LinkState;
+  /** Throws where this process must not speak for the server. */
+  readonly requireHome: () => Promise<void>;
+}
+
+export function createCloudSession({ cloud, readKeys, state, requireHome }: SessionOptions): CloudSession {
   return {
-    async ask(question) {
+    async ask(subject, question) {
+      await requireHome();
       const usable = await requireKeys(cloud, readKeys);
       try {
-        const reply = await question(usable.cloud, usable.keys);
-        if (reply.kind === 'refused') state.noteRefusal(reply);
-        else state.noteReached();
+        const asked = isSendable(usable.keys) ? await question(usable.cloud, usable.keys) : NOT_SENDABLE;
+        const reply = withoutKeys(asked, usable.keys);
+        if (reply.kind === 'refused') state.noteRefusal(subject, reply);
+        else state.noteReached(subject);
         return reply;
       } catch (error) {
-        state.noteFault(error);
+        state.noteFault(subject, error);
         throw error;
       }
     },
@@ -52,4 +65,22 @@ async function requireKeys(cloud: Cloud | null, readKeys: ReadKeys) {
     );
   }
   return { cloud, keys: { apiKey, sharedKey } };
+}
+
+/** The API key stands between quotes in a header of every request. */
+function isSendable({ apiKey }: CloudKeys): boolean {
+  return /^[ !#-~]*$/.test(apiKey);
+}
+
+const NOT_SENDABLE: CloudRefusal = {
+  kind: 'refused',
+  code: 'invalid_api_key',
+  message: 'The API key has letters or quotes that no cloud could be sent. Set the right one.',
+  isSigned: false,
+};
+
+/** A refusal is shown and logged; a cloud that repeats a key in it must not make us do so. */
+function withoutKeys<T>(reply: CloudReply<T>, { apiKey, sharedKey }: CloudKeys): CloudReply<T> {
+  if (reply.kind !== 'refused') return reply;
+  return { ...reply, message: reply.message.replaceAll(apiKey, '…').replaceAll(sharedKey, '…') };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Store } from '../store/store.ts';
+import { RequestError } from './request-error.ts';
 
 /** What the machine contributes to the server's identity. */
 export interface Machine {
@@ -15,6 +16,11 @@ export interface Identity {
   readHardwareId(): Promise<string>;
   /** Tells the store where it is, and answers whether that is another machine than the last time. */
   bind(): Promise<boolean>;
+  /**
+   * For whoever opens the data of a stopped server: throws where that server would be another one. A command
+   * does not decide that the data has moved; it may just lack the server's settings.
+   */
+  requireHome(): Promise<void>;
 }
 
 export function createIdentity(store: Store, machine: Machine): Identity {
@@ -30,7 +36,21 @@ export function createIdentity(store: Store, machine: Machine): Identity {
       const outcome = await store.execute({ kind: 'bind_hardware', hardwareId });
       return outcome.kind === 'done' && outcome.count > 0;
     },
+    async requireHome() {
+      const { hardwareId: last } = await store.read({ kind: 'describe_store' });
+      const hardwareId = await readHardwareId();
+      if (last !== null && last !== hardwareId) throw notAtHome(last, hardwareId);
+    },
   };
+}
+
+function notAtHome(last: string, hardwareId: string): RequestError {
+  return new RequestError(
+    'server_identity_changed',
+    `The server had the hardware id ${last} when it last ran; here it would be ${hardwareId}. If this is ` +
+      'another machine, start the server first. If it is the same, give the command the settings of the ' +
+      'server.',
+  );
 }
 
 function hashIdentity(identity: string, machineId: string | null): string {

@@ -33,44 +33,68 @@ describe('the state of the link', () => {
 
   test('says since when it fails, and the latest reason', () => {
     const { state, news, clock } = follow();
-    state.noteReached();
+    state.noteReached(1);
     clock.now = 2000;
-    state.noteFault(AWAY);
+    state.noteFault(1, AWAY);
     clock.now = 3000;
-    state.noteFault(AWAY);
-    state.noteFault(OTHER);
+    state.noteFault(1, AWAY);
+    state.noteFault(1, OTHER);
     const { reachedAt, failingAt, error } = state.describe();
     assert.deepEqual([reachedAt, failingAt, error?.reason], [1000, 2000, 'timeout']);
-    assert.equal(state.failures, 3);
+    assert.equal(state.isFailing, true);
     assert.deepEqual(news, ['ok', 'failing', 'failing'], 'the same again is no news');
-    state.noteReached();
-    assert.deepEqual([state.failures, state.describe().failingAt], [0, null]);
+    state.noteReached(1);
+    assert.deepEqual([state.isFailing, state.describe().failingAt], [false, null]);
   });
 
   for (const code of ['invalid_api_key', 'signature_mismatch', 'date_not_valid']) {
     test(`is "refused" when the cloud answers ${code}`, () => {
       const { state } = follow();
-      state.noteRefusal(refusal(code));
+      state.noteRefusal(1, refusal(code));
       assert.deepEqual([state.describe().state, state.describe().error?.code], ['refused', code]);
     });
   }
 
   test('is good when the cloud refuses a license: it was reached', () => {
     const { state } = follow();
-    state.noteRefusal(refusal('license_not_enabled'));
+    state.noteRefusal(1, refusal('license_not_enabled'));
     assert.equal(state.describe().state, 'ok');
+  });
+
+  test('is failing as long as one license does, and that is news once', () => {
+    const { state, news } = follow();
+    for (let round = 0; round < 3; round++) {
+      state.noteReached(1);
+      state.noteFault(2, AWAY);
+    }
+    assert.deepEqual([state.describe().state, news], ['failing', ['ok', 'failing']]);
+    state.drop(2);
+    assert.deepEqual([state.describe().state, news], ['ok', ['ok', 'failing', 'ok']]);
+  });
+
+  test('forgets what was wrong with the link as such when anything goes well', () => {
+    const { state } = follow();
+    state.noteFault(null, AWAY);
+    state.noteReached(1);
+    assert.equal(state.describe().state, 'ok');
+  });
+
+  test('is not touched by our own stop', () => {
+    const { state } = follow();
+    state.noteFault(1, new CloudFault('stopping', 'The server is stopping.', { mayHaveArrived: true }));
+    assert.equal(state.describe().state, 'untried');
   });
 
   test('begins anew with other keys', () => {
     const { state } = follow();
-    state.noteRefusal(refusal('invalid_api_key'));
+    state.noteRefusal(1, refusal('invalid_api_key'));
     state.forget();
-    assert.deepEqual([state.describe().state, state.failures], ['untried', 0]);
+    assert.deepEqual([state.describe().state, state.isFailing], ['untried', false]);
   });
 
   test('is not touched by errors of this server', () => {
     const { state } = follow();
-    state.noteFault(new Error('a bug'));
+    state.noteFault(1, new Error('a bug'));
     assert.equal(state.describe().state, 'untried');
   });
 });

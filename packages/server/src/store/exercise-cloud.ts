@@ -59,7 +59,7 @@ async function check(bench: Bench, license: License, total: number, features: Re
 }
 
 async function settleWith(bench: Bench, license: License, reportId: string, cloudTotal: number) {
-  const told = { isCounted: true, cloudTotal, knowsReportIds: true, by: 'cloud' } as const;
+  const told = { isCounted: true, cloudTotal, by: 'cloud' } as const;
   await bench.execute({ kind: 'settle_report', licenseId: license.id, feature: null, reportId, ...told });
 }
 
@@ -209,7 +209,7 @@ export const VERDICTS = {
   },
 };
 
-const HOME = { hardwareId: 'home', username: null, checkedAt: null, movedAt: null, knowsReportIds: false };
+const HOME = { hardwareId: 'home', username: null, checkedAt: null, movedAt: null };
 
 export const MACHINES = {
   'a cloud license lends for seven days on another machine': async (bench: Bench) => {

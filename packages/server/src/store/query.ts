@@ -74,6 +74,8 @@ export interface BacklogRecord {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly source: LicenseSource;
+  /** The license was removed, and something of it was never settled. */
+  readonly isRemoved: boolean;
   /** `null`: the license itself. */
   readonly feature: string | null;
   /** Counted, and in no report yet. */

@@ -10,17 +10,20 @@ import type { Batch } from './execute-command.ts';
 export function bindHardware(batch: Batch, hardwareId: string): Done {
   const { statements, shelf, now } = batch;
   const before = (statements.getServer.get()?.hardware_id as string | null | undefined) ?? null;
-  if (before === hardwareId) return { kind: 'done', count: 0 };
-  if (before !== null) {
+  const hasMoved = before !== null && before !== hardwareId;
+  if (hasMoved) {
     batch.systemEvents.push(eventText({ kind: 'identity_changed', before, hardwareId }));
   }
-  statements.saveHardwareId.run(hardwareId);
+  if (before !== hardwareId) {
+    statements.saveHardwareId.run(hardwareId);
+    batch.isChanged = true;
+  }
   for (const entry of shelf.entries()) {
     const license = moveTie(entry.license, hardwareId, now);
     if (license === entry.license) continue;
     statements.updateFacts.run(JSON.stringify(license), license.id);
     shelf.replaceLicense(entry, license);
+    batch.isChanged = true;
   }
-  batch.isChanged = true;
-  return { kind: 'done', count: before === null ? 0 : 1 };
+  return { kind: 'done', count: hasMoved ? 1 : 0 };
 }

@@ -107,13 +107,19 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
   if (command.kind === 'install_license' && batch.shelf.find(command.license.id) === undefined) {
     return addLicense(batch, command, undo);
   }
-  const entry = locate(batch, command);
+  const entry = findEvenRemoved(batch, command) ?? locate(batch, command);
   if ('kind' in entry) return entry;
   const answerCount = batch.answers.count;
   undo.push(rememberEntry(batch.shelf, entry), () => {
     batch.answers.count = answerCount;
   });
   return write(batch, entry, decideOn(batch, entry, command));
+}
+
+/** What was lent and reported of a license that was removed comes to its end, too. */
+function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): ShelfEntry | undefined {
+  const mayBeRemoved = command.kind === 'collect' || command.kind === 'settle_report';
+  return mayBeRemoved ? shelf.findRemoved(command.licenseId) : undefined;
 }
 
 /** Exported for the clock, which collects before it goes back. */

@@ -1,6 +1,7 @@
 import type { Meter } from '../../core/consumption.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import type { MeterNeed } from '../../core/view.ts';
+import { instantOrNull } from './rows.ts';
 import type { Statements } from './statements.ts';
 
 /**
@@ -77,16 +78,16 @@ export class Meters {
       pending: (row?.pending as number | undefined) ?? 0,
       reported: (row?.reported as number | undefined) ?? 0,
       cloudTotal: (row?.cloud_total as number | null | undefined) ?? null,
+      cloudAt: instantOrNull(row?.cloud_at),
       storedInUse: (row?.in_use as number | undefined) ?? 0,
     };
   }
 
-  #write(
-    statements: Statements,
-    { feature, windowStart, total, pending, reported, cloudTotal, storedInUse }: Meter,
-  ): void {
-    statements.putMeter.run(this.#licenseId, feature, pending, reported, cloudTotal, storedInUse);
-    statements.putTotal.run(this.#licenseId, feature, windowStart, total);
+  #write(statements: Statements, meter: Meter): void {
+    const { feature, windowStart, total, pending, reported, cloudTotal, cloudAt, storedInUse } = meter;
+    const id = this.#licenseId;
+    statements.putMeter.run(id, feature, pending, reported, cloudTotal, cloudAt, storedInUse);
+    statements.putTotal.run(id, feature, windowStart, total);
   }
 }
 

@@ -213,11 +213,10 @@ export class SqliteReader {
   #listUntidy(now: Instant): readonly LicenseId[] {
     const rows = this.#all(
       `SELECT id FROM license
-       WHERE removed_at IS NULL AND (
-             EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
+       WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)
-          OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id))`,
+          OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id)`,
       { now, windowStart: now - DENIAL_WINDOW_MS, forgotten: now - ANSWER_LIFETIME_MS },
     );
     return rows.map((row) => licenseId(row.id as number));
@@ -225,9 +224,11 @@ export class SqliteReader {
 
   #listBacklog(): readonly BacklogRecord[] {
     const rows = this.#all(
-      `SELECT license.product, license.facts ->> 'source' AS source, meter.*
+      `SELECT license.product, license.facts ->> 'source' AS source, license.removed_at, meter.*
        FROM meter JOIN license ON license.id = meter.license_id
-       WHERE removed_at IS NULL ORDER BY license_id, feature`,
+       WHERE removed_at IS NULL OR pending <> 0 OR EXISTS (SELECT 1 FROM report
+         WHERE report.license_id = meter.license_id AND report.feature = meter.feature)
+       ORDER BY license_id, feature`,
     );
     const reports = this.#all('SELECT * FROM report ORDER BY cut_at, id');
     return rows.map((row) =>

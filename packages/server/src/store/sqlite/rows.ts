@@ -75,6 +75,7 @@ export function backlogFromRow(row: Row, reportRows: readonly Row[]): BacklogRec
     licenseId: licenseId(row.license_id as number),
     product: row.product as string,
     source: row.source as LicenseSource,
+    isRemoved: row.removed_at !== null,
     feature: row.feature === WHOLE_LICENSE ? null : (row.feature as string),
     pending: row.pending as number,
     reported: row.reported as number,

@@ -68,10 +68,10 @@ const SQL = {
   // consumption
   findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',
   putMeter: `
-    INSERT INTO meter (license_id, feature, pending, reported, cloud_total, in_use)
-    VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO meter (license_id, feature, pending, reported, cloud_total, cloud_at, in_use)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET pending = excluded.pending, reported = excluded.reported,
-      cloud_total = excluded.cloud_total, in_use = excluded.in_use`,
+      cloud_total = excluded.cloud_total, cloud_at = excluded.cloud_at, in_use = excluded.in_use`,
   findTotal: 'SELECT total FROM consumption_total WHERE license_id = ? AND feature = ? AND window_start = ?',
   putTotal: `
     INSERT INTO consumption_total (license_id, feature, window_start, total) VALUES (?, ?, ?, ?)

@@ -29,7 +29,12 @@ function syncRoute(link: CloudLink): Route {
       kind: 'json',
       schema: z.object({
         licenses: z.array(
-          z.object({ license_id: z.int(), product: z.string(), error: linkError.nullable() }),
+          z.object({
+            license_id: z.int(),
+            product: z.string(),
+            error: linkError.nullable(),
+            untold: z.object({ pending: z.int(), under_way: z.int(), uncertain: z.int() }),
+          }),
         ),
       }),
     },
@@ -70,6 +75,7 @@ const reportObject = z.object({
 const backlogRecord = z.object({
   license_id: z.int(),
   product: z.string(),
+  is_removed: z.boolean(),
   feature: z.string().nullable(),
   pending: z.int(),
   reported: z.int(),

@@ -6,7 +6,7 @@ import {
   removeProductQuery,
   removeProductRequest,
 } from '@berth/protocol/products';
-import { licenseId } from '../../../core/license.ts';
+import { type LicenseId, licenseId } from '../../../core/license.ts';
 import type { CloudLink } from '../../../services/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
@@ -64,7 +64,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
       const { product, username, password, license_key } = { ...query, ...body };
       const request = {
         product: product ?? null,
-        licenseKey: query.licenseKey ?? license_key ?? null,
+        licenseKey: oneOf('licenseKey', query.licenseKey, license_key),
         username: username ?? null,
         password: password ?? null,
       };
@@ -72,6 +72,16 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
       return jsonText(presentLicense({ ...record, registration: null }));
     },
   });
+}
+
+/** A field may be spelt in two ways, but not be given twice. */
+function oneOf<T>(field: string, first: T | undefined, second: T | undefined): T | null {
+  if (first === undefined || second === undefined) return first ?? second ?? null;
+  throw new RequestError('validation_error', `"${field}" is given in two spellings.`, { field });
+}
+
+function toLicenseId(id: number | null): LicenseId | null {
+  return id === null ? null : licenseId(id);
 }
 
 function passwordInUrl(): RequestError {
@@ -96,8 +106,8 @@ function removeProductRoute({ cloudLink }: ProductServices): Route {
       const { product, license_id, license_key } = { ...query, ...body };
       const request = {
         product: product ?? null,
-        licenseId: license_id === undefined ? null : licenseId(license_id),
-        licenseKey: query.licenseKey ?? license_key ?? null,
+        licenseId: toLicenseId(oneOf('licenseId', query.licenseId, license_id)),
+        licenseKey: oneOf('licenseKey', query.licenseKey, license_key),
       };
       const removed = await cloudLink.remove(request, false, actorOf(caller));
       return json({ license_id: removed.id, product: removed.product });

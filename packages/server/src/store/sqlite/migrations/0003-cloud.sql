@@ -2,10 +2,11 @@
 ALTER TABLE license ADD COLUMN removed_at INTEGER;
 
 UPDATE license SET facts = json_set(facts, '$.maxOfflineDays', NULL, '$.tie', json(
-  '{"hardwareId":null,"username":null,"checkedAt":null,"movedAt":null,"knowsReportIds":false}'));
+  '{"hardwareId":null,"username":null,"checkedAt":null,"movedAt":null}'));
 
--- The total at the vendor's cloud when nothing was on its way there.
+-- The total at the vendor's cloud when nothing was on its way there, and when that was.
 ALTER TABLE meter ADD COLUMN cloud_total INTEGER;
+ALTER TABLE meter ADD COLUMN cloud_at INTEGER;
 
 -- When it turned out that nobody can tell whether the vendor has counted it.
 ALTER TABLE report ADD COLUMN uncertain_at INTEGER;
