@@ -5,8 +5,9 @@ import { testLicense } from '../../../../test/support/test-license.ts';
 import type { Cloud, CloudReply, Vouched } from '../cloud/cloud.ts';
 
 function vouchFor(id: number): CloudReply<Vouched> {
-  const counted = { total: 0, features: [] };
-  return { kind: 'ok', value: { license: testLicense(id, { slots: 50 + id }), isFloating: true, counted } };
+  // Without a key it can only be asked for by its user.
+  const license = testLicense(id, { slots: 50 + id, key: '' });
+  return { kind: 'ok', value: { license, isFloating: true, counted: { total: 0, features: [] } } };
 }
 
 /** A server that was given the license 7 by its user, with a cloud that answers checks as it is told. */
