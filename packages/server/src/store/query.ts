@@ -92,7 +92,9 @@ export interface BacklogRecord {
   readonly uncertain: readonly OpenReport[];
 }
 
-/** Everything that was ever counted of a license that came in a file; removed ones too. */
+/**
+ * What was counted of a license that came in a file, and never reported to a cloud; removed licenses too.
+ */
 export interface UsageRecord {
   readonly licenseId: LicenseId;
   readonly licenseKey: string;

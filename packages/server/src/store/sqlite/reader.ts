@@ -258,7 +258,7 @@ export class SqliteReader {
          SELECT id AS license_id, '' AS feature FROM license
          UNION SELECT license_id, feature FROM meter)
        SELECT part.*, license.product, license.facts ->> 'key' AS license_key, removed_at,
-         coalesce(pending + reported, 0) + coalesce((SELECT sum(amount) FROM report
+         coalesce(pending, 0) + coalesce((SELECT sum(amount) FROM report
            WHERE report.license_id = part.license_id AND report.feature = part.feature), 0) AS consumed
        FROM part JOIN license ON license.id = part.license_id
        LEFT JOIN meter ON meter.license_id = part.license_id AND meter.feature = part.feature
