@@ -1,46 +1,19 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { writeLicenseFile } from '@berth/protocol/license-file';
 import { isSignedByServer, isSignedWithKeys, readOfflineRequest } from '@berth/protocol/offline-request';
 import { readUsageFile } from '@berth/protocol/usage-file';
+import {
+  generate,
+  HARDWARE_ID,
+  openOfflineApp,
+  openWithLicense,
+  register,
+  upload,
+} from '../support/offline-app.ts';
 import { openTestApp, readEvents, readTraces, type TestApp } from '../support/test-app.ts';
 import { TEST_VENDOR as vendor, vendorLicense } from '../support/test-vendor.ts';
-
-const HARDWARE_ID = 'test-machine';
-
-async function openApp(t: TestContext, options: Parameters<typeof openTestApp>[1] = {}) {
-  const app = await openTestApp(t, {
-    licenses: [],
-    vendorKey: vendor.publicKey,
-    airgapKey: vendor.airgapKey,
-    ...options,
-  });
-  await app.identity.bind();
-  return app;
-}
-
-async function generate(app: TestApp, body: object = {}): Promise<string> {
-  const answer = await app.post('/api/v4/license/generate', body);
-  assert.equal(answer.status, 200, answer.text);
-  return answer.body.request_data as string;
-}
-
-function upload(app: TestApp, file: string) {
-  return app.post('/api/v4/license/upload', file);
-}
-
-async function openWithLicense(t: TestContext) {
-  const app = await openApp(t);
-  const file = vendor.answer(await generate(app));
-  assert.equal((await upload(app, file)).status, 200);
-  return { app, file };
-}
-
-async function register(app: TestApp, user: string): Promise<unknown> {
-  const { status, body } = await app.post('/api/v4/register', { product: 'cad', user });
-  return status === 200 ? 200 : body.code;
-}
 
 describe('a request', () => {
   for (const body of [
@@ -50,7 +23,7 @@ describe('a request', () => {
     { product: 'cad', license_key: 'K-1' },
   ]) {
     test(`with ${JSON.stringify(body)}, on an empty server, signed by the server itself`, async (t) => {
-      const app = await openApp(t);
+      const app = await openOfflineApp(t);
       const answer = await app.post('/api/v4/license/generate', body);
       assert.equal(answer.status, 200);
       const { status, request_id, request_data, file_name, hardware_id, signed_by } = answer.body;
@@ -69,7 +42,7 @@ describe('a request', () => {
   }
 
   test('with the keys of the cloud is signed as the cloud expects', async (t) => {
-    const app = await openApp(t);
+    const app = await openOfflineApp(t);
     await app.credentials.setKeys({ apiKey: 'api-1', sharedKey: 'shared-1' }, 'test');
     const { body } = await app.post('/api/v4/license/generate', { license_key: 'K-1' });
     assert.equal(body.signed_by, 'cloud-keys');
@@ -80,7 +53,7 @@ describe('a request', () => {
   });
 
   test('is handed out as a file to whoever asks for text', async (t) => {
-    const app = await openApp(t);
+    const app = await openOfflineApp(t);
     const headers = { accept: 'text/plain' };
     const answer = await app.post('/api/v4/license/generate', {}, { headers });
     assert.ok(readOfflineRequest(answer.text) !== null);
@@ -89,7 +62,7 @@ describe('a request', () => {
   });
 
   test('is recorded, and each has an id of its own', async (t) => {
-    const app = await openApp(t);
+    const app = await openOfflineApp(t);
     const ids = await Promise.all(
       [1, 2, 3].map(async () => readOfflineRequest(await generate(app))?.fields.request_id),
     );
@@ -109,7 +82,7 @@ describe('a license file', () => {
   });
 
   test('comes in a form, whatever its field is called, or as it is', async (t) => {
-    const app = await openApp(t);
+    const app = await openOfflineApp(t);
     for (const [index, field] of ['license', 'file', 'whatever'].entries()) {
       const file = vendor.answer(await generate(app), { id: 100 + index });
       const form = new FormData();
@@ -142,7 +115,7 @@ describe('a license file', () => {
 
   for (const [code, make] of Object.entries(REFUSED)) {
     test(`is refused: ${code}, and nothing is stored`, async (t) => {
-      const app = await openApp(t);
+      const app = await openOfflineApp(t);
       const file = await make(app);
       const before = await readTraces(app.store);
       const { status, body } = await upload(app, file);
@@ -152,7 +125,7 @@ describe('a license file', () => {
   }
 
   test('without a date, or with the same key twice, or in another base64, is refused', async (t) => {
-    const app = await openApp(t);
+    const app = await openOfflineApp(t);
     const file = vendor.answer(await generate(app));
     const text = Buffer.from(file, 'base64').toString('utf8');
     for (const wrong of [
@@ -250,6 +223,68 @@ describe('a license is given back', () => {
   });
 });
 
+describe('what was given back', () => {
+  test('does not come back with a spare answer from before', async (t) => {
+    const app = await openOfflineApp(t);
+    const [first, spare] = [await generate(app), await generate(app, { product: 'cad' })];
+    await upload(app, vendor.answer(first));
+    await generate(app, { request: 'deactivation', product: 'cad' });
+    const later = vendor.answer(spare, { date: '2030-04-01T00:00:00Z' });
+    assert.equal((await upload(app, later)).body.code, 'offline_request_used');
+    const fresh = vendor.answer(await generate(app), { date: '2030-04-02T00:00:00Z' });
+    assert.equal((await upload(app, fresh)).status, 200);
+  });
+
+  test('by codes does not come back with the same code, whatever the policy says', async (t) => {
+    const app = await openOfflineApp(t);
+    const license_key = 'AAAA-BBBB-CCCC-DDDD';
+    const code = vendor.confirm(HARDWARE_ID, license_key, '4711');
+    const install = (confirmation_code: string, license_policy: string) =>
+      app.post('/api/v4/airgap/license', {
+        license_key,
+        policy_id: '4711',
+        confirmation_code,
+        license_policy,
+      });
+    assert.equal((await install(code, vendor.policy())).status, 200);
+    await generate(app, { request: 'deactivation', product: 'cad' });
+    const newer = vendor.policy({ date: '2030-04-01T00:00:00Z' });
+    for (const policy of [vendor.policy(), newer]) {
+      assert.equal((await install(code, policy)).body.code, 'airgap_confirmation_invalid');
+    }
+    const other = vendor.confirm(HARDWARE_ID, license_key, '4711');
+    assert.equal((await install(other, vendor.policy())).body.code, 'offline_file_outdated');
+    assert.equal((await install(other, newer)).status, 200);
+  });
+});
+
+describe('what a file tells was consumed', () => {
+  test('counts on a server that has counted nothing, and changes nothing on one that has', async (t) => {
+    const { app } = await openWithLicense(t);
+    const used = { id: 5000, license_key: 'K-2', total_consumptions: 60 };
+    const product = { product_details: { product_id: 8, product_name: 'CAM', short_code: 'cam' } };
+    await upload(app, vendor.answer(await generate(app), { ...used, ...product, product_features: [] }));
+    const count = (consumptions: number) =>
+      app.post('/api/v4/add_consumption', { product: 'cam', consumptions });
+    assert.equal((await count(41)).body.code, 'license_not_enough_consumptions');
+    assert.equal((await count(1)).body.total_consumptions, 61);
+    const refresh = { ...used, ...product, product_features: [], date: '2030-05-01T00:00:00Z' };
+    await upload(app, vendor.refresh(HARDWARE_ID, refresh));
+    assert.equal((await count(0)).body.total_consumptions, 61);
+  });
+});
+
+test('a license that is removed while its file is taken is no bug of ours', async (t) => {
+  const { app, file } = await openWithLicense(t);
+  const uploads = Array.from({ length: 40 }, () => upload(app, file));
+  const removal = app.get('/api/v4/removeProduct?product=cad');
+  const statuses = (await Promise.all([...uploads, removal])).map(({ status }) => status);
+  assert.ok(
+    statuses.every((status) => status === 200 || status === 400),
+    statuses.join(' '),
+  );
+});
+
 describe('a usage file', () => {
   test('tells everything that was ever consumed, signed, under a number that grows', async (t) => {
     const { app } = await openWithLicense(t);
@@ -265,119 +300,5 @@ describe('a usage file', () => {
     assert.deepEqual([second.sequence, second.licenses[0]?.consumed], [2, 8]);
     const files = await Promise.all([1, 2, 3, 4].map(make));
     assert.deepEqual(files.map(({ sequence }) => sequence).sort(), [3, 4, 5, 6]);
-  });
-});
-
-describe('the air gap', () => {
-  const KEY = 'AAAA-BBBB-CCCC-DDDD';
-  const POLICY = { license_key: KEY, policy_id: '4711' };
-
-  function install(app: TestApp, fields: object) {
-    return app.post('/api/v4/airgap/license', fields);
-  }
-
-  async function confirmed(app: TestApp, fields: object = {}) {
-    const confirmation_code = vendor.confirm(HARDWARE_ID, KEY, '4711');
-    return install(app, { ...POLICY, license_policy: vendor.policy(), confirmation_code, ...fields });
-  }
-
-  test('an initialization code becomes an activation code of this server', async (t) => {
-    const app = await openApp(t);
-    const wish = { license_key: KEY, signing_key: vendor.initializationCode };
-    const { status, body } = await app.post('/api/v4/airgap/generate', wish);
-    assert.deepEqual([status, body.hardware_id, body.status], [200, HARDWARE_ID, 'ok']);
-    assert.ok(vendor.isActivation(body.activation_code as string, HARDWARE_ID, KEY));
-    assert.ok(!vendor.isActivation(body.activation_code as string, 'other', KEY));
-    for (const signing_key of [
-      'AAAA',
-      '!',
-      Buffer.alloc(32).toString('base64'),
-      Buffer.alloc(32, 255).toString('base64'),
-    ]) {
-      const wrong = await app.post('/api/v4/airgap/generate', { license_key: KEY, signing_key });
-      assert.equal(wrong.body.code, 'airgap_code_invalid');
-    }
-    assert.equal((await app.post('/api/v4/airgap/generate', {})).body.code, 'missing_parameters');
-  });
-
-  test('a policy with its confirmation is added; the same call again is one license', async (t) => {
-    const app = await openApp(t);
-    assert.equal((await confirmed(app)).status, 200);
-    assert.equal(await register(app, 'ada'), 200);
-    const before = await readTraces(app.store);
-    assert.equal((await confirmed(app)).status, 200);
-    assert.deepEqual(await readTraces(app.store), before);
-    assert.equal(before.licenses[0]?.license.source, 'airgap');
-  });
-
-  test('removed and added again, its total goes on', async (t) => {
-    const app = await openApp(t);
-    await confirmed(app);
-    await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
-    assert.equal((await app.get('/api/v4/removeProduct?product=cad')).status, 200);
-    assert.equal((await confirmed(app)).body.total_consumptions, 8);
-  });
-
-  const REFUSED: Readonly<Record<string, readonly [string, () => object]>> = {
-    'a code for another server': [
-      'airgap_confirmation_invalid',
-      () => ({ confirmation_code: vendor.confirm('other', KEY, '4711') }),
-    ],
-    'a code for another key': ['airgap_confirmation_invalid', () => ({ license_key: 'OTHER' })],
-    'a code for another policy': [
-      'airgap_confirmation_invalid',
-      () => ({ policy_id: '4712', license_policy: vendor.policy({ id: 4712 }) }),
-    ],
-    'a swapped policy': ['airgap_policy_mismatch', () => ({ license_policy: vendor.policy({ id: 4712 }) })],
-    'a policy of another key': [
-      'airgap_policy_mismatch',
-      () => ({ license_policy: vendor.policy({ license_key: 'OTHER' }) }),
-    ],
-    'a policy without a signature': [
-      'airgap_policy_invalid',
-      () => ({ license_policy: unsigned({ floating_users: 1000 }) }),
-    ],
-    'a policy that is not floating': [
-      'airgap_policy_invalid',
-      () => ({ license_policy: vendor.policy({ is_floating: false }) }),
-    ],
-    'no policy at all': ['missing_parameters', () => ({ license_policy: null })],
-    'zeros for a code': [
-      'airgap_confirmation_invalid',
-      () => ({ confirmation_code: Buffer.alloc(64).toString('base64') }),
-    ],
-  };
-
-  function unsigned(fields: object): string {
-    const license = vendorLicense({ date: '2030-01-10T00:00:00Z', ...fields });
-    return Buffer.from(JSON.stringify(license)).toString('base64');
-  }
-
-  for (const [title, [code, change]] of Object.entries(REFUSED)) {
-    test(`${title} is refused, and nothing is stored`, async (t) => {
-      const app = await openApp(t);
-      const before = await readTraces(app.store);
-      const { status, body } = await confirmed(app, change());
-      assert.deepEqual([status, body.code], [400, code]);
-      assert.deepEqual(await readTraces(app.store), before);
-    });
-  }
-
-  test('an unsigned policy is taken only where that is allowed', async (t) => {
-    const app = await openApp(t, { acceptUnsignedPolicies: true });
-    assert.equal((await confirmed(app, { license_policy: unsigned({}) })).status, 200);
-  });
-
-  test('without a key to check codes with, nothing is taken', async (t) => {
-    const app = await openTestApp(t, { licenses: [], vendorKey: vendor.publicKey });
-    assert.equal((await confirmed(app)).body.code, 'airgap_key_not_configured');
-  });
-
-  test('an older policy is refused, a newer one changes the license', async (t) => {
-    const app = await openApp(t);
-    await confirmed(app);
-    const newer = vendor.policy({ date: '2030-02-01T00:00:00Z', floating_users: 9 });
-    assert.equal((await confirmed(app, { license_policy: newer })).body.floating_users, 9);
-    assert.equal((await confirmed(app)).body.code, 'offline_file_outdated');
   });
 });

@@ -96,9 +96,16 @@ describe('it stays where it is', () => {
     attempt('usage_file_invalid', back({ usage: { ...content, hardware_id: 'machine-2' } }));
     attempt('usage_file_invalid', back({ usage: { ...content, server_key: stranger.serverKey } }));
     attempt('usage_file_invalid', back({ usage: { ...content, licenses: told(licenseId, key, 3) } }));
-    attempt('usage_file_outdated', back({ usage: { ...content, sequence: 1 } }));
     attempt('license_not_found', back({ licenseKey: 'K-NONE', usage: content }));
     given(deactivate(back({ usage: content })));
+  });
+
+  test('not because a newer usage file was handed in first: that one has told everything', (t) => {
+    const { deactivate, back, server, licenseId, key, usage, shelf, total } = createActivated(t);
+    const older = back({ usage: server.usageContent(told(licenseId, key, 4)) });
+    given(usage(server.usage(told(licenseId, key, 6))));
+    assert.equal(given(deactivate(older)).usage, null);
+    assert.deepEqual([total(), listDevices(shelf, null)], [6, []]);
   });
 
   test('a machine that does not have it cannot give it back', (t) => {

@@ -60,7 +60,10 @@ export function answerDeactivation(
   return answerOnce(shelf, carried, now, (who) => {
     const { fields } = carried.request;
     const told = readUsage(fields);
-    const usage = told === null || isRefusal(told) ? told : countUsage(shelf, told, now);
+    const counted =
+      told === null || isRefusal(told) ? told : countUsage(shelf, about(told, who.proof.key), now);
+    // Amounts are those of all times: a newer file has told these, too.
+    const usage = isRefusal(counted) && counted.code === 'usage_file_outdated' ? null : counted;
     if (isRefusal(usage)) return usage;
     const outcome = perform(shelf, { kind: 'deactivate', who }, now);
     if (isRefusal(outcome)) return outcome;
@@ -166,4 +169,9 @@ function readHost({ hostname, app_ver: appVersion }: Fields): HostFacts {
     hostname: hostname ?? null,
     appVersion: appVersion ?? null,
   };
+}
+
+/** What is told about other licenses is left to the next usage file: it must not keep this one here. */
+function about(usage: Usage, key: string): Usage {
+  return { ...usage, licenses: usage.licenses.filter(({ license_key }) => license_key === key) };
 }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
@@ -79,6 +79,7 @@ interface InstalledLicense {
 }
 
 async function askRequest(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
+  requireWritable(flags.out);
   const answer = await client.post('/api/v4/license/generate', {
     product: flags.product,
     license_key: flags['license-key'],
@@ -100,6 +101,16 @@ function askPolicy(
     policy_id: flags['policy-id'],
     confirmation_code: flags['confirmation-code'] ?? typed,
   });
+}
+
+/** A license that is given back stops before its file is there: the file must not fail then. */
+function requireWritable(out: string | undefined): void {
+  if (out === undefined) return;
+  try {
+    closeSync(openSync(out, 'a', 0o600));
+  } catch (error) {
+    throw new InputError(`The file cannot be written: ${(error as Error).message}`);
+  }
 }
 
 /** The file without a line break at its end: it is compared to the last bit. */

@@ -129,6 +129,8 @@ export interface FileFacts {
   readonly isConfirmed: boolean;
   readonly licenseKey: string | null;
   readonly policyId: string | null;
+  /** Tells confirmation codes apart, however they are written. */
+  readonly confirmationId: string | null;
 }
 
 /** The totals of a license at the vendor's cloud. */
@@ -143,6 +145,8 @@ export interface CloudCounts {
 export interface RemoveLicense {
   readonly kind: 'remove_license';
   readonly licenseId: LicenseId;
+  /** It is given back to the vendor: the files and codes that brought it here are worth nothing any more. */
+  readonly isGivenBack?: boolean;
   readonly by: Actor;
 }
 

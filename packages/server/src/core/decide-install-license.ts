@@ -1,6 +1,7 @@
 import { rebaseAll } from './cloud-total.ts';
 import { collect, collectedChanges } from './collect.ts';
 import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
+import type { Meter } from './consumption.ts';
 import type { Change, Decision } from './decision.ts';
 import { type Instant, instant } from './instant.ts';
 import { type License, listDifferences, withinValidity } from './license.ts';
@@ -13,9 +14,9 @@ const NEVER = instant(Number.MAX_SAFE_INTEGER);
  * still there, and go on.
  */
 export function decideAddLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
-  const license = noteFile(noteCheck(command.license, now), command.file, null);
+  const license = noteFile(noteCheck(command.license, now), command.file, view.license.tie);
   const base = collect(view, now);
-  const rebased = rebaseAll(license, command.counted, view, now);
+  const rebased = rebaseAll(license, command.counted, seedable(command, view), now);
   const { product, slots } = license;
   return {
     outcome: { kind: 'done', count: 1 },
@@ -38,7 +39,7 @@ export function decideChangeLicense(command: InstallLicense, view: LicenseView, 
   const { by } = command;
   const license = noteFile(noteCheck(command.license, now), command.file, view.license.tie);
   const changed = changeLicense(view, license, { by }, now);
-  const rebased = rebaseAll(license, command.counted, view, now);
+  const rebased = rebaseAll(license, command.counted, seedable(command, view), now);
   return {
     ...changed,
     changes: [...changed.changes, ...rebased.changes, ...answerRequest(command.file, view.license)],
@@ -68,12 +69,23 @@ function applyVerdict(license: License, verdict: Verdict, now: Instant): License
   }
 }
 
-export function decideRemoveLicense({ by }: RemoveLicense, view: LicenseView, now: Instant): Decision {
+export function decideRemoveLicense(command: RemoveLicense, view: LicenseView, now: Instant): Decision {
+  const { by, isGivenBack = false } = command;
   const base = collect(view, now);
   const { product } = view.license;
+  const license = { ...view.license, tie: { ...view.license.tie, isGivenBack } };
   return {
     outcome: { kind: 'done', count: 1 },
-    changes: [...collectedChanges(view, base), { kind: 'remove_license' }],
+    changes: [
+      ...collectedChanges(view, base),
+      ...(isGivenBack
+        ? ([
+            { kind: 'put_license', license },
+            { kind: 'void_requests', product },
+          ] as const)
+        : []),
+      { kind: 'remove_license' },
+    ],
     events: [...base.events, { kind: 'license_removed', product, inUse: base.inUse, by }],
   };
 }
@@ -85,9 +97,25 @@ function noteCheck(license: License, now: Instant): License {
 
 /** A refresh answers no request: the license still is the answer to the one that brought it here. */
 function noteFile(license: License, file: FileFacts | undefined, known: License['tie'] | null): License {
-  if (file === undefined) return license;
-  const { issuedAt: fileAt, requestId } = file;
-  return { ...license, tie: { ...license.tie, fileAt, requestId: requestId ?? known?.requestId ?? null } };
+  const { fileAt, requestId, confirmationId } = known ?? license.tie;
+  if (file === undefined) return { ...license, tie: { ...license.tie, fileAt, requestId, confirmationId } };
+  const tie = {
+    ...license.tie,
+    fileAt: file.issuedAt,
+    requestId: file.requestId ?? requestId,
+    confirmationId: file.confirmationId ?? confirmationId,
+  };
+  return { ...license, tie };
+}
+
+/**
+ * A file tells what others have counted before; of what was counted here, this server knows more than a file
+ * that was written somewhere else.
+ */
+function seedable(command: InstallLicense, view: LicenseView): LicenseView {
+  if (command.file === undefined) return view;
+  const isUntouched = ({ total, pending, reported }: Meter) => total === 0 && pending === 0 && reported === 0;
+  return { ...view, meters: view.meters.filter(isUntouched) };
 }
 
 /** The same file again answers nothing anew. */

@@ -59,6 +59,8 @@ export type Change =
   | { readonly kind: 'set_in_use'; readonly inUse: number }
   | { readonly kind: 'put_license'; readonly license: License }
   | { readonly kind: 'remove_license' }
+  /** Whatever was asked for so far for this product, or for none, gets no answer any more. */
+  | { readonly kind: 'void_requests'; readonly product: string }
   /** The request was answered by the license at hand. */
   | { readonly kind: 'answer_request'; readonly requestId: string }
   /** No slot is held beyond this instant. */

@@ -23,7 +23,7 @@ function refuseUntrusted(license: License, file: FileFacts, { hardwareId }: File
       "The signature of the file is not the vendor's. It was changed, or another vendor made it.",
     );
   }
-  if (file.boundTo !== hardwareId) {
+  if (file.boundTo === null || file.boundTo !== hardwareId) {
     return refuse(
       'offline_hardware_mismatch',
       `The file is for another server. The hardware id of this one is ${hardwareId}.`,
@@ -58,10 +58,11 @@ function refuseNotFloating(
 }
 
 /** A request serves once. Without one, the file refreshes a license that this server has. */
-function refuseUse(license: License, { kind, requestId }: FileFacts, view: FileView): Refused | null {
-  if (kind === 'airgap') return null;
+function refuseUse(license: License, file: FileFacts, view: FileView): Refused | null {
+  const { kind, requestId, confirmationId } = file;
+  if (kind === 'airgap') return refuseUsedCode(confirmationId, view);
   if (requestId === null) {
-    if (view.isHeld) return null;
+    if (view.isHeld && view.known?.source === 'offline') return null;
     return refuse('license_not_found', `The file refreshes the license ${license.id}, which is not here.`);
   }
   if (view.request === null) {
@@ -72,12 +73,22 @@ function refuseUse(license: License, { kind, requestId }: FileFacts, view: FileV
   return refuse('offline_request_used', 'The request of this file was answered before. Make a new one.');
 }
 
+/** A code covers the machine, the key and the policy, and does not age: given back, it is used up. */
+function refuseUsedCode(confirmationId: string | null, { known, isHeld }: FileView): Refused | null {
+  if (isHeld || known === null || !known.tie.isGivenBack) return null;
+  if (confirmationId !== known.tie.confirmationId) return null;
+  return refuse(
+    'airgap_confirmation_invalid',
+    'The license was given back, and this confirmation code with it. Ask the vendor for new codes.',
+  );
+}
+
 /** The same one again is no older; a policy may also come back after its license was removed. */
 function refuseOld(license: License, { kind, issuedAt }: FileFacts, view: FileView): Refused | null {
   const { known, isHeld } = view;
   const newest = known?.tie.fileAt ?? null;
   if (known === null || newest === null || issuedAt > newest) return null;
-  const mayComeAgain = isHeld || kind === 'airgap';
+  const mayComeAgain = isHeld || (kind === 'airgap' && !known.tie.isGivenBack);
   if (mayComeAgain && issuedAt === newest && isSameGrant(known, license)) return null;
   return refuse(
     'offline_file_outdated',

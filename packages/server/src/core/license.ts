@@ -58,6 +58,9 @@ export interface LicenseTie {
   readonly fileAt: Instant | null;
   /** The request that the file answered. */
   readonly requestId: string | null;
+  /** The confirmation code that a policy came with. */
+  readonly confirmationId: string | null;
+  readonly isGivenBack: boolean;
 }
 
 /** The license on a machine with this hardware id: at home, or away since now or since it was noticed. */
@@ -88,6 +91,8 @@ export const NO_TIE: LicenseTie = {
   movedAt: null,
   fileAt: null,
   requestId: null,
+  confirmationId: null,
+  isGivenBack: false,
 };
 
 /** How long a cloud license goes on lending on another machine, while it is activated there. */

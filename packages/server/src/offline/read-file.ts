@@ -17,6 +17,7 @@ export interface VendorFile extends Vouched {
 
 /** A license file, or a policy file, which says the type of its license under another name. */
 export function readVendorFile(text: string, publicKey: KeyObject | null): VendorFile {
+  if (text.trim() === '') throw new LicenseFileError('It is empty.');
   const file = readLicenseFile(text);
   const { fields } = file;
   const type = fields.default_license_type ?? fields.license_type;

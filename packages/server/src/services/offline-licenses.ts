@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 import { isConfirmationCode, makeActivationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
 import { LicenseFileError } from '@berth/protocol/license-file';
 import type { Actor, FileFacts } from '../core/command.ts';
@@ -62,6 +62,7 @@ export async function installFile(
     isConfirmed: false,
     licenseKey: null,
     policyId: null,
+    confirmationId: null,
   };
   return take(store, file, { source: 'offline', hardwareId: file.hardwareId, facts, by });
 }
@@ -90,10 +91,13 @@ interface Taking {
 async function take(store: Store, file: VendorFile, { source, hardwareId, facts, by }: Taking) {
   const slots = file.isFloating ? file.license.slots : 0;
   const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, hardwareId } };
-  const outcome = await store.execute({ kind: 'install_license', license, file: facts, by });
+  const counted = { ...file.counted, askedAt: file.issuedAt };
+  const outcome = await store.execute({ kind: 'install_license', license, counted, file: facts, by });
   if (outcome.kind === 'refused') return outcome;
   const records = await store.read({ kind: 'list_licenses', product: null });
-  return records.find((record) => record.license.id === license.id) as LicenseRecord;
+  const record = records.find((one) => one.license.id === license.id);
+  if (record !== undefined) return record;
+  throw new RequestError('license_not_found', 'The license was removed at the same moment.');
 }
 
 export async function activateByCode({ identity }: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
@@ -121,6 +125,12 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
       "Confirmation codes cannot be checked: set airgap.publicKey to the vendor's.",
     );
   }
+  if (vendorKey === null && !options.acceptUnsignedPolicies) {
+    throw new RequestError(
+      'offline_key_not_configured',
+      'Policy files cannot be checked: set cloud.publicKey to the public key of the vendor.',
+    );
+  }
   const hardwareId = await identity.readHardwareId();
   const isConfirmed = isConfirmationCode(airgapKey, { hardwareId, licenseKey, policyId }, code);
   const file = readOrReject(policy, vendorKey, 'airgap_policy_invalid');
@@ -133,9 +143,15 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
     isConfirmed,
     licenseKey,
     policyId,
+    confirmationId: hashCode(code),
   };
   const license = { ...file.license, key: file.license.key === '' ? licenseKey : file.license.key };
   return take(store, { ...file, license }, { source: 'airgap', hardwareId, facts, by });
+}
+
+/** By its first half: the second can be written in two ways, and both are valid. */
+function hashCode(code: string): string {
+  return createHash('sha256').update(Buffer.from(code, 'base64').subarray(0, 32)).digest('hex');
 }
 
 function needField(name: string, value: string | null): string {

@@ -106,7 +106,12 @@ export async function requestDeactivation(
   const { store } = options;
   const license = chooseToGiveBack(await store.read({ kind: 'list_usage' }), wish);
   if (!license.isRemoved) {
-    await store.execute({ kind: 'remove_license', licenseId: license.licenseId, by });
+    await store.execute({
+      kind: 'remove_license',
+      licenseId: license.licenseId,
+      isGivenBack: true,
+      by,
+    });
   }
   const { usage } = await makeUsage(options, by);
   const { product, licenseKey } = license;

@@ -40,14 +40,14 @@ export interface Offline {
 export type OfflineOptions = RequestOptions & InstallOptions;
 
 export function createOffline(options: OfflineOptions): Offline {
+  // The amounts of a file with a higher number must not be older.
   const inTurn = createTurns();
   return {
     requestLicense: (wish, by) => requestLicense(options, wish, by),
-    requestDeactivation: (wish, by) => requestDeactivation(options, wish, by),
+    requestDeactivation: (wish, by) => inTurn(() => requestDeactivation(options, wish, by)),
     install: (text, by) => installFile(options, text, by),
     activateByCode: (wish) => activateByCode(options, wish),
     installPolicy: (wish, by) => installPolicy(options, wish, by),
-    // The amounts of a file with a higher number must not be older.
     writeUsage: (by) => inTurn(() => writeUsage(options, by)),
   };
 }

@@ -18,6 +18,7 @@ function file(facts: Partial<FileFacts> = {}): FileFacts {
     isConfirmed: false,
     licenseKey: null,
     policyId: null,
+    confirmationId: null,
     ...facts,
   };
 }

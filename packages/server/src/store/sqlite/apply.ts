@@ -59,6 +59,9 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       statements.removeLicense.run(now, id);
       shelf.setRemoved(entry, true);
       break;
+    case 'void_requests':
+      statements.voidRequests.run(id, change.product);
+      break;
     case 'answer_request':
       statements.answerRequest.run(id, change.requestId);
       break;

@@ -139,9 +139,12 @@ const SQL = {
     WHERE license_id = :id AND feature = :feature`,
 
   // files that a person carries
-  findRequest: 'SELECT answered_by FROM offline_request WHERE id = ?',
+  findRequest: "SELECT answered_by FROM offline_request WHERE id = ? AND request = 'activation'",
   addRequest: 'INSERT INTO offline_request (id, request, product, made_at) VALUES (?, ?, ?, ?)',
   answerRequest: 'UPDATE offline_request SET answered_by = ? WHERE id = ?',
+  voidRequests: `
+    UPDATE offline_request SET answered_by = ?
+    WHERE answered_by IS NULL AND (product IS NULL OR product = ?)`,
   removeOldRequests: `
     DELETE FROM offline_request WHERE id IN
       (SELECT id FROM offline_request WHERE answered_by IS NULL ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
