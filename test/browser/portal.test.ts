@@ -30,7 +30,7 @@ after(async () => {
 /** The portal on a page without JavaScript, and a license that counts; `null` where there is no browser. */
 async function openPortal(t: TestContext) {
   if (browser === null) {
-    t.skip('Chromium is missing and cannot be installed');
+    t.skip('optional: needs Chromium');
     return null;
   }
   const context = await browser.newContext({ javaScriptEnabled: false, acceptDownloads: true });

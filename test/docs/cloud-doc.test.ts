@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const PAGE = readFileSync(new URL('../../docs/cloud.md', import.meta.url), 'utf8');
 
 test('every command of the page about the cloud prints what the page says', async (t) => {
-  if (!(await ensureTool('curl', 'curl'))) return t.skip('curl is missing and cannot be installed');
+  if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
   const cloud = await startCloudProcess(t, { withKeys: false });
   const data = temporaryFolder(t);
   const link = ['--cloud-url', cloud.url, '--cloud-public-key', cloud.publicKeyFile];

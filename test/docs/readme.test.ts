@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 
 test('every command of the README prints what the README says', async (t) => {
-  if (!(await ensureTool('curl', 'curl'))) return t.skip('curl is missing and cannot be installed');
+  if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
   const data = temporaryFolder(t);
   const server = await startServerProcess({ data, args: ['--demo'] });
   t.after(() => server.stop());

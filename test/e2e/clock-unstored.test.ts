@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { runBerth } from '../faults/berth-command.ts';
-import { makeFakedClock, NO_FAKED_CLOCK, YEAR_MS } from '../faults/faked-clock.ts';
+import { makeFakedClock, YEAR_MS } from '../faults/faked-clock.ts';
 import { pollUntil } from '../faults/poll.ts';
 import { ServerUnderTest } from '../faults/server-under-test.ts';
 import { testLicense } from '../support/test-license.ts';
@@ -18,7 +18,7 @@ async function readAccepted({ api }: ServerUnderTest): Promise<number> {
 
 test('a clock that was accepted on a failing disk is not followed', async (t) => {
   const clock = await makeFakedClock(t);
-  if (clock === null) return t.skip(NO_FAKED_CLOCK);
+  if (clock === null) return t.skip('optional: needs libfaketime');
   if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('optional: needs prlimit');
   const server = await ServerUnderTest.start(t, { licenses: [testLicense(1)], env: clock.env });
   clock.set(YEAR_MS);

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
+import { startCloudProcess } from '../support/cloud-process.ts';
 
 /** One for all tests: each has a license, and a server, of its own. */
-let vendor: CloudProcess;
-const cleanups: (() => unknown)[] = [];
-
-before(async () => {
-  vendor = await startCloudProcess({ after: (work) => cleanups.unshift(work) });
-});
-
-after(async () => {
-  for (const work of cleanups) await work();
-});
+const vendor = await startCloudProcess({ after });
 
 async function openWithLicense(t: TestContext, ...flags: readonly string[]) {
   const app = await openCloudApp(t, { vendor });

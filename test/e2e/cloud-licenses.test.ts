@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
+import { startCloudProcess } from '../support/cloud-process.ts';
 import { readEvents, readTraces } from '../support/test-app.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** One for all tests: each has a license, and a server, of its own. */
-let vendor: CloudProcess;
-const cleanups: (() => unknown)[] = [];
-
-before(async () => {
-  vendor = await startCloudProcess({ after: (work) => cleanups.unshift(work) });
-});
-
-after(async () => {
-  for (const work of cleanups) await work();
-});
+const vendor = await startCloudProcess({ after });
 
 function openApp(t: TestContext, hardwareId = 'test-machine') {
   return openCloudApp(t, { vendor, hardwareId });

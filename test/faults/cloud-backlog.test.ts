@@ -12,6 +12,7 @@ import {
   syncUntilTold,
   useLicense,
 } from './cloud-faults.ts';
+import { hideReportIds } from './cloud-reports.ts';
 
 const MINUTE_MS = 60_000;
 const REPORT = '/api/v4/add_consumption';
@@ -23,14 +24,6 @@ async function openAdded(t: TestContext, options: Parameters<typeof openMachine>
   const app = await openMachine(t, vendor, options);
   await app.add('cad', vendor.key);
   return app;
-}
-
-/** The way to a cloud that does not know the ids of reports. */
-async function hideIds(t: TestContext): Promise<string> {
-  const plan = { kind: 'strip', field: 'report_id' } as const;
-  const proxy = await openChaosProxy({ target: vendor.cloud.url, plan });
-  t.after(() => proxy.close());
-  return proxy.url;
 }
 
 function count(app: MachineApp, consumptions: number, product = 'cad') {
@@ -163,7 +156,7 @@ describe('a license is not removed', () => {
   const remove = (app: MachineApp) => app.post('/api/v4/removeProduct', { product: 'cad' });
 
   test('while nobody knows whether a report was counted', async (t) => {
-    const app = await openAdded(t, { target: await hideIds(t), settleMs: MINUTE_MS });
+    const app = await openAdded(t, { target: await hideReportIds(t, vendor.cloud.url), settleMs: MINUTE_MS });
     const { total } = await vendor.readBooks();
     await count(app, 4);
     app.proxy.setPlan(({ path }) => (path === REPORT ? { kind: 'cut_after' } : PASS));

@@ -77,7 +77,8 @@ interface Backlog {
   }[];
 }
 
-async function hideReportIds(t: StormContext, target: string): Promise<string> {
+/** The way to a cloud that does not know the ids of reports. */
+export async function hideReportIds(t: StormContext, target: string): Promise<string> {
   const proxy = await openChaosProxy({ target, plan: { kind: 'strip', field: 'report_id' } });
   t.after(() => proxy.close());
   return proxy.url;

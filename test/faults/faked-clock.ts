@@ -10,9 +10,6 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const YEAR_MS = 365 * DAY_MS;
 
-/** Why a test with a faked clock is skipped. */
-export const NO_FAKED_CLOCK = 'optional: needs libfaketime';
-
 /** A wall clock that a test can set for a process, while it runs too; its monotonic clock stays true. */
 export interface FakedClock {
   /** What a process needs to see it. */

@@ -90,6 +90,14 @@ describe('skips', () => {
     assert.match(text, /counts as failed in CI: no disk/);
   });
 
+  for (const tool of ['curl', 'Chromium']) {
+    test(`count as failed in CI where ${tool} is all that is missing`, async () => {
+      const events = [start(1, 'a'), pass(1, { skip: `optional: needs ${tool}` })];
+      assert.equal((await reportAll(events, true)).counts, '0 passed, 1 failed');
+      assert.equal((await reportAll(events)).counts, '0 passed, 0 failed, 1 skipped');
+    });
+  }
+
   test('a failing test still to be written counts as a skip', async () => {
     const events = [start(1, 'a'), fail(1, 'testCodeFailure', { todo: true })];
     assert.equal((await reportAll(events)).counts, '0 passed, 0 failed, 1 skipped');

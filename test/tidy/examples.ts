@@ -155,6 +155,7 @@ const rejectedFiles: Rejected[] = [
   reject('outside-reference', 'the shared folder', 'docs/a.md', `See\n${SHARED}\n`, 2),
   reject('outside-reference', 'a registry', '.npmrc', `registry=https://${REGISTRY}/\n`),
   reject('lockfile', 'an address', 'package-lock.json', '{\n"resolved": "https://a.example/a.tgz"\n}\n', 2),
+  reject('lockfile', 'a sponsor', 'package-lock.json', '{\n"url": "https://a.example/b"\n}\n', 2),
   reject('exact-version', 'a range', 'package.json', '{\n"dependencies": {\n"a": "^1.2.3"\n}\n}\n', 3),
   reject('install-script', 'a script', 'packages/a/package.json', '{ "scripts": { "prepare": "x" } }\n'),
 ];

@@ -31,11 +31,11 @@ export function findResolvedAddresses(files: SourceFile[]): Finding[] {
       findPattern(
         file,
         file.text,
-        /"resolved":\s*"http/,
+        /"https?:/,
         'lockfile',
         () =>
-          'The lockfile binds the package to one registry, and npm ci fails where that is out of reach; ' +
-          'run npm install again with omit-lockfile-registry-resolved=true.',
+          'The lockfile names an address; that of a registry binds it there, and npm ci fails elsewhere. ' +
+          'Run npm install with omit-lockfile-registry-resolved=true, and take "funding" out.',
       ),
     );
 }

@@ -5,6 +5,7 @@ import { findNextKey, settleNextKey, stageNextKey } from '../secrets/key-rotatio
 import { loadMasterKey, type MasterKeySource, makeMasterKey, parseMasterKey } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey, SealError } from '../secrets/seal.ts';
 import type { Store } from '../store/store.ts';
+import { createTurns } from './create-turns.ts';
 import { RequestError } from './request-error.ts';
 
 /** Looks after the master key. One thing at a time: a rotation and an export never cross. */
@@ -29,12 +30,7 @@ export interface Rotated extends MasterKeyDescription {
 
 export function createKeyCustody(store: Store, source: MasterKeySource): KeyCustody {
   const custodian = new Custodian(store, source);
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = last.then(work);
-    last = result.catch(() => {});
-    return result;
-  };
+  const inTurn = createTurns();
   return {
     describe: () => custodian.describe(),
     rotate: (newKey, by) => inTurn(() => custodian.rotate(newKey, by)),

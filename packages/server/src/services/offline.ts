@@ -1,6 +1,7 @@
 import type { Actor } from '../core/command.ts';
 import type { Refused } from '../core/decision.ts';
 import type { LicenseRecord } from '../store/query.ts';
+import { createTurns } from './create-turns.ts';
 import {
   type ActivationCode,
   activateByCode,
@@ -49,14 +50,5 @@ export function createOffline(options: OfflineOptions): Offline {
     activateByCode: (wish) => activateByCode(options, wish),
     installPolicy: (wish, by) => installPolicy(options, wish, by),
     writeUsage: (by) => inTurn(() => writeUsage(options, by)),
-  };
-}
-
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work);
-    last = result.catch(() => {});
-    return result;
   };
 }
