@@ -205,7 +205,7 @@ async function settle(
     throw new RequestError('report_not_found', `There is no report ${reportId}: it may be settled already.`);
   }
   const { licenseId, feature } = record;
-  const told = { isCounted, cloudTotal: null, knowsReportIds: false, by };
+  const told = { isCounted, cloudTotal: null, by };
   await locks.withLock(licenseId, () =>
     store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told }),
   );
