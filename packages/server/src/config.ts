@@ -32,7 +32,7 @@ export interface Config {
   readonly sweeper: { readonly intervalSeconds: number };
 }
 
-type Value = string | number | boolean;
+type Value = string | number | boolean | readonly string[];
 
 interface Setting {
   readonly path: string;
@@ -212,6 +212,7 @@ export function loadConfig({ flags, env, file }: ConfigSources): LoadedConfig {
 }
 
 function check(setting: Setting, given: unknown): Value {
+  if (Array.isArray(setting.default)) return checkList(setting, given);
   const wanted = typeof setting.default;
   const value = wanted === 'string' ? given : coerce(wanted, given);
   if (typeof value !== wanted || !isAllowed(setting, value as Value)) {
@@ -221,6 +222,18 @@ function check(setting: Setting, given: unknown): Value {
     throw new ConfigError(`"${setting.path}" must not hold a user name or a password.`);
   }
   return value as Value;
+}
+
+/** A list in the file; words with commas between them in a flag or a variable. */
+function checkList(setting: Setting, given: unknown): readonly string[] {
+  const words = typeof given === 'string' ? given.split(',').map((word) => word.trim()) : given;
+  if (!Array.isArray(words) || !words.every((word) => typeof word === 'string')) {
+    throw new ConfigError(`"${setting.path}" cannot be "${given}". ${allowedOf(setting)}`);
+  }
+  const list = words.filter((word) => word !== '');
+  const wrong = list.find((word) => setting.oneOf?.includes(word) === false);
+  if (wrong === undefined) return list;
+  throw new ConfigError(`"${setting.path}" cannot hold "${wrong}". ${allowedOf(setting)}`);
 }
 
 /** Settings are shown; whoever puts credentials into an address would find them there. */
@@ -243,6 +256,7 @@ function allowedOf(setting: Setting): string {
   if (typeof setting.default === 'number')
     return `Allowed: whole numbers from ${setting.from} to ${setting.to}.`;
   if (typeof setting.default === 'boolean') return 'Allowed: true, false.';
+  if (Array.isArray(setting.default)) return 'Allowed: a list of words.';
   return 'It must not be empty.';
 }
 

@@ -28,6 +28,6 @@ export function usage(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-function sayDefault(value: string | number | boolean): string {
-  return value === '' ? 'Empty by default.' : `Default: ${value}.`;
+function sayDefault(value: string | number | boolean | readonly string[]): string {
+  return String(value) === '' ? 'Empty by default.' : `Default: ${value}.`;
 }

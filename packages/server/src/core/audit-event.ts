@@ -3,7 +3,9 @@ import type { Actor, Verdict } from './command.ts';
 import type { Instant } from './instant.ts';
 
 /** What is written to a license's chain. Renewals are not: they only move a timer. */
-export type LicenseEvent =
+export type LicenseEvent = LicenseHappening & { readonly by?: Actor | null };
+
+type LicenseHappening =
   | { readonly kind: 'slot_lent'; readonly user: string; readonly hostname: string | null }
   | Denied
   | { readonly kind: 'slot_returned'; readonly user: string; readonly by: Actor | null }
@@ -145,3 +147,12 @@ export interface ClockJumped {
 }
 
 export type AuditEvent = LicenseEvent | SystemEvent;
+
+/** An event as it is written: who did it is a name, and where they came from stands beside it. */
+export type RecordedEvent = AuditEvent & { readonly origin?: string };
+
+export function recordedEvent(event: AuditEvent): RecordedEvent {
+  const by = 'by' in event ? event.by : undefined;
+  if (typeof by !== 'object' || by === null) return event;
+  return { ...event, by: by.name, origin: by.address } as RecordedEvent;
+}

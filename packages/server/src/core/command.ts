@@ -50,11 +50,21 @@ export interface Target {
   readonly licenseId: LicenseId | null;
 }
 
-/** Who asked: the name of an account, or one of Berth's own names for callers without one. */
-export type Actor = string;
+/** Who asked: one of Berth's own names, or a caller by name with the address that they came from. */
+export type Actor = string | Visitor;
+
+export interface Visitor {
+  readonly name: string;
+  readonly address: string;
+}
+
+/** What clients ask for. Who asks is only left out where nobody wants to know. */
+interface Asked {
+  readonly by?: Actor;
+}
 
 /** Lend a slot, or renew the one the user holds. */
-export interface Register extends Target {
+export interface Register extends Target, Asked {
   readonly kind: 'register';
   readonly user: string;
   readonly host: HostInfo;
@@ -64,7 +74,7 @@ export interface Register extends Target {
 export type BorrowUntil = Instant | 'longest' | 'unreadable';
 
 /** Register, and hold the slot until an instant, heartbeats or not. */
-export interface Borrow extends Target {
+export interface Borrow extends Target, Asked {
   readonly kind: 'borrow';
   readonly user: string;
   readonly host: HostInfo;
@@ -72,7 +82,7 @@ export interface Borrow extends Target {
 }
 
 /** The user gives the slot back, borrowed or not. */
-export interface Unregister extends Target {
+export interface Unregister extends Target, Asked {
   readonly kind: 'unregister';
   readonly user: string;
 }
@@ -167,7 +177,7 @@ export interface ApplyVerdict {
 }
 
 /** Adds to a total, of the license or of one of its features. A count of 0 only asks. */
-export interface AddConsumption extends Target {
+export interface AddConsumption extends Target, Asked {
   readonly kind: 'add_consumption';
   /** `null`: the license itself. */
   readonly feature: string | null;
@@ -186,7 +196,7 @@ export interface IdempotencyKey {
 }
 
 /** Lends a slot of a floating feature to a user who holds the license's slot, or renews it. */
-export interface RegisterFeature extends Target {
+export interface RegisterFeature extends Target, Asked {
   readonly kind: 'register_feature';
   readonly feature: string;
   readonly user: string;
@@ -194,7 +204,7 @@ export interface RegisterFeature extends Target {
   readonly until: BorrowUntil | null;
 }
 
-export interface ReleaseFeature extends Target {
+export interface ReleaseFeature extends Target, Asked {
   readonly kind: 'release_feature';
   readonly feature: string;
   readonly user: string;

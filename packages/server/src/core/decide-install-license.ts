@@ -1,6 +1,6 @@
 import { rebaseAll } from './cloud-total.ts';
 import { collect, collectedChanges } from './collect.ts';
-import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
+import type { Actor, ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
 import type { Meter } from './consumption.ts';
 import type { Change, Decision } from './decision.ts';
 import { type Instant, instant } from './instant.ts';
@@ -128,7 +128,7 @@ function answerRequest(file: FileFacts | undefined, known: License | null = null
 function changeLicense(
   view: LicenseView,
   license: License,
-  origin: { readonly verdict?: Verdict; readonly by: string },
+  origin: { readonly verdict?: Verdict; readonly by: Actor },
   now: Instant,
 ): Decision {
   const changed = listDifferences(view.license, license);

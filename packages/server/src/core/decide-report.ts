@@ -1,7 +1,7 @@
 import type { LicenseEvent } from './audit-event.ts';
 import { isOneWindow, listUnderWay, periodOf, type Rebased, rebase } from './cloud-total.ts';
 import { type Collected, collect, collectedChanges } from './collect.ts';
-import type { CutReport, ResolveReport, SettleReport } from './command.ts';
+import type { Actor, CutReport, ResolveReport, SettleReport } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
@@ -147,7 +147,7 @@ function tellSettled({ isCounted, by }: SettleReport, report: Report): readonly 
 function tell(
   kind: 'consumption_reported' | 'report_uncertain' | 'report_withdrawn',
   { id, feature, amount }: Report,
-  by: string,
+  by: Actor,
 ) {
   return { kind, feature: feature === WHOLE_LICENSE ? null : feature, amount, reportId: id, by } as const;
 }

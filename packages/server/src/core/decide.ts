@@ -33,6 +33,7 @@ import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
 import { isUsable, type License, licenseId } from './license.ts';
 import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
+import { withOrigin } from './with-origin.ts';
 
 /** Which license a command means; the store looks it up and lets `chooseLicense` decide. */
 export function targetOf(command: LicenseCommand): Target & { readonly user: string | null } {
@@ -170,6 +171,10 @@ function mayDeny(command: LicenseCommand, head: LicenseHead, now: Instant): bool
 
 /** Pure: no clock, no I/O. The store may run it again with a newer view. */
 export function decide(command: LicenseCommand, view: LicenseView, now: Instant): Decision {
+  return withOrigin(decideByKind(command, view, now), command);
+}
+
+function decideByKind(command: LicenseCommand, view: LicenseView, now: Instant): Decision {
   switch (command.kind) {
     case 'register':
       return decideRegister(command, view, now);

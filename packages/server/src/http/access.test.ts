@@ -11,7 +11,7 @@ import {
   type TestApp,
 } from '../../../../test/support/test-app.ts';
 import type { AdminRules } from './caller.ts';
-import type { Route } from './route.ts';
+import { ACCESS, type Route } from './route.ts';
 
 /** How somebody comes to the server, and whether that makes them its administrator. */
 interface Visit {
@@ -80,7 +80,7 @@ async function walk(app: TestApp, { request, isAdmin }: Omit<Visit, 'rules'>): P
       const answer = await app.send(method, path, { ...request, ...body });
       const what = `${method} ${path}: ${answer.status} ${answer.text}`;
       assert.equal(answer.headers.get('www-authenticate'), null, what);
-      if (route.access === 'admin' && !isAdmin) {
+      if (ACCESS[route.access].class === 'admin' && !isAdmin) {
         assert.equal(answer.status, 401, what);
         assert.equal(answer.body.code, 'unauthorized', what);
         assert.match(answer.body.message as string, /\/auth/, what);

@@ -2,12 +2,12 @@ import { Hono } from 'hono';
 import { Fault } from '../core/fault.ts';
 import type { Accounts } from '../services/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type AdminRules, type Caller, type Peer, requireAdmin } from './caller.ts';
+import { type AdminRules, anyone, type Peer, requireAdmin } from './caller.ts';
 import { errorReply, problem } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { type Reply, toResponse } from './reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
-import { inputOf, type Route } from './route.ts';
+import { ACCESS, inputOf, type Route } from './route.ts';
 
 export interface AppOptions {
   readonly routes: readonly Route[];
@@ -68,12 +68,13 @@ async function answer(
   return reply;
 }
 
-const ANYONE: Caller = { kind: 'anyone' };
 const NOTHING = Object.freeze({});
 
 async function handle(route: Route, request: Request, peer: Peer, options: AppOptions): Promise<Reply> {
-  const caller =
-    route.access === 'admin' ? await requireAdmin(request, peer, options.rules, options.accounts) : ANYONE;
+  const isAdminOnly = ACCESS[route.access].class === 'admin';
+  const caller = isAdminOnly
+    ? await requireAdmin(request, peer, options.rules, options.accounts)
+    : anyone(peer);
   const input = inputOf(route, request.method);
   const query = input.query === undefined ? NOTHING : readQuery(request.url, input.query);
   const body = input.body === undefined ? NOTHING : await readBody(request, input.body);

@@ -1,18 +1,26 @@
 import type { Actor } from '../core/command.ts';
+import type { Role } from '../core/role.ts';
 import type { Accounts } from '../services/accounts.ts';
 import { RequestError } from '../services/request-error.ts';
 
-/** Who asks. */
-export type Caller =
-  | { readonly kind: 'anyone' }
-  /** Somebody on this machine, while the server is being set up. */
-  | { readonly kind: 'local' }
-  /** Somebody who may read the data folder: the command line. */
-  | { readonly kind: 'control' }
-  | { readonly kind: 'account'; readonly name: string };
+/**
+ * Who asks, and what they may do. `local`: somebody on this machine, while the server is being set up.
+ * `control`: somebody who may read the data folder, which is the command line.
+ */
+export interface Caller {
+  readonly kind: 'anyone' | 'local' | 'control' | 'account';
+  /** How the audit log calls them. */
+  readonly name: string;
+  readonly role: Role | null;
+  readonly address: string;
+}
 
-export function actorOf(caller: Caller): Actor {
-  return caller.kind === 'account' ? caller.name : caller.kind;
+export function anyone({ address }: Peer): Caller {
+  return { kind: 'anyone', name: 'client', role: null, address };
+}
+
+export function actorOf({ kind, name, address }: Caller): Actor {
+  return kind === 'control' ? name : { name, address };
 }
 
 /** What is known about a request beside its bytes. */
@@ -21,6 +29,10 @@ export interface Peer {
   readonly address: string;
   /** It came over the socket in the data folder, not over the network. */
   readonly isControl: boolean;
+  /** It came over TLS, to this server or to a proxy that it trusts. */
+  readonly isSecure?: boolean;
+  /** The name in the certificate that the client has shown, and that is trusted. */
+  readonly certificate?: string | null;
 }
 
 export interface AdminRules {
@@ -36,11 +48,11 @@ export async function requireAdmin(
   rules: AdminRules,
   accounts: Accounts,
 ): Promise<Caller> {
-  if (peer.isControl) return { kind: 'control' };
+  if (peer.isControl) return { kind: 'control', name: 'control', role: 'admin', address: peer.address };
   const authorization = request.headers.get('authorization');
-  if (authorization !== null) return requireToken(authorization, accounts);
+  if (authorization !== null) return requireToken(authorization, peer, accounts);
   if (isLocal(request, peer, rules) && (rules.localAdmin === 'always' || (await accounts.isBeingSetUp()))) {
-    return { kind: 'local' };
+    return { kind: 'local', name: 'local', role: 'admin', address: peer.address };
   }
   throw new RequestError(
     'unauthorized',
@@ -48,10 +60,10 @@ export async function requireAdmin(
   );
 }
 
-async function requireToken(authorization: string, accounts: Accounts): Promise<Caller> {
+async function requireToken(authorization: string, peer: Peer, accounts: Accounts): Promise<Caller> {
   const token = /^Bearer +([\w-]{16,256})$/i.exec(authorization)?.[1];
   const account = token === undefined ? null : await accounts.findByToken(token);
-  if (account !== null) return { kind: 'account', name: account.name };
+  if (account !== null) return { kind: 'account', ...account, address: peer.address };
   throw new RequestError('unauthorized', 'The token is unknown or too old. Get a new one from /auth.');
 }
 

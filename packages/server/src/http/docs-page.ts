@@ -13,6 +13,7 @@ export function renderDocs(routes: readonly Route[], version: string): string {
 <p>Bodies and answers are JSON. Every error is <code>{"status", "code", "message"}</code>, with facts behind
 it. The same as a document for tools: <a href="/api/v4/openapi.json">openapi.json</a>.</p>
 ${section('client', 'For applications')}
+${section('operator', 'For operators and administrators')}
 ${section('admin', 'For administrators')}
 ${section('public', 'For everyone')}
 <h2>Error codes</h2><table><tr><th>status</th><th>code</th><th>meaning</th><th>worth a retry</th></tr>

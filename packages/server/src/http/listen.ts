@@ -114,7 +114,7 @@ function endWith(socket: Socket, code: ErrorCode, message: string): void {
 /** The last answer on its connection, with all its headers. */
 function lastAnswer(code: ErrorCode, message: string) {
   const { status, body } = problem(code, message);
-  const length = Buffer.byteLength(body ?? '');
+  const length = Buffer.byteLength(body);
   return { status, body, headers: { ...HEADERS.json, 'Content-Length': length, Connection: 'close' } };
 }
 

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { z } from 'zod';
-import { type Access, inputOf, type Route } from './route.ts';
+import { ACCESS, type Access, inputOf, type Route } from './route.ts';
 
 /** Errors that any route may answer with. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['internal_error'];
@@ -11,9 +11,12 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'store_unavailable',
 ];
 
-const ACCESS: Readonly<Record<Access, string>> = {
+const WHO: Readonly<Record<Access, string>> = {
   public: 'Anyone may call this.',
   client: 'Anyone who reaches the port may call this.',
+  operator:
+    "Needs an operator's or an administrator's token, or a caller on the machine itself while the server " +
+    'is being set up.',
   admin:
     "Needs an administrator's token, or a caller on the machine itself while the server is being set up.",
 };
@@ -49,8 +52,8 @@ function describeOperation(route: Route, method: string, index: number): object 
   return {
     operationId: `${route.name}${alias}${verb}`,
     summary: route.summary,
-    description: index === 0 ? ACCESS[route.access] : `Alias of ${route.paths[0]}. ${ACCESS[route.access]}`,
-    ...(route.access === 'admin' ? { security: [{ token: [] }, {}] } : {}),
+    description: index === 0 ? WHO[route.access] : `Alias of ${route.paths[0]}. ${WHO[route.access]}`,
+    ...(ACCESS[route.access].class === 'admin' ? { security: [{ token: [] }, {}] } : {}),
     ...(route.name === 'auth' ? { security: [{ basic: [] }] } : {}),
     ...(query === undefined ? {} : { parameters: describeQuery(query) }),
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
@@ -61,7 +64,8 @@ function describeOperation(route: Route, method: string, index: number): object 
 function errorsOf(route: Route): readonly ErrorCode[] {
   const body = route.body === undefined ? [] : BODY_ERRORS;
   const query = route.query === undefined ? [] : (['validation_error', 'store_unavailable'] as const);
-  const access = route.access === 'admin' ? (['unauthorized', 'store_unavailable'] as const) : [];
+  const access =
+    ACCESS[route.access].class === 'admin' ? (['unauthorized', 'store_unavailable'] as const) : [];
   return [...new Set<ErrorCode>([...access, ...body, ...query, ...route.errors, ...COMMON_ERRORS])];
 }
 
@@ -96,6 +100,12 @@ function describeAnswer({ answer }: Route): object {
       return {
         description: 'Done.',
         content: { 'text/plain': { schema: { type: 'string', const: answer.example } } },
+      };
+    case 'lines':
+    case 'events':
+      return {
+        description: answer.about,
+        content: { [answer.kind === 'lines' ? 'application/jsonl' : 'text/event-stream']: {} },
       };
     case 'page':
       return { description: 'A page to read.' };

@@ -3,14 +3,14 @@ import { JsonTextError } from '@berth/protocol/json-text';
 import type { Refused } from '../core/decision.ts';
 import { Fault } from '../core/fault.ts';
 import { RequestError } from '../services/request-error.ts';
-import type { Reply } from './reply.ts';
+import type { Reply, TextReply } from './reply.ts';
 import { toWire } from './to-wire.ts';
 
 /**
  * The one place where the four kinds of "no" become answers: refusals of the core, rejections of the request,
  * faults of what the server stands on, and bugs. Always `{status, code, message}`, with facts behind it.
  */
-export function problem(code: ErrorCode, message: string, details: Refused['details'] = {}): Reply {
+export function problem(code: ErrorCode, message: string, details: Refused['details'] = {}): TextReply {
   const { status } = ERRORS[code];
   const body = JSON.stringify({ status, code, message, ...toWire(details) });
   return status === 503 || status === 429

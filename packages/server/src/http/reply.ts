@@ -1,9 +1,16 @@
-/** What a route answers. The body is text that is ready to be sent: nothing is serialised twice. */
+/**
+ * What a route answers. The body is text that is ready to be sent, so that nothing is serialised twice; or a
+ * stream, where it is long or never ends.
+ */
 export interface Reply {
   readonly status: number;
-  readonly body: string | null;
-  readonly type: 'json' | 'text' | 'html' | 'css';
+  readonly body: string | ReadableStream<Uint8Array> | null;
+  readonly type: keyof typeof TYPES;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface TextReply extends Reply {
+  readonly body: string;
 }
 
 const TYPES = {
@@ -11,6 +18,8 @@ const TYPES = {
   text: 'text/plain; charset=utf-8',
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
+  lines: 'application/jsonl; charset=utf-8',
+  events: 'text/event-stream; charset=utf-8',
 } as const;
 
 /**
@@ -31,6 +40,8 @@ export const HEADERS = {
   text: { 'Content-Type': TYPES.text, ...SECURITY_HEADERS },
   html: { 'Content-Type': TYPES.html, ...SECURITY_HEADERS },
   css: { 'Content-Type': TYPES.css, ...SECURITY_HEADERS },
+  lines: { 'Content-Type': TYPES.lines, ...SECURITY_HEADERS },
+  events: { 'Content-Type': TYPES.events, ...SECURITY_HEADERS },
 } as const;
 
 export function json(value: unknown): Reply {

@@ -4,10 +4,18 @@ import type { Caller } from './caller.ts';
 import type { Reply } from './reply.ts';
 
 /**
- * Who may call a route. `public`: anyone. `client`: anyone who reaches the port. `admin`: an administrator,
- * or the local caller during setup.
+ * Who may call a route: its class, and the least role where a role is asked for. Every route declares one.
+ * `public`: anyone. `client`: anyone who reaches the port, or a user where clients have to show who they are.
+ * `operator` and `admin`: of the class admin, for that role, and for the local caller during setup.
  */
-export type Access = 'public' | 'client' | 'admin';
+export const ACCESS = {
+  public: { class: 'public', role: null },
+  client: { class: 'client', role: 'user' },
+  operator: { class: 'admin', role: 'operator' },
+  admin: { class: 'admin', role: 'admin' },
+} as const;
+
+export type Access = keyof typeof ACCESS;
 
 /** One operation of the API: its callers, its input, its answers and its handler. */
 export interface Route {
@@ -32,6 +40,8 @@ export interface Route {
 export type AnswerShape =
   | { readonly kind: 'json'; readonly schema: z.ZodType }
   | { readonly kind: 'text'; readonly example: string }
+  /** A stream: one JSON object a line, or server-sent events. */
+  | { readonly kind: 'lines' | 'events'; readonly about: string }
   | { readonly kind: 'page' }
   | { readonly kind: 'empty' };
 

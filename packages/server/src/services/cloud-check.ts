@@ -6,7 +6,7 @@ import {
   type Identification,
   type Vouched,
 } from '../cloud/cloud.ts';
-import type { CloudCounts, Verdict } from '../core/command.ts';
+import type { Actor, CloudCounts, Verdict } from '../core/command.ts';
 import type { License } from '../core/license.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudSession } from './cloud-session.ts';
@@ -82,7 +82,7 @@ export interface Installation {
   readonly counted?: CloudCounts;
   /** By which it was asked for; a vendor need not repeat it. */
   readonly key: string;
-  readonly by?: string;
+  readonly by?: Actor;
 }
 
 /** The license as the vendor vouches for it, tied to this server. */

@@ -14,6 +14,7 @@ export interface CountRequest extends Target {
   readonly narrowing: Narrowing;
   /** What the caller calls this request, so that repeating it counts once. */
   readonly idempotencyKey: string | null;
+  readonly by?: Actor;
 }
 
 /** Counts consumption, and lends the slots of features. */
@@ -56,8 +57,11 @@ export function requireFeature(feature: string | null): string {
   return feature;
 }
 
-/** The same fields in the same order are the same request, however its JSON was written. */
-function identifyRequest(key: string | null, request: Omit<CountRequest, 'idempotencyKey'>) {
+/**
+ * The same fields in the same order are the same request, however its JSON was written, and wherever it
+ * came from.
+ */
+function identifyRequest(key: string | null, { by: _, ...request }: Omit<CountRequest, 'idempotencyKey'>) {
   if (key === null) return null;
   return { key, bodyHash: createHash('sha256').update(JSON.stringify(request)).digest('base64') };
 }

@@ -11,6 +11,7 @@ export type { Executed };
 export interface LendingRequest extends Target {
   readonly user: string | null;
   readonly host: HostInfo;
+  readonly by?: Actor;
 }
 
 /** Lends slots and takes them back. Every answer is an outcome of the core. */
@@ -47,10 +48,10 @@ export function createLending(store: Store): Lending {
 }
 
 /** A client that names no user is known by its host name. */
-export function identify({ product, licenseId, user, host }: LendingRequest) {
+export function identify({ product, licenseId, user, host, by }: LendingRequest) {
   const holder = user ?? host.hostname;
   if (holder === null) {
     throw new RequestError('missing_parameters', 'Say who asks: "user" is missing, and so is "os_hostname".');
   }
-  return { product, licenseId, user: holder };
+  return { product, licenseId, user: holder, ...(by === undefined ? {} : { by }) };
 }

@@ -89,7 +89,7 @@ function malformed(): readonly Parameters<Bench['execute']>[0][] {
     register({ name: 'ada' } as unknown as string),
     register('host', {}, { hostname: {} as unknown as string, address: null, info: null }),
     { ...release('held'), by: 10n as unknown as string },
-    { ...release('held'), by: circular as unknown as string },
+    { ...release('held'), by: { name: circular as unknown as string, address: 'x' } },
     { kind: 'install_license', license: broken, by: 'admin' },
     { kind: 'install_license', license: { ...exampleLicense(), key: 10n as unknown as string }, by: 'admin' },
     { kind: 'sign_in', account: 'ada', address: 10n as unknown as string, tokenHash: null },

@@ -1,4 +1,4 @@
-import type { AuditEvent } from '../core/audit-event.ts';
+import type { RecordedEvent } from '../core/audit-event.ts';
 import type { CloudKeys } from '../core/command.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
@@ -41,6 +41,8 @@ export interface ListAudit {
   readonly limit: number;
   /** Continue with links older than this sequence number. */
   readonly before: number | null;
+  /** Links newer than this one instead, the oldest first. */
+  readonly after?: number;
 }
 
 export interface Answers {
@@ -121,7 +123,7 @@ export interface AuditLink {
   readonly chain: number;
   readonly n: number;
   readonly at: Instant;
-  readonly events: readonly AuditEvent[];
+  readonly events: readonly RecordedEvent[];
 }
 
 export interface AuditVerdict {

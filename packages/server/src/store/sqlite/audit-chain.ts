@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { AuditEvent } from '../../core/audit-event.ts';
+import { type AuditEvent, recordedEvent } from '../../core/audit-event.ts';
 import type { Instant } from '../../core/instant.ts';
 
 /** The number under which the system's own chain stands beside those of the licenses. */
@@ -26,7 +26,7 @@ export interface LinkContent {
  * commit.
  */
 export function eventText(event: AuditEvent): string {
-  return JSON.stringify(event);
+  return JSON.stringify(recordedEvent(event));
 }
 
 /** The events of one link, from their texts. */

@@ -178,12 +178,17 @@ export class SqliteReader {
     }));
   }
 
-  #listAudit({ chain, before, limit }: ListAudit): readonly AuditLink[] {
+  #listAudit({ chain, before, after, limit }: ListAudit): readonly AuditLink[] {
     const rows = this.#all(
       `SELECT seq, chain, n, at, events FROM audit_link
-       WHERE (:chain IS NULL OR chain = :chain) AND (:before IS NULL OR seq < :before)
-       ORDER BY seq DESC LIMIT :limit`,
-      { chain: chain === 'system' ? SYSTEM_CHAIN : chain, before, limit },
+       WHERE (:chain IS NULL OR chain = :chain) AND seq < :before AND seq > :after
+       ORDER BY seq ${after === undefined ? 'DESC' : 'ASC'} LIMIT :limit`,
+      {
+        chain: chain === 'system' ? SYSTEM_CHAIN : chain,
+        before: before ?? Number.MAX_SAFE_INTEGER,
+        after: after ?? 0,
+        limit,
+      },
     );
     return rows.map((row) => ({
       seq: row.seq as number,

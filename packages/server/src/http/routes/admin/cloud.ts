@@ -88,7 +88,7 @@ function backlogRoute(link: CloudLink): Route {
     name: 'admin_reports',
     methods: ['GET'],
     paths: ['/api/admin/reports'],
-    access: 'admin',
+    access: 'operator',
     summary: 'What was consumed, and how much of it the licensing cloud knows',
     answer: { kind: 'json', schema: z.object({ meters: z.array(backlogRecord) }) },
     errors: [],

@@ -30,8 +30,9 @@ describe('the keys of the server', () => {
     assert.equal(((await get('/api/admin/keys')).body.master_key as Facts).fingerprint, body.fingerprint);
     assert.deepEqual(await credentials.readKeys(), { apiKey: 'one', sharedKey: 'two' });
     assert.equal((await get('/api/admin/audit/verify')).body.ok, true);
-    const event = { kind: 'master_key_rotated', from: body.replaced, to: body.fingerprint, by: 'local' };
-    assert.deepEqual((await readEvents(store)).at(-1), event);
+    const event = { kind: 'master_key_rotated', from: body.replaced, to: body.fingerprint };
+    const who = { by: 'local', origin: '127.0.0.1' };
+    assert.deepEqual((await readEvents(store)).at(-1), { ...event, ...who });
   });
 
   test('the master key is replaced by one that is sent, unless it is none; it is never shown', async (t) => {

@@ -38,7 +38,7 @@ function keysRoute(services: KeyAdministration): Route {
     name: 'admin_keys',
     methods: ['GET'],
     paths: ['/api/admin/keys'],
-    access: 'admin',
+    access: 'operator',
     summary: 'Which keys the server has, by their fingerprints',
     answer: { kind: 'json', schema: keysObject },
     errors: [],

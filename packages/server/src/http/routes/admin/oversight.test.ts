@@ -121,10 +121,11 @@ describe('the audit log', () => {
     const [started, lentToBob, borrowed, lent] = events as Facts[];
     const at = new Date(START).toISOString();
     assert.deepEqual(started, { seq: 5, license_id: null, at, kind: 'server_started', version: '1' });
-    const bob = { seq: 4, license_id: 2, at, kind: 'slot_lent', user: 'bob', hostname: null };
+    const who = { by: 'client', origin: '127.0.0.1' };
+    const bob = { ...who, seq: 4, license_id: 2, at, kind: 'slot_lent', user: 'bob', hostname: null };
     assert.deepEqual(lentToBob, bob);
     const borrowed_until = new Date(START + 168 * HOUR_MS).toISOString();
-    const ann = { seq: 3, license_id: 1, at, user: 'ann' };
+    const ann = { ...who, seq: 3, license_id: 1, at, user: 'ann' };
     assert.deepEqual(borrowed, { ...ann, kind: 'slot_borrowed', borrowed_until });
     assert.deepEqual(lent, { ...ann, kind: 'slot_lent', hostname: 'h1' });
   });

@@ -11,6 +11,7 @@ import type { Measured } from '../../../core/decision.ts';
 import { type Counting, requireFeature } from '../../../services/counting.ts';
 import type { Executed } from '../../../services/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
+import { actorOf, type Caller } from '../../caller.ts';
 import { limitFields, presentFeature } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, type Reply } from '../../reply.ts';
@@ -36,8 +37,11 @@ function addConsumptionRoute(counting: Counting): Route {
       'license_not_consumption',
       'license_not_enough_consumptions',
     ],
-    handle: async ({ request, body }) =>
-      measuredReply(await counting.add({ ...countOf(request, body), feature: null }), presentConsumption),
+    handle: async ({ request, body, caller }) =>
+      measuredReply(
+        await counting.add({ ...countOf(request, body, caller), feature: null }),
+        presentConsumption,
+      ),
   });
 }
 
@@ -58,18 +62,19 @@ function addFeatureConsumptionRoute(counting: Counting): Route {
       'feature_not_consumption',
       'feature_not_enough_consumptions',
     ],
-    handle: async ({ request, body }) => {
+    handle: async ({ request, body, caller }) => {
       const feature = requireFeature(body.feature ?? null);
       return measuredReply(
-        await counting.add({ ...countOf(request, body), feature }),
+        await counting.add({ ...countOf(request, body, caller), feature }),
         presentMeasuredFeature,
       );
     },
   });
 }
 
-function countOf(request: Request, body: z.output<typeof addConsumptionRequest>) {
+function countOf(request: Request, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
   return {
+    by: actorOf(caller),
     ...targetOf(body),
     user: body.user ?? null,
     count: body.consumptions,

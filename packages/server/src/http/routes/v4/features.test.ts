@@ -146,6 +146,11 @@ describe('featureRelease/all', () => {
     assert.equal((await readTraces(store)).registrations.length, 2);
     const events = (await readEvents(store)).filter(({ kind }) => kind === 'all_features_returned');
     assert.equal(events.length, 4);
-    assert.deepEqual(events[0], { kind: 'all_features_returned', count: 2, by: 'local' });
+    assert.deepEqual(events[0], {
+      kind: 'all_features_returned',
+      count: 2,
+      by: 'local',
+      origin: '127.0.0.1',
+    });
   });
 });

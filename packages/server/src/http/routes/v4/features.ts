@@ -36,11 +36,11 @@ function featureRegisterRoute(counting: Counting): Route {
       'feature_not_floating',
       'device_not_found',
     ],
-    handle: async ({ body }) => {
+    handle: async ({ body, caller }) => {
       const until = untilOf(body.borrowed_until);
       // Unlike `borrow`, a date that is not set asks for no borrow at all.
       const wanted = until === 'longest' ? null : until;
-      const outcome = await counting.registerFeature(requestOf(body), body.feature ?? null, wanted);
+      const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
       return measuredReply(outcome, presentHeldFeature);
     },
   });
@@ -62,8 +62,8 @@ function featureReleaseRoute(counting: Counting): Route {
       'invalid_license_feature_code',
       'floating_feature_device_not_in_use',
     ],
-    handle: async ({ body }) => {
-      const outcome = await counting.releaseFeature(requestOf(body), body.feature ?? null);
+    handle: async ({ body, caller }) => {
+      const outcome = await counting.releaseFeature(requestOf(body, caller), body.feature ?? null);
       return outcome.kind === 'refused' ? refusalReply(outcome) : text('feature_released');
     },
   });

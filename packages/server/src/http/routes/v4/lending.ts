@@ -10,7 +10,7 @@ import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/instant.ts';
 import { licenseId } from '../../../core/license.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf, type Caller } from '../../caller.ts';
 import { presentGranted } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { empty, jsonText, type Reply, text } from '../../reply.ts';
@@ -48,7 +48,7 @@ function registerRoute(lending: Lending): Route {
     body: registerRequest,
     answer: { kind: 'json', schema: registerAnswer },
     errors: [...LICENSE_REFUSALS, 'floating_not_available'],
-    handle: async ({ body }) => grantedReply(await lending.register(requestOf(body))),
+    handle: async ({ body, caller }) => grantedReply(await lending.register(requestOf(body, caller))),
   });
 }
 
@@ -67,8 +67,8 @@ function borrowRoute(lending: Lending): Route {
       'borrow_until_not_valid',
       'floating_not_available',
     ],
-    handle: async ({ body }) =>
-      grantedReply(await lending.borrow(requestOf(body), untilOf(body.borrowed_until))),
+    handle: async ({ body, caller }) =>
+      grantedReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until))),
   });
 }
 
@@ -82,8 +82,8 @@ function unregisterRoute(lending: Lending): Route {
     body: unregisterRequest,
     answer: { kind: 'text', example: 'user_unregistered' },
     errors: ['missing_parameters', 'unknown_product', 'license_not_found', 'device_not_found'],
-    handle: async ({ body }) => {
-      const outcome = await lending.unregister(requestOf(body));
+    handle: async ({ body, caller }) => {
+      const outcome = await lending.unregister(requestOf(body, caller));
       return outcome.kind === 'refused' ? refusalReply(outcome) : text('user_unregistered');
     },
   });
@@ -118,9 +118,10 @@ export function targetOf({ product, license_id }: Pick<LendingBody, 'product' | 
   return { product: product ?? null, licenseId: license_id === undefined ? null : licenseId(license_id) };
 }
 
-export function requestOf(body: LendingBody): LendingRequest {
+export function requestOf(body: LendingBody, caller: Caller): LendingRequest {
   return {
     ...targetOf(body),
+    by: actorOf(caller),
     user: body.user ?? null,
     host: {
       hostname: body.os_hostname ?? null,
