@@ -34,8 +34,8 @@ function constantRoutes(answer: string): readonly Route[] {
 
 const app = createApp({
   routes: constantRoutes(readFileSync(process.argv[2] as string, 'utf8')),
-  accounts: createAccounts(NO_STORE),
-  rules: { localAdmin: 'never', isLoopbackOnly: true },
+  accounts: createAccounts(NO_STORE, systemClock),
+  rules: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false },
   log: createQuietLog(),
   logRequests: false,
   slowRequestMs: 60_000,

@@ -2,46 +2,20 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
-import { type CommandResult, runBerth } from '../faults/berth-command.ts';
-import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { after, describe, test } from 'node:test';
+import { runBerth } from '../faults/berth-command.ts';
+import { temporaryFolder } from '../support/server-process.ts';
+import { setUpData, succeeded } from './data-states.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const PASSPHRASE = 'a passphrase, long';
 
-type Env = Readonly<Record<string, string>>;
-type Run = (words: string, input?: string, env?: Env) => Promise<CommandResult>;
-
-/** The same data with a server on it, or without. */
-const STATES = {
-  async running(t: TestContext, data: string, env: Env) {
-    const server = await startServerProcess({ data, env });
-    t.after(() => server.stop('SIGKILL'));
-  },
-  async stopped() {},
-} as const;
-
-async function setUp(t: TestContext, state: keyof typeof STATES, env: Env = {}) {
-  const data = join(temporaryFolder(t), 'data');
-  if (env.BERTH_MASTER_KEY === undefined) await seedLicenses(data, []);
-  else await (await startServerProcess({ data, env })).stop();
-  await STATES[state](t, data, env);
-  const run: Run = (words, input = '', own = {}) =>
-    runBerth(data, words.split(' '), { ...env, ...own }, input);
-  return { data, run };
-}
-
-function succeeded({ code, stdout, stderr }: CommandResult): string {
-  assert.equal(code, 0, stderr);
-  return stdout;
-}
-
 for (const state of ['running', 'stopped'] as const) {
   describe(`keys of a server that is ${state}`, () => {
     test('are set from standard input and shown by their fingerprints', async (t) => {
-      const { run, data } = await setUp(t, state);
+      const { run, data } = await setUpData(t, state);
       assert.match(succeeded(await run('key show')), /^API key +not set\nshared key +not set\nmaster key +/);
       const set = succeeded(await run('key set', 'planted one\nplanted two\n'));
       assert.match(set, /^Set: api key, shared key\.\nAPI key +[0-9a-f]{8}\nshared key +[0-9a-f]{8}\n$/);
@@ -57,7 +31,7 @@ for (const state of ['running', 'stopped'] as const) {
     });
 
     test('that are wrong are told in a sentence, without being shown', async (t) => {
-      const { run } = await setUp(t, state);
+      const { run } = await setUpData(t, state);
       const cases: readonly (readonly [string, RegExp])[] = [
         ['', /^Send "apiKey", "sharedKey", or both\.\n$/],
         ['\n\n', /^Send "apiKey"/],
@@ -74,7 +48,7 @@ for (const state of ['running', 'stopped'] as const) {
     });
 
     test('the master key is replaced', async (t) => {
-      const { run, data } = await setUp(t, state);
+      const { run, data } = await setUpData(t, state);
       await run('key set', 'one\ntwo\n');
       const before = readFileSync(join(data, 'master.key'), 'utf8');
       const told = succeeded(await run('key rotate'));
@@ -94,7 +68,7 @@ for (const state of ['running', 'stopped'] as const) {
 
     test('the master key in the environment is replaced by one that is given', async (t) => {
       const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')];
-      const { run, data } = await setUp(t, state, { BERTH_MASTER_KEY: first });
+      const { run, data } = await setUpData(t, state, { BERTH_MASTER_KEY: first });
       succeeded(await run('key set', 'one\ntwo\n'));
       assert.match(succeeded(await run('key show')), /, from the environment\n$/);
       const refused = await run('key rotate');
@@ -115,7 +89,7 @@ for (const state of ['running', 'stopped'] as const) {
 
 describe('an exported master key', () => {
   test('opens data that was restored without it', async (t) => {
-    const { run, data } = await setUp(t, 'running');
+    const { run, data } = await setUpData(t, 'running');
     const fingerprints = succeeded(await run('key set', 'one\ntwo\n'))
       .split('\n')
       .slice(1)

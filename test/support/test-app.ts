@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
+import { loadConfig } from '../../packages/server/src/config.ts';
 import { instant } from '../../packages/server/src/core/instant.ts';
 import type { License } from '../../packages/server/src/core/license.ts';
 import { createApp } from '../../packages/server/src/http/app.ts';
-import type { AdminRules, Peer } from '../../packages/server/src/http/caller.ts';
+import type { AccessRules, Peer } from '../../packages/server/src/http/caller.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { createRoutes } from '../../packages/server/src/http/route-table.ts';
 import { loadMasterKey } from '../../packages/server/src/secrets/master-key.ts';
@@ -55,10 +56,18 @@ export async function openTestStore(t: TestContext, licenses: readonly License[]
   return { store, clock, folder, keySource };
 }
 
+/** As the server has them by default. */
+const OPEN_RULES: AccessRules = {
+  localAdmin: 'setup',
+  isLoopbackOnly: true,
+  clients: 'open',
+  requireTls: false,
+};
+
 export interface TestAppOptions {
   /** By default one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
-  readonly rules?: Partial<AdminRules>;
+  readonly rules?: Partial<AccessRules>;
   /** Routes beside those of the server. */
   readonly routes?: readonly Route[];
   readonly logRequests?: boolean;
@@ -94,7 +103,7 @@ export interface TestAnswer {
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], rules = {}, logRequests = false, slowRequestMs = 1000 } = options;
   const { store, clock, folder, keySource } = await openTestStore(t, licenses);
-  const accounts = createAccounts(store);
+  const accounts = createAccounts(store, clock);
   const facts = { version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 };
   const services = {
     catalogue: createCatalogue(store),
@@ -103,13 +112,15 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     ...openTestLink(store, clock, options),
     custody: createKeyCustody(store, keySource),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
+    rules: { ...OPEN_RULES, ...rules },
+    settings: loadConfig({ flags: {}, env: {}, file: null }).config,
   };
   const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });
   const log: Record<string, unknown>[] = [];
   const app = createApp({
     routes: [...routes, ...(options.routes ?? [])],
     accounts,
-    rules: { localAdmin: 'setup', isLoopbackOnly: true, ...rules },
+    rules: services.rules,
     log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     logRequests,
     slowRequestMs,

@@ -43,6 +43,8 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   borrow_until: 'borrowed_until',
   allowoverages: 'allow_overages',
   maxoverages: 'max_overages',
+  passwordold: 'password_old',
+  passwordnew: 'password_new',
   licensekey: 'license_key',
   signingkey: 'signing_key',
   licensepolicy: 'license_policy',

@@ -126,7 +126,12 @@ interface Parts {
 function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
   const { config, env } = options;
   const startedMs = systemClock.readMonotonicMs();
-  const accounts = createAccounts(store);
+  const accounts = createAccounts(store, {
+    readMonotonicMs: systemClock.readMonotonicMs,
+    isThrottled: config.auth.throttleSignIns,
+  });
+  const { localAdmin, clients, requireTls } = config.auth;
+  const rules = { localAdmin, clients, requireTls, isLoopbackOnly: isLoopbackHost(config.host) };
   const catalogue = createCatalogue(store);
   const facts = {
     version: VERSION,
@@ -144,12 +149,14 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     oversight: createOversight(store),
     custody: createKeyCustody(store, findKeySource(config.data, readKeyVariables(env))),
     allowKeysInUrl: config.http.allowKeysInUrl,
+    rules,
+    settings: config,
     facts,
   });
   const app = createApp({
     routes,
     accounts,
-    rules: { localAdmin: config.auth.localAdmin, isLoopbackOnly: isLoopbackHost(config.host) },
+    rules,
     log,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
@@ -229,7 +236,8 @@ async function prepareStore(
   await accounts.ensureAdministrator((password) =>
     announce(
       `Created the administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
-        'It is shown only now. Keep it: it signs you in at /auth.\n',
+        'It is shown only now. Replace it with "berth user password admin": until then, whoever is on this ' +
+        'machine administrates the server.\n',
     ),
   );
   if (!demo) return;

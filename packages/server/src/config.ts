@@ -17,7 +17,12 @@ export interface Config {
     readonly settleSeconds: number;
   };
   readonly airgap: { readonly publicKey: string; readonly acceptUnsignedPolicies: boolean };
-  readonly auth: { readonly localAdmin: 'setup' | 'always' | 'never' };
+  readonly auth: {
+    readonly localAdmin: 'setup' | 'always' | 'never';
+    readonly clients: 'open' | 'required';
+    readonly requireTls: boolean;
+    readonly throttleSignIns: boolean;
+  };
   readonly http: {
     readonly maxConnections: number;
     readonly maxConnectionsPerAddress: number;
@@ -107,6 +112,22 @@ export const SETTINGS: readonly Setting[] = [
     default: 'setup',
     oneOf: ['setup', 'always', 'never'],
     about: 'Whether a caller on this machine may administrate without credentials.',
+  },
+  {
+    path: 'auth.clients',
+    default: 'open',
+    oneOf: ['open', 'required'],
+    about: 'Whether applications have to show a token or a client certificate.',
+  },
+  {
+    path: 'auth.requireTls',
+    default: false,
+    about: 'Whether nobody is signed in over plain HTTP.',
+  },
+  {
+    path: 'auth.throttleSignIns',
+    default: true,
+    about: 'Whether wrong passwords slow down whoever sends them; switch it off only to measure.',
   },
   { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Open connections in all.' },
   {

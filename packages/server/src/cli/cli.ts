@@ -168,6 +168,9 @@ const COMMAND_FLAGS = {
   system: { type: 'boolean' },
   limit: { type: 'string' },
   'new-key': { type: 'boolean' },
+  role: { type: 'string' },
+  days: { type: 'string' },
+  'one-time': { type: 'boolean' },
   'license-key': { type: 'string' },
   'policy-id': { type: 'string' },
   'confirmation-code': { type: 'string' },
@@ -197,6 +200,9 @@ const OWN_FLAGS = [
   'system',
   'limit',
   'new-key',
+  'role',
+  'days',
+  'one-time',
 ] as const;
 
 function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {

@@ -5,6 +5,7 @@ import type { Command, Flags } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
+import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -111,6 +112,7 @@ export const COMMANDS: readonly Command[] = [
     isFailure: (verdict: { ok: boolean }) => !verdict.ok,
   },
   ...KEY_COMMANDS,
+  ...USER_COMMANDS,
 ];
 
 function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {

@@ -102,6 +102,36 @@ export type SystemEvent =
     }
   | { readonly kind: 'usage_file_made'; readonly sequence: number; readonly by: Actor }
   | { readonly kind: 'account_created'; readonly account: string; readonly role: string; readonly by: Actor }
+  | { readonly kind: 'account_removed'; readonly account: string; readonly by: Actor }
+  | {
+      readonly kind: 'role_changed';
+      readonly account: string;
+      readonly before: string;
+      readonly role: string;
+      readonly by: Actor;
+    }
+  /** `oneTime`: the server made it up, and it has to be replaced. */
+  | {
+      readonly kind: 'password_changed';
+      readonly account: string;
+      readonly oneTime: boolean;
+      readonly by: Actor;
+    }
+  | {
+      readonly kind: 'token_created';
+      readonly tokenId: string;
+      readonly name: string;
+      readonly role: string;
+      readonly expiresAt: Instant | null;
+      readonly by: Actor;
+    }
+  /** `name`: its own, or that of its account. */
+  | {
+      readonly kind: 'token_revoked';
+      readonly tokenId: string;
+      readonly name: string | null;
+      readonly by: Actor;
+    }
   | { readonly kind: 'signed_in'; readonly account: string; readonly address: string }
   | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string }
   | CloudKeysSet

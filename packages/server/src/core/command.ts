@@ -3,6 +3,7 @@ import type { Narrowing } from './consumption.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { HostInfo } from './registration.ts';
+import type { Role } from './role.ts';
 
 /**
  * All that can be asked of the store. Plain data, so it can cross to another thread, wait in a batch, be
@@ -33,8 +34,13 @@ export type LicenseCommand =
 /** Commands that act on the server itself. */
 export type SystemCommand =
   | CreateAccount
+  | SetPassword
+  | SetRole
+  | RemoveAccount
   | SignIn
   | UseToken
+  | CreateToken
+  | RevokeToken
   | RecordEvent
   | OpenRequest
   | NumberUsage
@@ -253,10 +259,33 @@ export interface ResolveReport {
 export interface CreateAccount {
   readonly kind: 'create_account';
   readonly name: string;
-  readonly role: 'admin';
+  readonly role: Role;
   readonly passwordHash: string;
   /** The password was made up by the server and has to be replaced. */
   readonly oneTime: boolean;
+  readonly by: Actor;
+}
+
+export interface SetPassword {
+  readonly kind: 'set_password';
+  readonly account: string;
+  readonly passwordHash: string;
+  readonly oneTime: boolean;
+  /** The hash of the token that goes on although the password is another one; `null`: none does. */
+  readonly keptToken: string | null;
+  readonly by: Actor;
+}
+
+export interface SetRole {
+  readonly kind: 'set_role';
+  readonly account: string;
+  readonly role: Role;
+  readonly by: Actor;
+}
+
+export interface RemoveAccount {
+  readonly kind: 'remove_account';
+  readonly account: string;
   readonly by: Actor;
 }
 
@@ -267,12 +296,32 @@ export interface SignIn {
   readonly address: string;
   /** `null`: the password was wrong, or the account does not exist. */
   readonly tokenHash: string | null;
+  /** In a browser, which is signed out when it is left alone. */
+  readonly isBrowser?: boolean;
 }
 
 /** A token was used: it stays valid for its whole time again. */
 export interface UseToken {
   readonly kind: 'use_token';
   readonly tokenHash: string;
+}
+
+/** A token of its own, for a program. */
+export interface CreateToken {
+  readonly kind: 'create_token';
+  readonly tokenHash: string;
+  readonly name: string;
+  readonly role: Role;
+  /** How long it counts; `null`: until it is revoked. */
+  readonly days: number | null;
+  readonly by: Actor;
+}
+
+export interface RevokeToken {
+  readonly kind: 'revoke_token';
+  /** Its id, or its name. */
+  readonly tokenId: string;
+  readonly by: Actor;
 }
 
 /** Something happened that changes nothing in the store. */

@@ -1,47 +1,22 @@
 import type { CloudKeyName } from './audit-event.ts';
-import type {
-  CreateAccount,
-  NumberUsage,
-  OpenRequest,
-  RecordEvent,
-  RotateMasterKey,
-  SetCloudKeys,
-  SignIn,
-  UseToken,
-} from './command.ts';
+import type { NumberUsage, OpenRequest, RecordEvent, RotateMasterKey, SetCloudKeys } from './command.ts';
+import { type AccountCommand, decideAccount } from './decide-account.ts';
 import type { SystemChange, SystemDecision } from './decision.ts';
-import { HOUR_MS, type Instant, plus } from './instant.ts';
+import type { Instant } from './instant.ts';
 import type { SystemView } from './view.ts';
 
-/** A token from `/auth` lives this long after its last use; clients of this API never ask for another. */
-export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
-
-/** A token's last use is written at most this often, so that using one does not cost a write each time. */
-const TOKEN_TOUCH_INTERVAL_MS = HOUR_MS;
-
-export type AccountCommand =
-  | CreateAccount
-  | SignIn
-  | UseToken
+/** Those that a decision answers; what moves the clock or the identity is the store's own. */
+export type DecidedCommand =
+  | AccountCommand
   | RecordEvent
   | SetCloudKeys
   | RotateMasterKey
   | OpenRequest
   | NumberUsage;
 
-export function isTokenAlive(usedAt: Instant, now: Instant): boolean {
-  return now < usedAt + TOKEN_LIFETIME_MS;
-}
-
 /** Accounts, tokens, secrets and the server's own life. */
-export function decideSystem(command: AccountCommand, view: SystemView, now: Instant): SystemDecision {
+export function decideSystem(command: DecidedCommand, view: SystemView, now: Instant): SystemDecision {
   switch (command.kind) {
-    case 'create_account':
-      return decideCreateAccount(command, view);
-    case 'sign_in':
-      return decideSignIn(command, now);
-    case 'use_token':
-      return decideUseToken(command, view, now);
     case 'record_event':
       return { outcome: { kind: 'done', count: 1 }, changes: [], events: [command.event] };
     case 'set_cloud_keys':
@@ -52,45 +27,9 @@ export function decideSystem(command: AccountCommand, view: SystemView, now: Ins
       return decideOpenRequest(command);
     case 'number_usage':
       return decideNumberUsage(command, view);
+    default:
+      return decideAccount(command, view, now);
   }
-}
-
-/** Creating an account that is there changes nothing: the first start may be tried again. */
-function decideCreateAccount(command: CreateAccount, view: SystemView): SystemDecision {
-  if (view.accountExists) return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
-  const { name, role, passwordHash, oneTime, by } = command;
-  return {
-    outcome: { kind: 'done', count: 1 },
-    changes: [{ kind: 'put_account', name, role, passwordHash, oneTime }],
-    events: [{ kind: 'account_created', account: name, role, by }],
-  };
-}
-
-function decideSignIn({ account, address, tokenHash }: SignIn, now: Instant): SystemDecision {
-  if (tokenHash === null) {
-    return {
-      outcome: { kind: 'done', count: 0 },
-      changes: [],
-      events: [{ kind: 'sign_in_failed', account, address }],
-    };
-  }
-  return {
-    outcome: { kind: 'done', count: 1 },
-    changes: [
-      { kind: 'remove_tokens', lastUsedBy: plus(now, -TOKEN_LIFETIME_MS) },
-      { kind: 'put_token', tokenHash, account },
-    ],
-    events: [{ kind: 'signed_in', account, address }],
-  };
-}
-
-function decideUseToken({ tokenHash }: UseToken, view: SystemView, now: Instant): SystemDecision {
-  const isDue = view.tokenUsedAt !== null && now >= view.tokenUsedAt + TOKEN_TOUCH_INTERVAL_MS;
-  return {
-    outcome: { kind: 'done', count: isDue ? 1 : 0 },
-    changes: isDue ? [{ kind: 'touch_token', tokenHash }] : [],
-    events: [],
-  };
 }
 
 /** Both in one decision, so that two callers never leave one key of each behind. */

@@ -6,6 +6,8 @@ import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
+import type { Role } from './role.ts';
+import type { Token } from './token.ts';
 import type { Denial, RememberedAnswer, Report } from './view.ts';
 
 /** What the caller is told. */
@@ -87,13 +89,30 @@ export type SystemChange =
   | {
       readonly kind: 'put_account';
       readonly name: string;
-      readonly role: 'admin';
+      readonly role: Role;
       readonly passwordHash: string;
       readonly oneTime: boolean;
     }
-  | { readonly kind: 'put_token'; readonly tokenHash: string; readonly account: string }
+  | {
+      readonly kind: 'put_password';
+      readonly name: string;
+      readonly passwordHash: string;
+      readonly oneTime: boolean;
+    }
+  | { readonly kind: 'put_role'; readonly name: string; readonly role: Role }
+  | { readonly kind: 'remove_account'; readonly name: string }
+  /** Nobody becomes administrator by being on this machine any more. */
+  | { readonly kind: 'end_setup' }
+  /** A token of an account has no role of its own. */
+  | {
+      readonly kind: 'put_token';
+      readonly tokenHash: string;
+      readonly token: Omit<Token, 'role'> & { readonly role: Role | null };
+    }
   | { readonly kind: 'touch_token'; readonly tokenHash: string }
-  | { readonly kind: 'remove_tokens'; readonly lastUsedBy: Instant }
+  | { readonly kind: 'remove_token'; readonly tokenId: string }
+  | { readonly kind: 'remove_tokens_of'; readonly account: string; readonly except: string | null }
+  | { readonly kind: 'remove_dead_tokens'; readonly authUsedBy: Instant; readonly sessionUsedBy: Instant }
   /** Sealed by the store: what it holds is never written as it is. */
   | { readonly kind: 'put_secret'; readonly name: SecretName; readonly secret: string }
   | { readonly kind: 'reseal_secrets'; readonly newKey: Uint8Array }

@@ -5,6 +5,8 @@ import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
+import type { Role } from './role.ts';
+import type { Token } from './token.ts';
 
 /** At most this many ended slots are collected by one command; the rest is counted and left to the next. */
 export const COLLECT_LIMIT = 1000;
@@ -159,10 +161,14 @@ export interface FileView {
 
 /** What decisions about the server itself see. */
 export interface SystemView {
-  readonly accountExists: boolean;
+  /** The account that the command is about; `null`: there is none. */
+  readonly account: { readonly role: Role; readonly oneTime: boolean } | null;
+  /** How many accounts may administrate. */
+  readonly administrators: number;
+  /** The token that the command is about: by its hash, by its id, or by its name. */
+  readonly token: Token | null;
   /** The number of the last file with what was consumed. */
   readonly usageSequence: number;
-  readonly tokenUsedAt: Instant | null;
   /** Of the master key that seals the store; only where it is to be replaced. */
   readonly masterKeyFingerprint: string | null;
 }

@@ -2,17 +2,17 @@ import { Hono } from 'hono';
 import { Fault } from '../core/fault.ts';
 import type { Accounts } from '../services/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type AdminRules, anyone, type Peer, requireAdmin } from './caller.ts';
+import { type AccessRules, identifyCaller, type Peer } from './caller.ts';
 import { errorReply, problem } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { type Reply, toResponse } from './reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
-import { ACCESS, inputOf, type Route } from './route.ts';
+import { ACCESS, inputOf, isChanging, type Route } from './route.ts';
 
 export interface AppOptions {
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
-  readonly rules: AdminRules;
+  readonly rules: AccessRules;
   readonly log: Log;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
@@ -32,7 +32,10 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const requestLog = createRequestLog(options);
   for (const route of options.routes) {
+    if (!Object.hasOwn(ACCESS, route.access))
+      throw new Error(`The route "${route.name}" declares no access.`);
     app.on([...route.methods], [...route.paths], async (c) => {
+      // Looking at the headers of an answer must not change anything.
       if (c.req.method === 'HEAD' && isChanging(route)) return toResponse(notAllowed('HEAD', route));
       const peer = c.env.peer ?? networkPeer(c.env.incoming);
       return toResponse(await answer(route, c.req.raw, peer, options, requestLog));
@@ -71,19 +74,17 @@ async function answer(
 const NOTHING = Object.freeze({});
 
 async function handle(route: Route, request: Request, peer: Peer, options: AppOptions): Promise<Reply> {
-  const isAdminOnly = ACCESS[route.access].class === 'admin';
-  const caller = isAdminOnly
-    ? await requireAdmin(request, peer, options.rules, options.accounts)
-    : anyone(peer);
+  const visit = { route, request, peer, rules: options.rules, accounts: options.accounts };
+  const caller = await identifyCaller(visit);
   const input = inputOf(route, request.method);
   const query = input.query === undefined ? NOTHING : readQuery(request.url, input.query);
   const body = input.body === undefined ? NOTHING : await readBody(request, input.body);
-  return route.handle({ request, caller, address: peer.address, query, body });
-}
-
-/** A GET that has a POST beside it changes something: looking at its headers must not. */
-function isChanging({ methods }: Route): boolean {
-  return methods.includes('POST');
+  const isStillAllowed = () =>
+    identifyCaller(visit).then(
+      () => true,
+      () => false,
+    );
+  return route.handle({ request, caller, peer, isStillAllowed, query, body });
 }
 
 function notAllowed(method: string, { methods }: Route): Reply {

@@ -1,22 +1,24 @@
 import type { Actor } from '../core/command.ts';
-import type { Role } from '../core/role.ts';
+import { includesRole, type Role } from '../core/role.ts';
 import type { Accounts } from '../services/accounts.ts';
 import { RequestError } from '../services/request-error.ts';
+import type { Holder } from '../services/tokens.ts';
+import { ACCESS, isChanging, type Route } from './route.ts';
+import { readSessionToken, requireOwnPage } from './session.ts';
 
 /**
  * Who asks, and what they may do. `local`: somebody on this machine, while the server is being set up.
- * `control`: somebody who may read the data folder, which is the command line.
+ * `control`: somebody who may read the data folder, which is the command line. `certificate`: somebody who
+ * has shown a client certificate.
  */
 export interface Caller {
-  readonly kind: 'anyone' | 'local' | 'control' | 'account';
+  readonly kind: 'anyone' | 'local' | 'control' | 'holder' | 'certificate';
   /** How the audit log calls them. */
   readonly name: string;
   readonly role: Role | null;
   readonly address: string;
-}
-
-export function anyone({ address }: Peer): Caller {
-  return { kind: 'anyone', name: 'client', role: null, address };
+  /** What they have shown, where that was a token. */
+  readonly holder: Holder | null;
 }
 
 export function actorOf({ kind, name, address }: Caller): Actor {
@@ -35,43 +37,104 @@ export interface Peer {
   readonly certificate?: string | null;
 }
 
-export interface AdminRules {
+export interface AccessRules {
   readonly localAdmin: 'setup' | 'always' | 'never';
   /** The server listens on loopback only. */
   readonly isLoopbackOnly: boolean;
+  /** Whether applications have to show who they are. */
+  readonly clients: 'open' | 'required';
+  /** Nobody is signed in over a connection that others can read. */
+  readonly requireTls: boolean;
 }
 
-/** The administrator behind a request; throws when there is none. Credentials that are sent decide alone. */
-export async function requireAdmin(
-  request: Request,
-  peer: Peer,
-  rules: AdminRules,
-  accounts: Accounts,
-): Promise<Caller> {
-  if (peer.isControl) return { kind: 'control', name: 'control', role: 'admin', address: peer.address };
-  const authorization = request.headers.get('authorization');
-  if (authorization !== null) return requireToken(authorization, peer, accounts);
-  if (isLocal(request, peer, rules) && (rules.localAdmin === 'always' || (await accounts.isBeingSetUp()))) {
-    return { kind: 'local', name: 'local', role: 'admin', address: peer.address };
-  }
+/** One request, and what is needed to find out who sent it. */
+export interface Visit {
+  readonly route: Route;
+  readonly request: Request;
+  readonly peer: Peer;
+  readonly rules: AccessRules;
+  readonly accounts: Accounts;
+}
+
+/** Who is behind a request; throws when the route is not for them. Credentials that are sent decide alone. */
+export async function identifyCaller(visit: Visit): Promise<Caller> {
+  const { route, peer, rules } = visit;
+  const { class: kind, role } = ACCESS[route.access];
+  if (kind === 'public') return nobody(peer);
+  if (peer.isControl) return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin' };
+  if (kind === 'client' && rules.clients === 'open') return nobody(peer);
+  const caller = await findCaller(visit);
+  if (caller === null) throw unauthorized(kind);
+  if (caller.role !== null && includesRole(caller.role, role)) return caller;
   throw new RequestError(
-    'unauthorized',
-    'This needs an administrator\'s token. Get one from /auth, and send it as "Authorization: Bearer …".',
+    'forbidden',
+    `This takes the role "${role}", and "${caller.name}" has the role "${caller.role}".`,
   );
 }
 
-async function requireToken(authorization: string, peer: Peer, accounts: Accounts): Promise<Caller> {
+function nobody({ address }: Peer): Caller {
+  return { kind: 'anyone', name: 'client', role: null, address, holder: null };
+}
+
+async function findCaller(visit: Visit): Promise<Caller | null> {
+  const { route, request, peer, accounts } = visit;
+  const authorization = request.headers.get('authorization');
+  if (authorization !== null) return withToken(await findHolder(authorization, accounts), peer);
+  const session = readSessionToken(request, peer, visit.rules);
+  if (session !== null) {
+    const holder = await accounts.tokens.find(session);
+    if (holder === null || holder.kind !== 'session') throw tooOld();
+    if (isChanging(route)) requireOwnPage(request, peer, session);
+    return withToken(holder, peer);
+  }
+  if (ACCESS[route.access].class === 'client') return withCertificate(peer);
+  return (await isAdministratorHere(visit))
+    ? { ...nobody(peer), kind: 'local', name: 'local', role: 'admin' }
+    : null;
+}
+
+function withToken(holder: Holder, peer: Peer): Caller {
+  const { name, role, account } = holder;
+  return { ...nobody(peer), kind: 'holder', name: account ?? `token ${name}`, role, holder };
+}
+
+function withCertificate(peer: Peer): Caller | null {
+  if (peer.certificate == null) return null;
+  return { ...nobody(peer), kind: 'certificate', name: `certificate ${peer.certificate}`, role: 'user' };
+}
+
+/** A session counts only where browsers send it by themselves. */
+async function findHolder(authorization: string, accounts: Accounts): Promise<Holder> {
   const token = /^Bearer +([\w-]{16,256})$/i.exec(authorization)?.[1];
-  const account = token === undefined ? null : await accounts.findByToken(token);
-  if (account !== null) return { kind: 'account', ...account, address: peer.address };
-  throw new RequestError('unauthorized', 'The token is unknown or too old. Get a new one from /auth.');
+  const holder = token === undefined ? null : await accounts.tokens.find(token);
+  if (holder === null || holder.kind === 'session') throw tooOld();
+  return holder;
+}
+
+function tooOld(): RequestError {
+  return new RequestError('unauthorized', 'The token is unknown or too old. Get a new one from /auth.');
+}
+
+function unauthorized(kind: 'client' | 'admin'): RequestError {
+  return new RequestError(
+    'unauthorized',
+    kind === 'admin'
+      ? 'This needs an administrator\'s token. Get one from /auth, and send it as "Authorization: Bearer …".'
+      : 'This server wants to know its clients. Get a token from /auth or from the administrator, and send ' +
+          'it as "Authorization: Bearer …", or show a client certificate.',
+  );
+}
+
+async function isAdministratorHere({ request, peer, rules, accounts }: Visit): Promise<boolean> {
+  if (!isLocal(request, peer, rules)) return false;
+  return rules.localAdmin === 'always' || accounts.isBeingSetUp();
 }
 
 /**
  * Nobody but a person at this machine: a page in their browser sends Origin or Sec-Fetch headers, a name that
  * was bound to this address has another Host, and a proxy announces itself.
  */
-function isLocal(request: Request, { address }: Peer, { localAdmin, isLoopbackOnly }: AdminRules): boolean {
+function isLocal(request: Request, { address }: Peer, { localAdmin, isLoopbackOnly }: AccessRules): boolean {
   if (localAdmin === 'never' || !isLoopbackOnly || !LOOPBACK_ADDRESSES.has(address)) return false;
   if (!LOOPBACK_HOST.test(request.headers.get('host') ?? '')) return false;
   for (const name of request.headers.keys()) {

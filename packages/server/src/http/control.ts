@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import type { AppEnv } from './app.ts';
 import { createHttpServer, LISTENER_OPTIONS, listening, stopServer } from './listen.ts';
 import { problem } from './problem.ts';
 import { toResponse } from './reply.ts';
+import { isSameText } from './same-text.ts';
 
 /** Names in the data folder by which the command line finds the running server. */
 export const CONTROL_SOCKET = 'berth.sock';
@@ -43,7 +44,7 @@ async function listenOnSocket(app: Hono<AppEnv>, path: string): Promise<() => Pr
 async function listenOnPort(app: Hono<AppEnv>, file: string): Promise<() => Promise<void>> {
   const token = randomBytes(32).toString('base64url');
   const fetch = (request: Request) =>
-    isSame(request.headers.get('x-berth-control') ?? '', token)
+    isSameText(request.headers.get('x-berth-control') ?? '', token)
       ? app.fetch(request, { peer: CONTROL_PEER })
       : toResponse(problem('unauthorized', 'This port is for the command line of this machine only.'));
   const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));
@@ -54,9 +55,4 @@ async function listenOnPort(app: Hono<AppEnv>, file: string): Promise<() => Prom
     rmSync(file, { force: true });
     await stopServer(server);
   };
-}
-
-function isSame(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

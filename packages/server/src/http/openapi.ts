@@ -14,6 +14,8 @@ const BODY_ERRORS: readonly ErrorCode[] = [
 const WHO: Readonly<Record<Access, string>> = {
   public: 'Anyone may call this.',
   client: 'Anyone who reaches the port may call this.',
+  account:
+    'Needs the token of any account, or a caller on the machine itself while the server is being set up.',
   operator:
     "Needs an operator's or an administrator's token, or a caller on the machine itself while the server " +
     'is being set up.',

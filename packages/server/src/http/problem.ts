@@ -14,7 +14,7 @@ export function problem(code: ErrorCode, message: string, details: Refused['deta
   const { status } = ERRORS[code];
   const body = JSON.stringify({ status, code, message, ...toWire(details) });
   return status === 503 || status === 429
-    ? { status, body, type: 'json', headers: { 'Retry-After': '1' } }
+    ? { status, body, type: 'json', headers: { 'Retry-After': String(details.retryAfterSeconds ?? 1) } }
     : { status, body, type: 'json' };
 }
 

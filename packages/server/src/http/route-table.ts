@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import type { Accounts } from '../services/accounts.ts';
 import type { Catalogue } from '../services/catalogue.ts';
 import type { CloudLink } from '../services/cloud-link.ts';
@@ -8,12 +9,17 @@ import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
+import type { AccessRules } from './caller.ts';
 import type { Route } from './route.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
+import { sessionRoutes } from './routes/admin/session.ts';
+import { settingsRoutes } from './routes/admin/settings.ts';
+import { tokenRoutes } from './routes/admin/tokens.ts';
 import { usageRoutes } from './routes/admin/usage.ts';
+import { userRoutes } from './routes/admin/users.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { publicRoutes } from './routes/public.ts';
 import { consumptionRoutes } from './routes/v4/consumption.ts';
@@ -22,6 +28,7 @@ import { keyRoutes } from './routes/v4/keys.ts';
 import { lendingRoutes } from './routes/v4/lending.ts';
 import { licenseRoutes } from './routes/v4/licenses.ts';
 import { offlineRoutes } from './routes/v4/offline.ts';
+import { passwordRoutes } from './routes/v4/password.ts';
 import { productRoutes } from './routes/v4/products.ts';
 
 export interface Services {
@@ -36,12 +43,14 @@ export interface Services {
   readonly identity: Identity;
   readonly offline: Offline;
   readonly allowKeysInUrl: boolean;
+  readonly rules: AccessRules;
+  readonly settings: Config;
   readonly facts: ServerFacts;
 }
 
 /** Every route of the server, in the order in which the documentation shows them. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts } = services;
+  const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts, rules } = services;
   const routes: readonly Route[] = [
     ...lendingRoutes(lending),
     ...consumptionRoutes(counting),
@@ -50,12 +59,17 @@ export function createRoutes(services: Services): readonly Route[] {
     ...productRoutes(services),
     ...offlineRoutes(offline),
     ...keyRoutes(services),
+    ...passwordRoutes(services),
     ...registrationRoutes(lending),
     ...oversightRoutes(services),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),
     ...keyAdminRoutes(services),
-    ...publicRoutes({ accounts, oversight, version: facts.version }),
+    ...userRoutes(accounts),
+    ...tokenRoutes(accounts.tokens),
+    ...sessionRoutes(services),
+    ...settingsRoutes(services.settings),
+    ...publicRoutes({ accounts, oversight, version: facts.version, rules }),
     ...docsRoutes(() => routes, facts.version),
   ];
   return routes;

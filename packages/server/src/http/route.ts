@@ -1,16 +1,18 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
-import type { Caller } from './caller.ts';
+import type { Caller, Peer } from './caller.ts';
 import type { Reply } from './reply.ts';
 
 /**
  * Who may call a route: its class, and the least role where a role is asked for. Every route declares one.
  * `public`: anyone. `client`: anyone who reaches the port, or a user where clients have to show who they are.
- * `operator` and `admin`: of the class admin, for that role, and for the local caller during setup.
+ * `account`, `operator` and `admin`: of the class admin, for whoever has that role at least, and for the
+ * local caller during setup.
  */
 export const ACCESS = {
   public: { class: 'public', role: null },
   client: { class: 'client', role: 'user' },
+  account: { class: 'admin', role: 'user' },
   operator: { class: 'admin', role: 'operator' },
   admin: { class: 'admin', role: 'admin' },
 } as const;
@@ -48,7 +50,9 @@ export type AnswerShape =
 export interface RouteInput {
   readonly request: Request;
   readonly caller: Caller;
-  readonly address: string;
+  readonly peer: Peer;
+  /** Whether they might ask for the same now: what runs for long looks again. */
+  isStillAllowed(): Promise<boolean>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -66,6 +70,11 @@ export function defineRoute<Q extends z.ZodObject = z.ZodObject, B extends z.Zod
   route: TypedRoute<Q, B>,
 ): Route {
   return route as unknown as Route;
+}
+
+/** A GET that has a POST beside it changes something. */
+export function isChanging({ methods }: Pick<Route, 'methods'>): boolean {
+  return methods.includes('POST');
 }
 
 /** Where a request with this method carries its fields. */

@@ -1,46 +1,122 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { isTokenAlive } from '../core/decide-system.ts';
-import { Fault } from '../core/fault.ts';
-import type { Store } from '../store/store.ts';
-import { checkPassword, hashPassword, makeUpPassword } from './passwords.ts';
+import type { Actor } from '../core/command.ts';
+import type { Refused } from '../core/decision.ts';
+import type { Role } from '../core/role.ts';
+import type { AccountRecord } from '../store/query.ts';
+import type { Executed, Store } from '../store/store.ts';
+import { checkPassword, hashPassword, makeUpPassword, requireGoodPassword } from './passwords.ts';
+import { RequestError } from './request-error.ts';
+import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
+import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 
 /** The name of the administrator that the first start creates. */
 export const FIRST_ADMINISTRATOR = 'admin';
 
-/** Someone who has shown who they are. */
-export interface Account {
-  readonly name: string;
-  readonly role: 'admin';
+export interface AccountsOptions {
+  readonly readMonotonicMs: () => number;
+  /** Whether wrong passwords slow down; `false` only for measuring. */
+  readonly isThrottled?: boolean;
 }
 
+export interface SignInRequest {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+  readonly isBrowser?: boolean;
+}
+
+export interface PasswordChange {
+  readonly account: string;
+  readonly oldPassword: string;
+  readonly newPassword: string;
+  readonly address: string;
+  /** The token that asks, and goes on. */
+  readonly keptToken: string | null;
+}
+
+/** A password that the server made up is told only now; `null`: it was given. */
+export interface PasswordSet {
+  readonly kind: 'password_set';
+  readonly oneTimePassword: string | null;
+}
+
+/** The people and programs that have a name and a password here. */
 export interface Accounts {
+  readonly tokens: Tokens;
   /**
    * Creates the administrator if there is none. The one-time password is shown before it is stored: one
    * that was shown and not stored does no harm, one that was stored and not shown locks everybody out.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /** A new token, or `null` for a wrong name or password: the same answer in the same time. */
-  signIn(name: string, password: string, address: string): Promise<string | null>;
-  findByToken(token: string): Promise<Account | null>;
+  signIn(request: SignInRequest): Promise<string | null>;
   /** No administrator has replaced the password that the server made up. */
   isBeingSetUp(): Promise<boolean>;
+  list(): Promise<readonly AccountRecord[]>;
+  /** Without a password the server makes one up. */
+  add(account: NewAccount, by: Actor): Promise<PasswordSet | Refused>;
+  setPassword(account: string, password: string | null, by: Actor): Promise<PasswordSet | Refused>;
+  /** By whoever knows the old one. */
+  changePassword(change: PasswordChange, by: Actor): Promise<Executed>;
+  setRole(account: string, role: Role, by: Actor): Promise<Executed>;
+  remove(account: string, by: Actor): Promise<Executed>;
 }
 
-export function createAccounts(store: Store): Accounts {
+export interface NewAccount {
+  readonly name: string;
+  readonly role: Role;
+  readonly password: string | null;
+}
+
+export function createAccounts(store: Store, options: AccountsOptions): Accounts {
+  const tokens = createTokens(store, options.readMonotonicMs);
+  const throttle =
+    options.isThrottled === false ? NO_THROTTLE : createSignInThrottle(options.readMonotonicMs);
+  const isRight = (request: SignInRequest) => judge(store, throttle, request);
+
+  async function execute(command: Parameters<Store['execute']>[0]): Promise<Executed> {
+    try {
+      return await store.execute(command);
+    } finally {
+      tokens.forget();
+    }
+  }
+
   return {
+    tokens,
     ensureAdministrator: (show) => ensureAdministrator(store, show),
-    signIn: (name, password, address) => signIn(store, name, password, address),
-    findByToken: (token) => findByToken(store, token),
-    async isBeingSetUp() {
-      const account = await store.read({ kind: 'find_account', name: FIRST_ADMINISTRATOR });
-      return account?.oneTime ?? true;
+    signIn: (request) => signIn(store, request, isRight),
+    isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
+    list: () => store.read({ kind: 'list_accounts' }),
+    async add({ name, role, password }, by) {
+      requireGoodName(name);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password);
+      const wish = { kind: 'create_account', name, role, passwordHash, oneTime, by } as const;
+      return passwordSet(await execute(wish), oneTimePassword);
     },
+    async setPassword(account, password, by) {
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password);
+      const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
+      return passwordSet(await execute(wish), oneTimePassword);
+    },
+    async changePassword({ account, oldPassword, newPassword, address, keptToken }, by) {
+      requireGoodPassword(newPassword);
+      if (!(await isRight({ name: account, password: oldPassword, address }))) {
+        await store.execute({ kind: 'sign_in', account, address, tokenHash: null });
+        throw new RequestError('invalid_credentials', 'The old password is wrong. Nothing was changed.');
+      }
+      if (oldPassword.normalize('NFC') === newPassword.normalize('NFC')) {
+        throw new RequestError('validation_error', 'The new password must be another one than the old.');
+      }
+      const passwordHash = await hashPassword(newPassword);
+      return execute({ kind: 'set_password', account, passwordHash, oneTime: false, keptToken, by });
+    },
+    setRole: (account, role, by) => execute({ kind: 'set_role', account, role, by }),
+    remove: (account, by) => execute({ kind: 'remove_account', account, by }),
   };
 }
 
 async function ensureAdministrator(store: Store, show: (password: string) => void): Promise<void> {
-  const existing = await store.read({ kind: 'find_account', name: FIRST_ADMINISTRATOR });
-  if (existing !== null) return;
+  if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
   const password = makeUpPassword();
   show(password);
   await store.execute({
@@ -53,32 +129,56 @@ async function ensureAdministrator(store: Store, show: (password: string) => voi
   });
 }
 
-/** 256 random bits. */
-const TOKEN_BYTES = 32;
-
-async function signIn(store: Store, name: string, password: string, address: string): Promise<string | null> {
-  const account = await store.read({ kind: 'find_account', name });
-  const isRight = await checkPassword(password, account?.passwordHash ?? null);
-  const token = isRight ? randomBytes(TOKEN_BYTES).toString('base64url') : null;
+async function signIn(
+  store: Store,
+  request: SignInRequest,
+  isRight: (request: SignInRequest) => Promise<boolean>,
+): Promise<string | null> {
+  const { name: account, address, isBrowser = false } = request;
+  const token = (await isRight(request)) ? makeToken() : null;
   const tokenHash = token === null ? null : hashToken(token);
-  await store.execute({ kind: 'sign_in', account: name, address, tokenHash });
-  return token;
+  const outcome = await store.execute({ kind: 'sign_in', account, address, tokenHash, isBrowser });
+  return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
 
-/** A token is as random as a key, so a plain hash is enough to keep it. */
-function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<boolean> {
+  const { name, password, address } = request;
+  const attempt = throttle.begin(name, address);
+  let isRight: boolean | null = null;
+  try {
+    const account = await store.read({ kind: 'find_account', name });
+    isRight = await checkPassword(password, account?.passwordHash ?? null);
+    return isRight;
+  } finally {
+    // Whoever was sent away by a queue or a disk has guessed nothing.
+    attempt.end(isRight ?? 'unknown');
+  }
 }
 
-async function findByToken(store: Store, token: string): Promise<Account | null> {
-  const tokenHash = hashToken(token);
-  const record = await store.read({ kind: 'find_token', tokenHash });
-  if (record === null || !isTokenAlive(record.usedAt, record.now)) return null;
-  await store.execute({ kind: 'use_token', tokenHash }).catch(ignoreFault);
-  return { name: record.account, role: record.role };
+async function choosePassword(given: string | null) {
+  const password = given ?? makeUpPassword();
+  if (given !== null) requireGoodPassword(given);
+  return {
+    oneTimePassword: given === null ? password : null,
+    passwordHash: await hashPassword(password),
+    oneTime: given === null,
+  };
 }
 
-/** An administrator can look at a server whose disk fails; that the token was used is told another time. */
-function ignoreFault(error: unknown): void {
-  if (!(error instanceof Fault)) throw error;
+function passwordSet(outcome: Executed, oneTimePassword: string | null): PasswordSet | Refused {
+  return outcome.kind === 'refused' ? outcome : { kind: 'password_set', oneTimePassword };
+}
+
+/** How the audit log calls those who have no account, and the server itself. */
+const RESERVED_NAMES = new Set(['client', 'cloud', 'control', 'local', 'server']);
+const GOOD_NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}._@+-]{0,62}[\p{L}\p{N}])?$/u;
+
+function requireGoodName(name: string): void {
+  if (GOOD_NAME.test(name) && !RESERVED_NAMES.has(name.toLowerCase())) return;
+  throw new RequestError(
+    'validation_error',
+    `"${name}" cannot be the name of an account: up to 64 letters, digits and . _ @ + - between them, ` +
+      `and none of ${[...RESERVED_NAMES].join(', ')}.`,
+    { field: 'name' },
+  );
 }

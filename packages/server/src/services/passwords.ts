@@ -75,6 +75,23 @@ const NOBODY = [
   Buffer.alloc(32).toString('base64'),
 ].join('$');
 
+const SHORTEST_PASSWORD = 12;
+const LONGEST_PASSWORD = 256;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** Length is what makes a password hard to guess; what it is made of is its owner's business. */
+export function requireGoodPassword(password: string): void {
+  const length = [...password].length;
+  const isGood = length >= SHORTEST_PASSWORD && password.length <= LONGEST_PASSWORD;
+  if (isGood && !CONTROL_CHARACTER.test(password)) return;
+  throw new RequestError(
+    'validation_error',
+    `The new password must have ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters, none of them a ` +
+      'control character.',
+    { field: 'passwordNew' },
+  );
+}
+
 /**
  * Letters and digits that cannot be mistaken for one another, in groups: to be read from a screen and typed.
  */

@@ -1,4 +1,5 @@
 import { describe, test } from 'node:test';
+import { ACCOUNTS } from './exercise-accounts.ts';
 import { Bench, type OpenStore } from './exercise-bench.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './exercise-clock.ts';
 import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './exercise-cloud.ts';
@@ -13,7 +14,7 @@ import {
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './exercise-features.ts';
 import { fileCases, ownFileCases } from './exercise-files.ts';
 import { LENDING } from './exercise-lending.ts';
-import { ACCOUNTS, ISOLATION, LICENSES } from './exercise-licenses.ts';
+import { ISOLATION, LICENSES } from './exercise-licenses.ts';
 import { restartCases } from './exercise-restart.ts';
 import { expectSound } from './exercise-soundness.ts';
 

@@ -4,6 +4,8 @@ import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
+import type { Role } from '../core/role.ts';
+import type { Token } from '../core/token.ts';
 import type { Report } from '../core/view.ts';
 
 /**
@@ -15,7 +17,10 @@ export type Query =
   | ListAudit
   | { readonly kind: 'verify_audit' }
   | { readonly kind: 'find_account'; readonly name: string }
+  | { readonly kind: 'list_accounts' }
   | { readonly kind: 'find_token'; readonly tokenHash: string }
+  | { readonly kind: 'list_tokens'; readonly limit: number }
+  | { readonly kind: 'is_set_up' }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
@@ -51,7 +56,12 @@ export interface Answers {
   list_audit: readonly AuditLink[];
   verify_audit: AuditVerdict;
   find_account: AccountRecord | null;
+  list_accounts: readonly AccountRecord[];
   find_token: TokenRecord | null;
+  /** The newest first. */
+  list_tokens: readonly TokenRecord[];
+  /** Whether an administrator has had a password of their own. */
+  is_set_up: boolean;
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];
@@ -142,15 +152,14 @@ export interface AuditProblem {
 
 export interface AccountRecord {
   readonly name: string;
-  readonly role: 'admin';
+  readonly role: Role;
   readonly passwordHash: string;
   readonly oneTime: boolean;
+  readonly createdAt: Instant;
 }
 
 export interface TokenRecord {
-  readonly account: string;
-  readonly role: 'admin';
-  readonly usedAt: Instant;
+  readonly token: Token;
   readonly now: Instant;
 }
 

@@ -10,7 +10,7 @@ import {
   readEvents,
 } from '../../../../../test/support/test-app.ts';
 import { LIMITS } from '../../config.ts';
-import { TOKEN_LIFETIME_MS } from '../../core/decide-system.ts';
+import { TOKEN_LIFETIME_MS } from '../../core/token.ts';
 
 function basic(name: string, password: string): { authorization: string } {
   return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
@@ -125,6 +125,43 @@ describe('signing in', () => {
     assert.equal(answers.filter(({ status }) => status === 401).length, room);
     assert.equal(refused[0]?.body.code, 'too_many_requests');
     assert.equal(refused[0]?.headers.get('retry-after'), '1');
-    assert.equal((await app.get('/auth', { headers })).status, 401, 'the next one has its turn');
+    const next = { headers: basic('somebody else', 'guess') };
+    assert.equal((await app.get('/auth', next)).status, 401, 'the next one has its turn');
+  });
+
+  test('wrong user and wrong password are the same answer, and both are recorded', async (t) => {
+    const app = await openTestApp(t, { licenses: [] });
+    await createAdministrator(app.accounts);
+    const wrong = await app.get('/auth', { headers: basic('admin', 'guess') });
+    const nobody = await app.get('/auth', { headers: basic('nobody', 'guess') });
+    assert.equal(wrong.text, nobody.text);
+    assert.deepEqual([...wrong.headers], [...nobody.headers]);
+    const kinds = (await readEvents(app.store)).map(({ kind }) => kind);
+    assert.deepEqual(kinds, ['account_created', 'sign_in_failed', 'sign_in_failed']);
+  });
+
+  test('many wrong passwords slow down that account from there, whichever way it is tried', async (t) => {
+    const app = await openTestApp(t, { licenses: [] });
+    const password = await createAdministrator(app.accounts);
+    const headers = basic('admin', 'guess');
+    for (let n = 0; n < 5; n++) assert.equal((await app.get('/auth', { headers })).status, 401);
+    const right = { headers: basic('admin', password) };
+    const slowed = await app.get('/auth', right);
+    assert.deepEqual([slowed.status, slowed.headers.get('retry-after')], [429, '1']);
+    assert.equal(slowed.body.retry_after_seconds, 1);
+    const session = await app.post('/api/admin/session/start', { name: 'admin', password });
+    assert.equal(session.status, 429);
+    const change = { passwordOld: password, passwordNew: 'a password of my own' };
+    assert.equal((await app.post('/api/v4/setPassword', change)).status, 429);
+    assert.equal((await app.get('/auth', { ...right, peer: FOREIGN })).status, 200, 'from elsewhere');
+    app.clock.advance(1000);
+    assert.equal((await app.get('/auth', right)).status, 200);
+  });
+
+  test('is not possible over plain HTTP where TLS is asked for', async (t) => {
+    const app = await openTestApp(t, { licenses: [], rules: { requireTls: true } });
+    const headers = basic('admin', await createAdministrator(app.accounts));
+    assert.equal((await app.get('/auth', { headers })).body.code, 'tls_required');
+    assert.equal((await app.get('/auth', { headers, peer: { ...FOREIGN, isSecure: true } })).status, 200);
   });
 });

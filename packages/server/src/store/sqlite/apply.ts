@@ -3,6 +3,7 @@ import type { Instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
+import { applyAccountChange } from './apply-account.ts';
 import { applyMeterChange } from './apply-meter.ts';
 import { applySecretChange } from './sealed-secrets.ts';
 import { noteEnd, type Shelf, type ShelfEntry } from './shelf.ts';
@@ -108,20 +109,6 @@ function putRegistration(statements: Statements, entry: ShelfEntry, registration
 export function applySystemChange(target: SystemTarget, change: SystemChange): void {
   const { statements, now } = target;
   switch (change.kind) {
-    case 'put_account': {
-      const { name, role, passwordHash, oneTime } = change;
-      statements.putAccount.run(name, role, passwordHash, oneTime ? 1 : 0, now);
-      break;
-    }
-    case 'put_token':
-      statements.putToken.run(change.tokenHash, change.account, now, now);
-      break;
-    case 'touch_token':
-      statements.touchToken.run(now, change.tokenHash);
-      break;
-    case 'remove_tokens':
-      statements.removeTokens.run(change.lastUsedBy);
-      break;
     case 'add_request':
       statements.addRequest.run(change.requestId, change.request, change.product, now);
       statements.removeOldRequests.run(MAX_OPEN_REQUESTS);
@@ -133,5 +120,7 @@ export function applySystemChange(target: SystemTarget, change: SystemChange): v
     case 'reseal_secrets':
       applySecretChange(target, change);
       break;
+    default:
+      applyAccountChange(statements, now, change);
   }
 }

@@ -3,7 +3,7 @@ import type { Command, InstallLicense, LicenseCommand, Target } from '../../core
 import { decide, targetOf } from '../../core/decide.ts';
 import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
-import { type AccountCommand, decideSystem } from '../../core/decide-system.ts';
+import { type DecidedCommand, decideSystem } from '../../core/decide-system.ts';
 import type { Decision, Refused } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import { judgeFile } from '../../core/judge-file.ts';
@@ -15,9 +15,9 @@ import type { Executed } from '../store.ts';
 import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { eventText } from './audit-chain.ts';
 import { bindHardware } from './bind-hardware.ts';
+import { loadAccountView } from './load-account-view.ts';
 import { findAnswer, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
-import { instantOrNull } from './rows.ts';
 import type { ServerClock } from './server-clock.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
 import { standingOf } from './standing.ts';
@@ -84,8 +84,13 @@ function rememberAll(batch: Batch, undo: Undo[]): void {
 function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
   switch (command.kind) {
     case 'create_account':
+    case 'set_password':
+    case 'set_role':
+    case 'remove_account':
     case 'sign_in':
     case 'use_token':
+    case 'create_token':
+    case 'revoke_token':
     case 'record_event':
     case 'set_cloud_keys':
     case 'rotate_master_key':
@@ -208,7 +213,7 @@ function candidateOf(
   };
 }
 
-function executeSystem(batch: Batch, command: AccountCommand, undo: Undo[]): Executed {
+function executeSystem(batch: Batch, command: DecidedCommand, undo: Undo[]): Executed {
   const { masterKey } = batch;
   const eventCount = batch.systemEvents.length;
   undo.push(() => {
@@ -222,14 +227,9 @@ function executeSystem(batch: Batch, command: AccountCommand, undo: Undo[]): Exe
   return decision.outcome;
 }
 
-function loadSystemView({ statements, masterKey }: Batch, command: AccountCommand): SystemView {
+function loadSystemView({ statements, masterKey }: Batch, command: DecidedCommand): SystemView {
   return {
-    accountExists:
-      command.kind === 'create_account' && statements.findAccount.get(command.name) !== undefined,
-    tokenUsedAt:
-      command.kind === 'use_token'
-        ? instantOrNull(statements.findToken.get(command.tokenHash)?.used_at)
-        : null,
+    ...loadAccountView(statements, command),
     usageSequence:
       command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,

@@ -7,7 +7,6 @@ import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type {
-  AccountRecord,
   Answer,
   Answers,
   AuditLink,
@@ -18,11 +17,11 @@ import type {
   Query,
   RegistrationRecord,
   StoreDescription,
-  TokenRecord,
   UsageRecord,
 } from '../query.ts';
 import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
+import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
 import {
   backlogFromRow,
   isReportOf,
@@ -71,9 +70,15 @@ export class SqliteReader {
       case 'verify_audit':
         return verifyAudit(this.#db, loadAuditKey(this.#db, ...masterKeys));
       case 'find_account':
-        return this.#findAccount(query.name);
+        return findAccount(this.#db, query.name);
+      case 'list_accounts':
+        return listAccounts(this.#db);
       case 'find_token':
-        return this.#findToken(query.tokenHash, now);
+        return findToken(this.#db, query.tokenHash, now);
+      case 'list_tokens':
+        return listTokens(this.#db, query.limit, now);
+      case 'is_set_up':
+        return isSetUp(this.#db);
       case 'list_untidy':
         return this.#listUntidy(now);
       case 'list_backlog':
@@ -197,33 +202,6 @@ export class SqliteReader {
       at: instant(row.at as number),
       events: JSON.parse(row.events as string),
     }));
-  }
-
-  #findAccount(name: string): AccountRecord | null {
-    const row = this.#get('SELECT * FROM account WHERE name = :name', { name });
-    if (row === undefined) return null;
-    return {
-      name,
-      role: row.role as 'admin',
-      passwordHash: row.password_hash as string,
-      oneTime: row.one_time === 1,
-    };
-  }
-
-  #findToken(tokenHash: string, now: Instant): TokenRecord | null {
-    const row = this.#get(
-      `SELECT token.used_at, account.name, account.role
-       FROM token JOIN account ON account.name = token.account
-       WHERE token_hash = :tokenHash`,
-      { tokenHash },
-    );
-    if (row === undefined) return null;
-    return {
-      account: row.name as string,
-      role: row.role as 'admin',
-      usedAt: instant(row.used_at as number),
-      now,
-    };
   }
 
   /** Licenses on which the sweeper has something to collect. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { SELECT_TOKEN } from './read-accounts.ts';
 
 /**
  * Every statement of the writing connection, prepared once. Intervals are half-open: a slot is live while
@@ -154,13 +155,29 @@ const SQL = {
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
 
   // accounts and tokens
-  findAccount: 'SELECT 1 FROM account WHERE name = ?',
+  findAccount: 'SELECT role, one_time FROM account WHERE name = ?',
+  countAdministrators: "SELECT count(*) AS count FROM account WHERE role = 'admin'",
   putAccount: `
     INSERT INTO account (name, role, password_hash, one_time, created_at) VALUES (?, ?, ?, ?, ?)`,
-  findToken: 'SELECT used_at FROM token WHERE token_hash = ?',
-  putToken: 'INSERT INTO token (token_hash, account, issued_at, used_at) VALUES (?, ?, ?, ?)',
+  putPassword: 'UPDATE account SET password_hash = ?, one_time = ? WHERE name = ?',
+  putRole: 'UPDATE account SET role = ? WHERE name = ?',
+  removeAccount: 'DELETE FROM account WHERE name = ?',
+  endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
+  findToken: `${SELECT_TOKEN} WHERE token_hash = ?`,
+  findTokenById: `${SELECT_TOKEN} WHERE token.id = :id OR token.name = :id
+    ORDER BY token.id = :id DESC LIMIT 1`,
+  findTokenByName: `${SELECT_TOKEN} WHERE token.name = ?`,
+  putToken: `
+    INSERT INTO token (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   touchToken: 'UPDATE token SET used_at = ? WHERE token_hash = ?',
-  removeTokens: 'DELETE FROM token WHERE used_at <= ?',
+  removeToken: 'DELETE FROM token WHERE id = ?',
+  removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',
+  removeDeadTokens: `
+    DELETE FROM token WHERE (kind = 'auth' AND used_at <= ?) OR (kind = 'session' AND used_at <= ?)`,
+  removeSurplusTokens: `
+    DELETE FROM token WHERE token_hash IN
+      (SELECT token_hash FROM token WHERE account = ? ORDER BY used_at DESC LIMIT -1 OFFSET ?)`,
 
   // secrets
   listSecrets: 'SELECT name, sealed FROM sealed_secret',

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/license.ts';
 import { isBorrowed } from '../../../core/registration.ts';
-import type { Executed, Lending } from '../../../services/lending.ts';
+import type { Lending } from '../../../services/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
-import { refusalReply } from '../../problem.ts';
-import { json, type Reply } from '../../reply.ts';
+import { countReply } from '../../count-reply.ts';
+import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
 import { targetOf } from '../v4/lending.ts';
@@ -102,11 +102,6 @@ function recallRoute(lending: Lending): Route {
 function requireUser({ user }: { readonly user?: string | undefined }): string {
   if (user === undefined) throw new RequestError('missing_parameters', 'Say whose slot: "user" is missing.');
   return user;
-}
-
-function countReply(verb: string, outcome: Executed): Reply {
-  if (outcome.kind === 'refused') return refusalReply(outcome);
-  return json({ [verb]: outcome.kind === 'done' ? outcome.count : 0 });
 }
 
 function presentRegistration({

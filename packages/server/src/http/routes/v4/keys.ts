@@ -27,17 +27,18 @@ export function keyRoutes({ credentials, allowKeysInUrl }: KeyServices): readonl
       handle: async ({ request, query, body, caller }) => {
         const apiKey = query.apiKey ?? body.api_key ?? null;
         const sharedKey = query.sharedKey ?? body.shared_key ?? null;
-        const isInUrl = request.method !== 'POST' && (apiKey ?? sharedKey) !== null;
-        if (isInUrl && !allowKeysInUrl) throw keysInUrl();
+        if ((apiKey ?? sharedKey) !== null) rejectSecretsInUrl(request, allowKeysInUrl);
         return json(toWire(await credentials.setKeys({ apiKey, sharedKey }, actorOf(caller))));
       },
     }),
   ];
 }
 
-function keysInUrl(): RequestError {
-  return new RequestError(
+export function rejectSecretsInUrl({ method }: Request, isAllowed: boolean): void {
+  if (method === 'POST' || isAllowed) return;
+  throw new RequestError(
     'keys_in_url_not_allowed',
-    'This server takes no keys in a URL. Send them in the body of a POST, and replace those that you sent.',
+    'This server takes no secrets in a URL. Send them in the body of a POST, and replace those that you ' +
+      'sent.',
   );
 }

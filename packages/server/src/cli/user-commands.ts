@@ -1,0 +1,117 @@
+import type { Command, Flags } from './command.ts';
+import { InputError } from './read-secrets.ts';
+import { formatTable } from './terminal.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+const askPassword = (flags: Flags) =>
+  flags['one-time'] === undefined ? [{ text: 'new password', isNew: true }] : [];
+
+/** Who may come in: people with a password, programs with a token. */
+export const USER_COMMANDS: readonly Command[] = [
+  {
+    words: 'user list',
+    arguments: [],
+    flags: '',
+    about: 'the accounts and their roles',
+    ask: (client) => client.get('/api/admin/users'),
+    show: showUsers,
+  },
+  {
+    words: 'user add',
+    arguments: ['NAME'],
+    flags: '--role ROLE [--one-time]',
+    about: 'make an account: user, operator or admin; standard input has its password',
+    reads: askPassword,
+    ask: (client, [name], { role }, [password]) =>
+      client.post('/api/admin/users/add', { name, role, ...given(password) }),
+    show: showPassword,
+  },
+  {
+    words: 'user password',
+    arguments: ['NAME'],
+    flags: '[--one-time]',
+    about: 'replace a password; --one-time lets the server make one up and tell it once',
+    reads: askPassword,
+    ask: (client, [name], _, [password]) =>
+      client.post('/api/admin/users/password', { name, ...given(password) }),
+    show: showPassword,
+  },
+  {
+    words: 'user role',
+    arguments: ['NAME'],
+    flags: '--role ROLE',
+    about: 'give an account another role',
+    ask: (client, [name], { role }) => client.post('/api/admin/users/role', { name, role }),
+    show: ({ changed }: { changed: number }) =>
+      changed === 0 ? 'The account has this role already.' : 'The account has another role now.',
+  },
+  {
+    words: 'user remove',
+    arguments: ['NAME'],
+    flags: '',
+    about: 'remove an account, and sign it out everywhere',
+    ask: (client, [name]) => client.post('/api/admin/users/remove', { name }),
+    show: () => 'The account is gone.',
+  },
+  {
+    words: 'token list',
+    arguments: [],
+    flags: '',
+    about: 'the tokens, never what they are',
+    ask: (client) => client.get('/api/admin/tokens'),
+    show: showTokens,
+  },
+  {
+    words: 'token create',
+    arguments: ['NAME'],
+    flags: '--role ROLE [--days N]',
+    about: 'make a token for a program; it is told only now',
+    ask: (client, [name], { role, days }) => client.post('/api/admin/tokens/create', { name, role, days }),
+    show: ({ id, token }: { id: string; token: string }) =>
+      `${token}\nThis is token ${id}. It is shown only now: send it as "Authorization: Bearer TOKEN".`,
+  },
+  {
+    words: 'token revoke',
+    arguments: ['ID'],
+    flags: '',
+    about: 'make a token worthless, by its id or its name',
+    ask: (client, [id]) => client.post('/api/admin/tokens/revoke', { id }),
+    show: () => 'The token is worthless.',
+  },
+];
+
+/** An empty line is not the wish for a password that is made up. */
+function given(password: string | undefined): { readonly password?: string } {
+  if (password === undefined) return {};
+  if (password.trim() === '') throw new InputError('No password was given. Nothing was done.');
+  return { password };
+}
+
+function showUsers({ users }: { users: readonly Facts[] }): string {
+  const rows = users.map(({ name, role, one_time_password, created_at }) => [
+    name,
+    role,
+    one_time_password === true ? 'one-time, to be replaced' : 'own',
+    created_at,
+  ]);
+  return formatTable(['name', 'role', 'password', 'created at'], rows);
+}
+
+function showPassword({ name, password }: { name: string; password: string | null }): string {
+  if (password === null) return `The password of "${name}" is set.`;
+  return `The one-time password of "${name}" is  ${password}\nIt is shown only now.`;
+}
+
+function showTokens({ tokens }: { tokens: readonly Facts[] }): string {
+  if (tokens.length === 0) return 'No tokens.';
+  const rows = tokens.map(({ id, kind, account, name, role, used_at, expires_at, is_alive }) => [
+    id,
+    kind,
+    name ?? account,
+    role,
+    used_at,
+    is_alive === true ? (expires_at ?? '') : 'ended',
+  ]);
+  return formatTable(['id', 'kind', 'of', 'role', 'last used', 'ends at'], rows);
+}

@@ -1,0 +1,193 @@
+import type {
+  CreateAccount,
+  CreateToken,
+  RemoveAccount,
+  RevokeToken,
+  SetPassword,
+  SetRole,
+  SignIn,
+  UseToken,
+} from './command.ts';
+import { type Refused, refuse, type SystemChange, type SystemDecision } from './decision.ts';
+import { HOUR_MS, type Instant, plus } from './instant.ts';
+import type { Role } from './role.ts';
+import { isTouchDue, SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS, tokenIdOf } from './token.ts';
+import type { SystemView } from './view.ts';
+
+export type AccountCommand =
+  | CreateAccount
+  | SetPassword
+  | SetRole
+  | RemoveAccount
+  | SignIn
+  | UseToken
+  | CreateToken
+  | RevokeToken;
+
+/** Who may come in, and what shows that they may. */
+export function decideAccount(command: AccountCommand, view: SystemView, now: Instant): SystemDecision {
+  switch (command.kind) {
+    case 'create_account':
+      return decideCreateAccount(command, view);
+    case 'set_password':
+      return decideSetPassword(command, view);
+    case 'set_role':
+      return decideSetRole(command, view);
+    case 'remove_account':
+      return decideRemoveAccount(command, view);
+    case 'sign_in':
+      return decideSignIn(command, view, now);
+    case 'use_token':
+      return decideUseToken(command, view, now);
+    case 'create_token':
+      return decideCreateToken(command, view, now);
+    case 'revoke_token':
+      return decideRevokeToken(command, view);
+  }
+}
+
+function decideCreateAccount(command: CreateAccount, view: SystemView): SystemDecision {
+  const { name, role, passwordHash, oneTime, by } = command;
+  if (view.account !== null) {
+    return withoutEffect(refuse('account_exists', `There is an account "${name}" already.`));
+  }
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'put_account', name, role, passwordHash, oneTime }, ...endSetup(role, oneTime)],
+    events: [{ kind: 'account_created', account: name, role, by }],
+  };
+}
+
+/** An administrator with a password of their own: nobody else sets the server up from then on. */
+function endSetup(role: Role, oneTime: boolean): readonly SystemChange[] {
+  return role === 'admin' && !oneTime ? [{ kind: 'end_setup' }] : [];
+}
+
+/** Whoever came in with the old password is out, but for the one who changes it. */
+function decideSetPassword(command: SetPassword, view: SystemView): SystemDecision {
+  const { account: name, passwordHash, oneTime, keptToken, by } = command;
+  const { account } = view;
+  if (account === null) return withoutEffect(refuseUnknown(name));
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [
+      { kind: 'put_password', name, passwordHash, oneTime },
+      { kind: 'remove_tokens_of', account: name, except: keptToken },
+      ...endSetup(account.role, oneTime),
+    ],
+    events: [{ kind: 'password_changed', account: name, oneTime, by }],
+  };
+}
+
+function decideSetRole(command: SetRole, view: SystemView): SystemDecision {
+  const { account: name, role, by } = command;
+  const { account } = view;
+  if (account === null) return withoutEffect(refuseUnknown(name));
+  if (account.role === role) return withoutEffect({ kind: 'done', count: 0 });
+  if (isLastAdministrator(view)) return withoutEffect(refuseLast(name));
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'put_role', name, role }, ...endSetup(role, account.oneTime)],
+    events: [{ kind: 'role_changed', account: name, before: account.role, role, by }],
+  };
+}
+
+function decideRemoveAccount({ account: name, by }: RemoveAccount, view: SystemView): SystemDecision {
+  if (view.account === null) return withoutEffect(refuseUnknown(name));
+  if (isLastAdministrator(view)) return withoutEffect(refuseLast(name));
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [
+      { kind: 'remove_account', name },
+      { kind: 'remove_tokens_of', account: name, except: null },
+    ],
+    events: [{ kind: 'account_removed', account: name, by }],
+  };
+}
+
+function isLastAdministrator({ account, administrators }: SystemView): boolean {
+  return account?.role === 'admin' && administrators <= 1;
+}
+
+function refuseUnknown(name: string): Refused {
+  return refuse('account_not_found', `There is no account "${name}".`);
+}
+
+function refuseLast(name: string): Refused {
+  return refuse('last_administrator', `"${name}" is the only administrator. Make another one first.`);
+}
+
+/** The password was right when it was looked at; the account may be gone since. */
+function decideSignIn(command: SignIn, { account }: SystemView, now: Instant): SystemDecision {
+  const { account: name, address, tokenHash, isBrowser = false } = command;
+  if (tokenHash === null || account === null) {
+    return {
+      outcome: { kind: 'done', count: 0 },
+      changes: [],
+      events: [{ kind: 'sign_in_failed', account: name, address }],
+    };
+  }
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [
+      {
+        kind: 'remove_dead_tokens',
+        authUsedBy: plus(now, -TOKEN_LIFETIME_MS),
+        sessionUsedBy: plus(now, -SESSION_LIFETIME_MS),
+      },
+      {
+        kind: 'put_token',
+        tokenHash,
+        token: { ...tokenOf(tokenHash, now), kind: isBrowser ? 'session' : 'auth', account: name },
+      },
+    ],
+    events: [{ kind: 'signed_in', account: name, address }],
+  };
+}
+
+function tokenOf(tokenHash: string, now: Instant) {
+  const at = { issuedAt: now, usedAt: now, expiresAt: null };
+  return { id: tokenIdOf(tokenHash), name: null, account: null, role: null, ...at };
+}
+
+function decideUseToken({ tokenHash }: UseToken, { token }: SystemView, now: Instant): SystemDecision {
+  const isDue = token !== null && isTouchDue(token, now);
+  return {
+    outcome: { kind: 'done', count: isDue ? 1 : 0 },
+    changes: isDue ? [{ kind: 'touch_token', tokenHash }] : [],
+    events: [],
+  };
+}
+
+const DAY_MS = 24 * HOUR_MS;
+
+/** Names are given once: a request that is repeated makes no second token. */
+function decideCreateToken(command: CreateToken, view: SystemView, now: Instant): SystemDecision {
+  const { tokenHash, name, role, days, by } = command;
+  if (view.token !== null) {
+    const message = `There is a token "${name}" already. Revoke it first, or choose another name.`;
+    return withoutEffect(refuse('token_exists', message));
+  }
+  const expiresAt = days === null ? null : plus(now, days * DAY_MS);
+  const token = { ...tokenOf(tokenHash, now), kind: 'api', name, role, expiresAt } as const;
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'put_token', tokenHash, token }],
+    events: [{ kind: 'token_created', tokenId: token.id, name, role, expiresAt, by }],
+  };
+}
+
+function decideRevokeToken({ tokenId, by }: RevokeToken, { token }: SystemView): SystemDecision {
+  if (token === null) {
+    return withoutEffect(refuse('token_not_found', `There is no token "${tokenId}".`));
+  }
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'remove_token', tokenId: token.id }],
+    events: [{ kind: 'token_revoked', tokenId: token.id, name: token.name ?? token.account, by }],
+  };
+}
+
+function withoutEffect(outcome: SystemDecision['outcome']): SystemDecision {
+  return { outcome, changes: [], events: [] };
+}

@@ -1,0 +1,54 @@
+import { HOUR_MS, type Instant } from './instant.ts';
+import type { Role } from './role.ts';
+
+/**
+ * What stands for somebody after they have shown who they are. `auth`: from `/auth`, for programs that keep
+ * it for ever; `session`: of a browser; `api`: made by an administrator, with a name and a role of its own.
+ */
+export type TokenKind = 'auth' | 'session' | 'api';
+
+export interface Token {
+  /** Tells tokens apart for people; it is no secret, and opens nothing. */
+  readonly id: string;
+  readonly kind: TokenKind;
+  /** Whose it is; `null` for one of its own. */
+  readonly account: string | null;
+  /** Of one of its own; the others have the name of their account. */
+  readonly name: string | null;
+  readonly role: Role;
+  readonly issuedAt: Instant;
+  readonly usedAt: Instant;
+  /** Only for those of their own; `null`: until it is revoked. */
+  readonly expiresAt: Instant | null;
+}
+
+/** A token from `/auth` lives this long after its last use; clients of this API never ask for another. */
+export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
+
+/** A browser that is left alone is signed out. */
+export const SESSION_LIFETIME_MS = 12 * HOUR_MS;
+
+/** A token's last use is written at most this often, so that using one does not cost a write each time. */
+const TOUCH_INTERVAL_MS = HOUR_MS;
+
+export function isTokenAlive({ kind, usedAt, expiresAt }: Token, now: Instant): boolean {
+  switch (kind) {
+    case 'auth':
+      return now < usedAt + TOKEN_LIFETIME_MS;
+    case 'session':
+      return now < usedAt + SESSION_LIFETIME_MS;
+    case 'api':
+      return expiresAt === null || now < expiresAt;
+  }
+}
+
+export function isTouchDue({ usedAt }: Token, now: Instant): boolean {
+  return now >= usedAt + TOUCH_INTERVAL_MS;
+}
+
+const ID_LENGTH = 12;
+
+/** Part of a hash of 256 random bits: too little to find them by, enough to tell them apart. */
+export function tokenIdOf(tokenHash: string): string {
+  return tokenHash.slice(0, ID_LENGTH);
+}

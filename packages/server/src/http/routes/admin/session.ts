@@ -1,0 +1,101 @@
+import { name, secret } from '@berth/protocol/fields';
+import { z } from 'zod';
+import { ROLES } from '../../../core/role.ts';
+import type { Accounts } from '../../../services/accounts.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { type AccessRules, actorOf, type Caller, type Peer } from '../../caller.ts';
+import { json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import {
+  csrfTokenOf,
+  endedSessionCookie,
+  readSessionToken,
+  requireSameOrigin,
+  requireTlsIfAsked,
+  sessionCookie,
+} from '../../session.ts';
+
+const sessionObject = z.object({
+  name: z.string(),
+  role: z.enum(ROLES).nullable(),
+  csrf_token: z.string().nullable().meta({ description: 'for the header x-berth-csrf; only with a session' }),
+  is_secure: z.boolean().meta({ description: 'whether nobody on the way can read along' }),
+});
+
+interface SessionServices {
+  readonly accounts: Accounts;
+  readonly rules: AccessRules;
+}
+
+/** How the browser signs in and out. Programs use `/auth` and a token instead. */
+export function sessionRoutes(services: SessionServices): readonly Route[] {
+  return [signInRoute(services), whoRoute(services), signOutRoute(services)];
+}
+
+function signInRoute({ accounts, rules }: SessionServices): Route {
+  return defineRoute({
+    name: 'admin_sign_in',
+    methods: ['POST'],
+    paths: ['/api/admin/session/start'],
+    access: 'public',
+    summary: 'Sign a browser in; the session is a cookie, and ends when it is left alone for twelve hours',
+    body: z.object({ name, password: secret }),
+    answer: { kind: 'json', schema: z.object({ name: z.string(), csrf_token: z.string() }) },
+    errors: ['unauthorized', 'csrf_rejected', 'tls_required', 'too_many_requests', 'missing_parameters'],
+    handle: async ({ request, peer, body }) => {
+      requireSameOrigin(request, peer);
+      requireTlsIfAsked(peer, rules);
+      if (body.name === undefined || body.password === undefined) {
+        throw new RequestError('missing_parameters', 'Send "name" and "password".');
+      }
+      const credentials = { name: body.name, password: body.password, address: peer.address };
+      const token = await accounts.signIn({ ...credentials, isBrowser: true });
+      if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
+      const reply = json({ name: body.name, csrf_token: csrfTokenOf(token) });
+      return { ...reply, headers: { 'Set-Cookie': sessionCookie(token, peer) } };
+    },
+  });
+}
+
+function whoRoute({ rules }: SessionServices): Route {
+  return defineRoute({
+    name: 'admin_session',
+    methods: ['GET'],
+    paths: ['/api/admin/session'],
+    access: 'account',
+    summary: 'Who is asking, and what they may do',
+    answer: { kind: 'json', schema: sessionObject },
+    errors: [],
+    handle: async ({ request, peer, caller }) =>
+      json({
+        name: caller.name,
+        role: caller.role,
+        csrf_token: findCsrfToken(request, peer, caller, rules),
+        is_secure: peer.isSecure === true || peer.isControl,
+      }),
+  });
+}
+
+function findCsrfToken(request: Request, peer: Peer, { holder }: Caller, rules: AccessRules): string | null {
+  const session = holder?.kind === 'session' ? readSessionToken(request, peer, rules) : null;
+  return session === null ? null : csrfTokenOf(session);
+}
+
+function signOutRoute({ accounts }: SessionServices): Route {
+  return defineRoute({
+    name: 'admin_sign_out',
+    methods: ['POST'],
+    paths: ['/api/admin/session/end'],
+    access: 'account',
+    summary: 'Make the session or the token that asks worthless',
+    answer: { kind: 'json', schema: z.object({ ended: z.boolean() }) },
+    errors: [],
+    handle: async ({ peer, caller }) => {
+      const { holder } = caller;
+      if (holder !== null) await accounts.tokens.revoke(holder.tokenId, actorOf(caller));
+      const reply = json({ ended: holder !== null });
+      if (holder?.kind !== 'session') return reply;
+      return { ...reply, headers: { 'Set-Cookie': endedSessionCookie(peer) } };
+    },
+  });
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import type { Config } from '../../../config.ts';
+import { json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+
+/** No setting holds a secret: those come from files and from the environment, and are not part of it. */
+export function settingsRoutes(settings: Config): readonly Route[] {
+  return [
+    defineRoute({
+      name: 'admin_settings',
+      methods: ['GET'],
+      paths: ['/api/admin/settings'],
+      access: 'operator',
+      summary: 'The settings in force, by the names of berth.yaml',
+      answer: { kind: 'json', schema: z.object({ settings: z.looseObject({}) }) },
+      errors: [],
+      handle: () => json({ settings }),
+    }),
+  ];
+}

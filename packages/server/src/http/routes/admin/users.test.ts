@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  createAdministrator,
+  FOREIGN,
+  openTestApp,
+  readEvents,
+  type TestApp,
+} from '../../../../../../test/support/test-app.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+const OWN = 'a password of my own';
+
+function basic(name: string, password: string): { authorization: string } {
+  return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
+}
+
+async function signIn(app: TestApp, name: string, password: string): Promise<string> {
+  const { body } = await app.get('/auth', { headers: basic(name, password), peer: FOREIGN });
+  return `Bearer ${body.token}`;
+}
+
+describe('accounts', () => {
+  test('are made, listed, changed and removed; their passwords are never shown again', async (t) => {
+    const app = await openTestApp(t);
+    await createAdministrator(app.accounts);
+    const made = await app.post('/api/admin/users/add', { name: 'olga', role: 'operator' });
+    const oneTime = made.body.password as string;
+    assert.ok(oneTime.length > 20);
+    const given = await app.post('/api/admin/users/add', { name: 'ann', role: 'user', password: OWN });
+    assert.deepEqual(given.body, { name: 'ann', password: null });
+    const authorization = await signIn(app, 'olga', oneTime);
+    const status = () => app.get('/api/admin/status', { peer: FOREIGN, headers: { authorization } });
+    assert.equal((await status()).status, 200);
+    assert.deepEqual((await app.post('/api/admin/users/role', { name: 'olga', role: 'user' })).body, {
+      changed: 1,
+    });
+    assert.equal((await status()).status, 403);
+    assert.deepEqual((await app.post('/api/admin/users/remove', { name: 'olga' })).body, { removed: 1 });
+    assert.equal((await status()).status, 401);
+    const { text, body } = await app.get('/api/admin/users');
+    const names = (body.users as Facts[]).map(({ name, role }) => `${name}: ${role}`);
+    assert.deepEqual(names, ['admin: admin', 'ann: user']);
+    assert.doesNotMatch(text, /scrypt|hash/);
+    const events = JSON.stringify(await readEvents(app.store));
+    for (const hidden of [OWN, oneTime, 'scrypt']) assert.ok(!events.includes(hidden), hidden);
+  });
+
+  test('are refused with a reason', async (t) => {
+    const app = await openTestApp(t);
+    await createAdministrator(app.accounts);
+    const cases: [string, Facts, string][] = [
+      ['add', {}, 'missing_parameters'],
+      ['add', { name: 'ann' }, 'missing_parameters'],
+      ['add', { name: 'ann', role: 'root' }, 'validation_error'],
+      ['add', { name: 'local', role: 'user' }, 'validation_error'],
+      ['add', { name: 'ann', role: 'user', password: 'short' }, 'validation_error'],
+      ['add', { name: 'admin', role: 'user' }, 'account_exists'],
+      ['password', { name: 'nobody', password: OWN }, 'account_not_found'],
+      ['role', { name: 'admin', role: 'operator' }, 'last_administrator'],
+      ['role', { name: 'admin' }, 'missing_parameters'],
+      ['remove', { name: 'admin' }, 'last_administrator'],
+      ['remove', { name: 'nobody' }, 'account_not_found'],
+    ];
+    for (const [what, body, code] of cases) {
+      const answer = await app.post(`/api/admin/users/${what}`, body);
+      assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(body));
+    }
+  });
+});
+
+describe('setPassword', () => {
+  const PATH = '/api/v4/setPassword';
+
+  test('replaces the password of the account that asks, and keeps the token that asks', async (t) => {
+    const app = await openTestApp(t);
+    await app.accounts.add({ name: 'ann', role: 'user', password: OWN }, 'test');
+    const [mine, other] = [await signIn(app, 'ann', OWN), await signIn(app, 'ann', OWN)];
+    const change = { passwordOld: OWN, passwordNew: `${OWN}, a newer one` };
+    const headers = { authorization: mine };
+    assert.equal((await app.post(PATH, change, { peer: FOREIGN, headers })).status, 200);
+    const who = (authorization: string) =>
+      app.get('/api/admin/session', { peer: FOREIGN, headers: { authorization } });
+    assert.equal((await who(mine)).body.name, 'ann');
+    assert.equal((await who(other)).status, 401);
+    assert.equal((await app.get('/auth', { headers: basic('ann', OWN) })).status, 401);
+  });
+
+  test('takes both in a URL, as existing clients send them, unless that is switched off', async (t) => {
+    const app = await openTestApp(t, { logRequests: true });
+    const old = await createAdministrator(app.accounts);
+    const url = `${PATH}?passwordOld=${old}&passwordNew=${encodeURIComponent(OWN)}`;
+    assert.equal((await app.get(url)).status, 200);
+    assert.ok(!JSON.stringify(app.log).includes(old) && !JSON.stringify(app.log).includes('my own'));
+    assert.ok(await app.accounts.signIn({ name: 'admin', password: OWN, address: '' }));
+    const strict = await openTestApp(t, { allowKeysInUrl: false });
+    const password = await createAdministrator(strict.accounts);
+    const refused = await strict.get(`${PATH}?passwordOld=${password}&passwordNew=${OWN}`);
+    assert.equal(refused.body.code, 'keys_in_url_not_allowed');
+    assert.ok(await strict.accounts.signIn({ name: 'admin', password, address: '' }));
+  });
+
+  test('changes nothing without both, with a wrong one, or for a weak one', async (t) => {
+    const app = await openTestApp(t);
+    const old = await createAdministrator(app.accounts);
+    const cases: [Facts, string][] = [
+      [{}, 'missing_parameters'],
+      [{ passwordOld: old }, 'missing_parameters'],
+      [{ passwordOld: 'guess', passwordNew: OWN }, 'invalid_credentials'],
+      [{ passwordOld: old, passwordNew: 'short' }, 'validation_error'],
+      [{ passwordOld: old, passwordNew: old }, 'validation_error'],
+    ];
+    for (const [body, code] of cases) assert.equal((await app.post(PATH, body)).body.code, code);
+    assert.equal(await app.accounts.isBeingSetUp(), true);
+    const kinds = (await readEvents(app.store)).map(({ kind }) => kind);
+    assert.deepEqual(kinds.slice(-2), ['account_created', 'sign_in_failed']);
+  });
+});
+
+describe('tokens', () => {
+  test('are told once, listed without themselves, and worth nothing when revoked', async (t) => {
+    const app = await openTestApp(t, { rules: { clients: 'required' } });
+    const made = await app.post('/api/admin/tokens/create', { name: 'ci', role: 'user', days: 90 });
+    const { id, token } = made.body as { id: string; token: string };
+    const register = () =>
+      app.post(
+        '/api/v4/register',
+        { user: 'ann' },
+        { peer: FOREIGN, headers: { authorization: `Bearer ${token}` } },
+      );
+    assert.equal((await register()).status, 200);
+    const list = await app.get('/api/admin/tokens');
+    assert.ok(!list.text.includes(token));
+    const [row] = list.body.tokens as Facts[];
+    const { issued_at, used_at, expires_at, ...rest } = row as Facts;
+    const own = { id, kind: 'api', account: null, name: 'ci', role: 'user', is_alive: true };
+    assert.deepEqual(rest, own);
+    assert.deepEqual((await app.post('/api/admin/tokens/revoke', { id })).body, { revoked: 1 });
+    assert.equal((await register()).status, 401);
+    assert.equal((await app.post('/api/admin/tokens/revoke', { id })).body.code, 'token_not_found');
+    const events = await readEvents(app.store);
+    const by = events.flatMap((event) => (event.kind === 'slot_lent' ? [event.by] : []));
+    assert.deepEqual(by, ['token ci']);
+    assert.ok(!JSON.stringify(events).includes(token));
+  });
+
+  test('are refused with a reason', async (t) => {
+    const app = await openTestApp(t);
+    const create = (body: Facts) => app.post('/api/admin/tokens/create', body);
+    assert.equal((await create({ name: 'ci' })).body.code, 'missing_parameters');
+    assert.equal((await create({ role: 'user' })).body.code, 'missing_parameters');
+    assert.equal((await create({ name: 'ci', role: 'user', days: 0 })).body.code, 'validation_error');
+    assert.equal((await create({ name: 'ci', role: 'user', days: 3651 })).body.code, 'validation_error');
+    assert.equal((await create({ name: 'ci', role: 'user', days: '7' })).status, 200);
+    assert.equal((await create({ name: 'ci', role: 'user' })).body.code, 'token_exists');
+  });
+});

@@ -1,0 +1,139 @@
+import { name, secret } from '@berth/protocol/fields';
+import { z } from 'zod';
+import type { Refused } from '../../../core/decision.ts';
+import { ROLES } from '../../../core/role.ts';
+import type { Accounts, PasswordSet } from '../../../services/accounts.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { actorOf } from '../../caller.ts';
+import { countReply } from '../../count-reply.ts';
+import { refusalReply } from '../../problem.ts';
+import { json, type Reply } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+
+/** One of the roles; left out, the caller has not said. */
+export const roleField = z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional();
+
+const userObject = z.object({
+  name: z.string(),
+  role: z.enum(ROLES),
+  one_time_password: z.boolean().meta({ description: 'the server made it up, and it has to be replaced' }),
+  created_at: z.string(),
+});
+
+const passwordSet = z.object({
+  name: z.string(),
+  password: z.string().nullable().meta({ description: 'made up by the server, and told only now' }),
+});
+
+export function userRoutes(accounts: Accounts): readonly Route[] {
+  return [
+    listRoute(accounts),
+    addRoute(accounts),
+    passwordRoute(accounts),
+    roleRoute(accounts),
+    removeRoute(accounts),
+  ];
+}
+
+function listRoute(accounts: Accounts): Route {
+  return defineRoute({
+    name: 'admin_users',
+    methods: ['GET'],
+    paths: ['/api/admin/users'],
+    access: 'operator',
+    summary: 'The accounts and their roles',
+    answer: { kind: 'json', schema: z.object({ users: z.array(userObject) }) },
+    errors: [],
+    handle: async () => json({ users: (await accounts.list()).map(presentUser) }),
+  });
+}
+
+type Listed = Awaited<ReturnType<Accounts['list']>>[number];
+
+function presentUser({ name: user, role, oneTime, createdAt }: Listed) {
+  return toWire({ name: user, role, oneTimePassword: oneTime, createdAt });
+}
+
+function addRoute(accounts: Accounts): Route {
+  return defineRoute({
+    name: 'admin_user_add',
+    methods: ['POST'],
+    paths: ['/api/admin/users/add'],
+    access: 'admin',
+    summary: 'Make an account; without a password the server makes one up and tells it once',
+    body: z.object({ name, role: roleField, password: secret }),
+    answer: { kind: 'json', schema: passwordSet },
+    errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
+    handle: async ({ body, caller }) => {
+      const user = requireName(body);
+      if (body.role === undefined) {
+        throw new RequestError('missing_parameters', `Say which "role": ${ROLES.join(', ')}.`);
+      }
+      const wish = { name: user, role: body.role, password: body.password ?? null };
+      return passwordReply(user, await accounts.add(wish, actorOf(caller)));
+    },
+  });
+}
+
+function passwordRoute(accounts: Accounts): Route {
+  return defineRoute({
+    name: 'admin_user_password',
+    methods: ['POST'],
+    paths: ['/api/admin/users/password'],
+    access: 'admin',
+    summary: 'Give an account another password, and sign it out everywhere',
+    body: z.object({ name, password: secret }),
+    answer: { kind: 'json', schema: passwordSet },
+    errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
+    handle: async ({ body, caller }) => {
+      const user = requireName(body);
+      return passwordReply(user, await accounts.setPassword(user, body.password ?? null, actorOf(caller)));
+    },
+  });
+}
+
+function roleRoute(accounts: Accounts): Route {
+  return defineRoute({
+    name: 'admin_user_role',
+    methods: ['POST'],
+    paths: ['/api/admin/users/role'],
+    access: 'admin',
+    summary: 'Give an account another role, at once',
+    body: z.object({ name, role: roleField }),
+    answer: { kind: 'json', schema: z.object({ changed: z.int() }) },
+    errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
+    handle: async ({ body, caller }) => {
+      const user = requireName(body);
+      if (body.role === undefined) {
+        throw new RequestError('missing_parameters', `Say which "role": ${ROLES.join(', ')}.`);
+      }
+      return countReply('changed', await accounts.setRole(user, body.role, actorOf(caller)));
+    },
+  });
+}
+
+function removeRoute(accounts: Accounts): Route {
+  return defineRoute({
+    name: 'admin_user_remove',
+    methods: ['POST'],
+    paths: ['/api/admin/users/remove'],
+    access: 'admin',
+    summary: 'Remove an account, and sign it out everywhere',
+    body: z.object({ name }),
+    answer: { kind: 'json', schema: z.object({ removed: z.int() }) },
+    errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
+    handle: async ({ body, caller }) =>
+      countReply('removed', await accounts.remove(requireName(body), actorOf(caller))),
+  });
+}
+
+function requireName({ name: user }: { readonly name?: string | undefined }): string {
+  if (user === undefined) throw new RequestError('missing_parameters', 'Say whose account: "name".');
+  return user;
+}
+
+function passwordReply(user: string, outcome: PasswordSet | Refused): Reply {
+  if (outcome.kind === 'refused') return refusalReply(outcome);
+  return json({ name: user, password: outcome.oneTimePassword });
+}

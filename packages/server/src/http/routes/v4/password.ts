@@ -1,0 +1,50 @@
+import { setPasswordAnswer, setPasswordQuery, setPasswordRequest } from '@berth/protocol/passwords';
+import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/accounts.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { actorOf } from '../../caller.ts';
+import { refusalReply } from '../../problem.ts';
+import { json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { rejectSecretsInUrl } from './keys.ts';
+
+interface PasswordServices {
+  readonly accounts: Accounts;
+  readonly allowKeysInUrl: boolean;
+}
+
+/** Whoever has no account changes the password of the first administrator, whose old one they must know. */
+export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): readonly Route[] {
+  return [
+    defineRoute({
+      name: 'set_password',
+      methods: ['GET', 'POST'],
+      paths: ['/api/v4/setPassword'],
+      access: 'account',
+      summary: 'Replace the password of the account that asks, or of the first administrator; prefer POST',
+      query: setPasswordQuery,
+      body: setPasswordRequest,
+      answer: { kind: 'json', schema: setPasswordAnswer },
+      errors: [
+        'too_many_requests',
+        'missing_parameters',
+        'keys_in_url_not_allowed',
+        'account_not_found',
+        'invalid_credentials',
+      ],
+      handle: async ({ request, query, body, caller, peer }) => {
+        const oldPassword = query.passwordOld ?? body.password_old;
+        const newPassword = query.passwordNew ?? body.password_new;
+        if ((oldPassword ?? newPassword) !== undefined) rejectSecretsInUrl(request, allowKeysInUrl);
+        if (oldPassword === undefined || newPassword === undefined) {
+          throw new RequestError('missing_parameters', 'Send "passwordOld" and "passwordNew".');
+        }
+        const account = caller.holder?.account ?? FIRST_ADMINISTRATOR;
+        const keptToken = caller.holder?.tokenHash ?? null;
+        const change = { account, oldPassword, newPassword, keptToken, address: peer.address };
+        const outcome = await accounts.changePassword(change, actorOf(caller));
+        if (outcome.kind === 'refused') return refusalReply(outcome);
+        return json({ message: `The password of "${account}" was replaced.` });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { NOW } from '../core/examples.ts';
+import { HOUR_MS, plus } from '../core/instant.ts';
+import { SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS } from '../core/token.ts';
+import type { Bench } from './exercise-bench.ts';
+
+const DONE = { kind: 'done', count: 1 };
+
+const create = (name: string, role: 'admin' | 'operator' | 'user', oneTime = true) =>
+  ({ kind: 'create_account', name, role, passwordHash: `hash of ${name}`, oneTime, by: 'server' }) as const;
+
+const signIn = (account: string, tokenHash: string | null, isBrowser = false) =>
+  ({ kind: 'sign_in', account, address: '::1', tokenHash, isBrowser }) as const;
+
+const setPassword = (account: string, keptToken: string | null, oneTime = false) =>
+  ({ kind: 'set_password', account, passwordHash: 'another', oneTime, keptToken, by: 'ada' }) as const;
+
+const createToken = (tokenHash: string, name: string, days: number | null) =>
+  ({ kind: 'create_token', tokenHash, name, role: 'user', days, by: 'ada' }) as const;
+
+async function codeOf(bench: Bench, command: Parameters<Bench['execute']>[0]): Promise<string> {
+  const outcome = await bench.execute(command);
+  return outcome.kind === 'refused' ? outcome.code : outcome.kind;
+}
+
+const findToken = async (bench: Bench, tokenHash: string) =>
+  (await bench.store.read({ kind: 'find_token', tokenHash }))?.token ?? null;
+
+const listTokenIds = async (bench: Bench) =>
+  (await bench.store.read({ kind: 'list_tokens', limit: 100 })).map(({ token }) => token.id);
+
+const listKinds = async (bench: Bench) => (await bench.listEvents('system')).map(({ kind }) => kind);
+
+export const ACCOUNTS = {
+  'an account is made once, and kept as it was made': async (bench: Bench) => {
+    assert.deepEqual(await bench.execute(create('ada', 'admin')), DONE);
+    assert.equal(await codeOf(bench, { ...create('ada', 'user'), passwordHash: 'x' }), 'account_exists');
+    const { kind: _, by: __, ...account } = create('ada', 'admin');
+    const stored = await bench.store.read({ kind: 'find_account', name: 'ada' });
+    assert.deepEqual(stored, { ...account, createdAt: NOW });
+    assert.equal(await bench.store.read({ kind: 'find_account', name: 'Ada' }), null);
+    assert.deepEqual(await listKinds(bench), ['account_created']);
+  },
+
+  'signing in leaves a token, and failing to an event': async (bench: Bench) => {
+    await bench.execute(create('ada', 'operator'));
+    assert.deepEqual(await bench.execute(signIn('ada', null)), { kind: 'done', count: 0 });
+    assert.deepEqual(await bench.execute(signIn('nobody', 't0')), { kind: 'done', count: 0 });
+    assert.equal(await findToken(bench, 't0'), null);
+    await bench.execute(signIn('ada', 't1'));
+    const own = { account: 'ada', name: null, role: 'operator' };
+    const at = { issuedAt: NOW, usedAt: NOW, expiresAt: null };
+    assert.deepEqual(await findToken(bench, 't1'), { id: 't1', kind: 'auth', ...own, ...at });
+    bench.clock.advance(HOUR_MS);
+    await bench.execute({ kind: 'use_token', tokenHash: 't1' });
+    assert.equal((await findToken(bench, 't1'))?.usedAt, plus(NOW, HOUR_MS));
+    const failed = ['sign_in_failed', 'sign_in_failed'];
+    assert.deepEqual(await listKinds(bench), ['account_created', ...failed, 'signed_in']);
+  },
+
+  'tokens that ended go with the next sign-in, but not those with a name': async (bench: Bench) => {
+    await bench.execute(create('ada', 'admin'));
+    await bench.execute(signIn('ada', 'auth'));
+    await bench.execute(createToken('named', 'ci', 1));
+    bench.clock.advance(TOKEN_LIFETIME_MS - SESSION_LIFETIME_MS);
+    await bench.execute(signIn('ada', 'browser', true));
+    assert.equal((await findToken(bench, 'browser'))?.kind, 'session');
+    bench.clock.advance(SESSION_LIFETIME_MS);
+    await bench.execute(signIn('ada', 'new'));
+    assert.deepEqual((await listTokenIds(bench)).sort(), ['named', 'new']);
+  },
+
+  'a password that is replaced signs everybody out but who replaced it': async (bench: Bench) => {
+    await bench.execute(create('ada', 'admin'));
+    await bench.execute(create('bob', 'admin'));
+    for (const [name, token] of [
+      ['ada', 'a1'],
+      ['ada', 'a2'],
+      ['bob', 'b1'],
+    ] as const) {
+      await bench.execute(signIn(name, token));
+    }
+    assert.deepEqual(await bench.execute(setPassword('ada', 'a2')), DONE);
+    assert.deepEqual((await listTokenIds(bench)).sort(), ['a2', 'b1']);
+    const ada = await bench.store.read({ kind: 'find_account', name: 'ada' });
+    assert.deepEqual([ada?.passwordHash, ada?.oneTime], ['another', false]);
+    assert.equal(await codeOf(bench, setPassword('nobody', null)), 'account_not_found');
+  },
+
+  'setup ends with the first own password of an administrator, for good': async (bench: Bench) => {
+    const isSetUp = () => bench.store.read({ kind: 'is_set_up' });
+    await bench.execute(create('ada', 'admin'));
+    await bench.execute(create('olga', 'operator', false));
+    await bench.execute(setPassword('ada', null, true));
+    assert.equal(await isSetUp(), false);
+    await bench.execute(setPassword('ada', null));
+    assert.equal(await isSetUp(), true);
+    await bench.execute(create('bob', 'admin'));
+    await bench.execute({ kind: 'remove_account', account: 'ada', by: 'bob' });
+    assert.equal(await isSetUp(), true, 'although only a password that was made up is left');
+    await bench.restart();
+    assert.equal(await isSetUp(), true);
+  },
+
+  'a role counts at once, for the tokens too; the last administrator stays': async (bench: Bench) => {
+    await bench.execute(create('ada', 'admin'));
+    await bench.execute(create('bob', 'user'));
+    await bench.execute(signIn('bob', 'b1'));
+    const setRole = (account: string, role: 'admin' | 'user') =>
+      ({ kind: 'set_role', account, role, by: 'ada' }) as const;
+    assert.equal(await codeOf(bench, setRole('ada', 'user')), 'last_administrator');
+    const remove = { kind: 'remove_account', account: 'ada', by: 'ada' } as const;
+    assert.equal(await codeOf(bench, remove), 'last_administrator');
+    assert.equal(await codeOf(bench, setRole('nobody', 'user')), 'account_not_found');
+    assert.deepEqual(await bench.execute(setRole('bob', 'admin')), DONE);
+    assert.equal((await findToken(bench, 'b1'))?.role, 'admin');
+    assert.deepEqual(await bench.execute(setRole('bob', 'admin')), { kind: 'done', count: 0 });
+    assert.deepEqual(await bench.execute(remove), DONE);
+    assert.equal(await codeOf(bench, { ...remove, account: 'bob' }), 'last_administrator');
+    const names = (await bench.store.read({ kind: 'list_accounts' })).map(({ name }) => name);
+    assert.deepEqual(names, ['bob']);
+  },
+
+  'two administrators who remove each other leave one': async (bench: Bench) => {
+    await bench.execute(create('ada', 'admin'));
+    await bench.execute(create('bob', 'admin'));
+    const remove = (account: string) => codeOf(bench, { kind: 'remove_account', account, by: 'x' });
+    const codes = await Promise.all([remove('ada'), remove('bob')]);
+    assert.deepEqual(codes.sort(), ['done', 'last_administrator']);
+  },
+
+  'a token has a name, a role, an end, and is revoked by either of its names': async (bench: Bench) => {
+    await bench.execute(createToken('h1', 'ci', 90));
+    assert.equal(await codeOf(bench, createToken('h2', 'ci', null)), 'token_exists');
+    await bench.execute(createToken('h2', 'lab', null));
+    const token = await findToken(bench, 'h1');
+    assert.deepEqual([token?.kind, token?.name, token?.role, token?.account], ['api', 'ci', 'user', null]);
+    assert.equal(token?.expiresAt, plus(NOW, 90 * 24 * HOUR_MS));
+    const revoke = (tokenId: string) => codeOf(bench, { kind: 'revoke_token', tokenId, by: 'ada' });
+    assert.equal(await revoke('ci'), 'done');
+    assert.equal(await revoke('h2'), 'done');
+    assert.equal(await revoke('h2'), 'token_not_found');
+    assert.deepEqual(await listTokenIds(bench), []);
+    const kinds = ['token_created', 'token_created', 'token_revoked', 'token_revoked'];
+    assert.deepEqual(await listKinds(bench), kinds);
+  },
+};

@@ -1,0 +1,39 @@
+import type { DecidedCommand } from '../../core/decide-system.ts';
+import type { Role } from '../../core/role.ts';
+import type { SystemView } from '../../core/view.ts';
+import { countOf } from './load-view.ts';
+import { tokenFromRow } from './read-accounts.ts';
+import type { Row } from './rows.ts';
+import type { Statements } from './statements.ts';
+
+type AccountView = Pick<SystemView, 'account' | 'administrators' | 'token'>;
+
+/** What a decision about accounts and tokens sees; nothing for the others. */
+export function loadAccountView(statements: Statements, command: DecidedCommand): AccountView {
+  const name = accountOf(command);
+  const row = name === null ? undefined : statements.findAccount.get(name);
+  const token = findToken(statements, command);
+  return {
+    account: row === undefined ? null : { role: row.role as Role, oneTime: row.one_time === 1 },
+    administrators: row === undefined ? 0 : countOf(statements.countAdministrators.get()),
+    token: token === undefined ? null : tokenFromRow(token),
+  };
+}
+
+function accountOf(command: DecidedCommand): string | null {
+  if (command.kind === 'create_account') return command.name;
+  return 'account' in command ? command.account : null;
+}
+
+function findToken(statements: Statements, command: DecidedCommand): Row | undefined {
+  switch (command.kind) {
+    case 'use_token':
+      return statements.findToken.get(command.tokenHash);
+    case 'create_token':
+      return statements.findTokenByName.get(command.name);
+    case 'revoke_token':
+      return statements.findTokenById.get({ id: command.tokenId });
+    default:
+      return undefined;
+  }
+}
