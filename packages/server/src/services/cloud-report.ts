@@ -54,6 +54,8 @@ async function reportMeter(
   { feature, underWay, pending }: BacklogRecord,
 ): Promise<CloudRefusal | null> {
   if (underWay === null && pending === 0) return null;
+  // A report that cannot even be sent is none: after a restart nobody would know that it never was.
+  await options.session.requireUsable();
   const open = underWay ?? (await cut(options, unclear, license, feature));
   if (open === null) return null;
   const sendable = { ...open, feature };

@@ -10,6 +10,8 @@ export interface CloudSession {
     subject: Subject,
     question: (cloud: Cloud, keys: CloudKeys) => Promise<CloudReply<T>>,
   ): Promise<CloudReply<T>>;
+  /** Throws as asking would, without asking. */
+  requireUsable(): Promise<void>;
   /** Why nothing can be asked; `null`: something can. */
   findObstacle(): Promise<'not_configured' | 'no_keys' | null>;
 }
@@ -26,10 +28,14 @@ export interface SessionOptions {
 }
 
 export function createCloudSession({ cloud, readKeys, state, requireHome }: SessionOptions): CloudSession {
+  async function requireUsable() {
+    await requireHome();
+    return requireKeys(cloud, readKeys);
+  }
+
   return {
     async ask(subject, question) {
-      await requireHome();
-      const usable = await requireKeys(cloud, readKeys);
+      const usable = await requireUsable();
       try {
         const asked = isSendable(usable.keys) ? await question(usable.cloud, usable.keys) : NOT_SENDABLE;
         const reply = withoutKeys(asked, usable.keys);
@@ -40,6 +46,9 @@ export function createCloudSession({ cloud, readKeys, state, requireHome }: Sess
         state.noteFault(subject, error);
         throw error;
       }
+    },
+    async requireUsable() {
+      await requireUsable();
     },
     async findObstacle() {
       if (cloud === null) return 'not_configured';
