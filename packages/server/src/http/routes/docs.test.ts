@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { FOREIGN, openTestApp } from '../../../../../test/support/test-app.ts';
-import { ACCESS, inputOf, type Route } from '../route.ts';
+import { ACCESS, inputOf, type Route, type RouteInput } from '../route.ts';
+import { docsRoutes } from './docs.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -149,4 +150,17 @@ describe('the page', () => {
     assert.equal(style.headers.get('content-type'), 'text/css; charset=utf-8');
     assert.doesNotMatch(style.text, /url\(|@import/);
   });
+});
+
+test('the document and the page are each written once, however often anybody asks', async () => {
+  let written = 0;
+  const routes = docsRoutes(() => {
+    written += 1;
+    return [];
+  }, '1.2.3');
+  const read = async (route: Route) => (await route.handle({} as RouteInput)).body;
+  const first = await Promise.all(routes.map(read));
+  assert.equal(written, 2);
+  assert.deepEqual(await Promise.all(routes.map(read)), first);
+  assert.equal(written, 2);
 });
