@@ -42,7 +42,7 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
   ];
 }
 
-/** Writing them takes some thousand times as long as sending them, and anybody may ask for them. */
+/** Writing them takes far longer than sending them, and anybody may ask for them. */
 function once(write: () => string): () => string {
   let written: string | undefined;
   return () => {

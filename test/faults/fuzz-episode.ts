@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { expectSound } from '@berth/server/store/exercise-soundness';
+import { expectSoundRows } from '@berth/server/store/sqlite/exercise-rows';
+import fc from 'fast-check';
+import { judgeForm, judgePrototypes, judgeTraces, readFuzzAnswer } from './fuzz-judge.ts';
+import { anyRequest, type FuzzRequest, isCostly } from './fuzz-requests.ts';
+import { type FuzzWorld, openWorld } from './fuzz-world.ts';
+
+interface TestContext {
+  after(work: () => unknown): void;
+}
+
+/** What became of the requests that were made for a route. */
+export interface RouteTally {
+  calls: number;
+  /** Answered with something else than a refusal. */
+  accepted: number;
+  /** Sent by somebody who may. */
+  admitted: number;
+  slowestMs: number;
+}
+
+export type Tally = Map<string, RouteTally>;
+
+export interface Episode {
+  readonly seed: number;
+  readonly requests: number;
+}
+
+/** No handler may take longer, or one caller holds up all others. */
+const MOST_MS = 250;
+/** How often what was given up is put back. */
+const RESTORE_EVERY = 50;
+
+/** Sends requests one after the other to a server of its own, and judges each answer and the store behind it. */
+export async function runEpisode(t: TestContext, { seed, requests }: Episode, tally: Tally): Promise<void> {
+  const world = await openWorld(t, seed);
+  for (const { name } of world.app.routes) {
+    if (!tally.has(name)) tally.set(name, { calls: 0, accepted: 0, admitted: 0, slowestMs: 0 });
+  }
+  let count = 0;
+  const property = fc.asyncProperty(anyRequest(world.ingredients), async (request) => {
+    if (count++ % RESTORE_EVERY === 0) await world.restore();
+    if (request.passMs > 0) await world.pass(request.passMs);
+    await judge(world, request, tally.get(request.route) as RouteTally);
+  });
+  await fc.assert(property, { seed, numRuns: requests });
+  await expectSoundWorld(world);
+}
+
+async function judge(world: FuzzWorld, request: FuzzRequest, tally: RouteTally): Promise<void> {
+  const seq = await readLastSeq(world);
+  world.trace.read();
+  const { answer, tookMs } = await measure(world, request);
+  judgeForm(request, answer);
+  await judgeTraces(world, answer.status, seq);
+  judgePrototypes();
+  tally.calls += 1;
+  if (answer.status < 400) tally.accepted += 1;
+  if (![401, 403, 404, 405].includes(answer.status)) tally.admitted += 1;
+  tally.slowestMs = Math.max(tally.slowestMs, tookMs);
+  if (tookMs > MOST_MS) await judgeSlowness(world, request, tookMs);
+}
+
+async function readLastSeq({ app }: FuzzWorld): Promise<number> {
+  const [link] = await app.store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
+  return link?.seq ?? 0;
+}
+
+/**
+ * How long a request took. Where a password is protected by slow arithmetic on other threads, only what this
+ * thread has worked counts: that is what the others would wait for.
+ */
+async function measure(world: FuzzWorld, request: FuzzRequest) {
+  const route = world.app.routes.find(({ name }) => name === request.route);
+  const readMs = route !== undefined && isCostly(route) ? readWorkedMs : () => performance.now();
+  const startedMs = readMs();
+  const answer = await readFuzzAnswer(await world.send(request));
+  return { answer, tookMs: readMs() - startedMs };
+}
+
+function readWorkedMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+/** A busy machine makes anything slow now and then; what is slow each time is slow by itself. */
+async function judgeSlowness(world: FuzzWorld, request: FuzzRequest, firstMs: number): Promise<void> {
+  let least = firstMs;
+  for (let again = 0; again < 3; again++) least = Math.min(least, (await measure(world, request)).tookMs);
+  assert.ok(least <= MOST_MS, `it takes ${Math.round(least)} ms each time`);
+}
+
+/** After all that: the numbers, the rows and the audit log say the same, and nobody got more than there is. */
+async function expectSoundWorld({ app }: FuzzWorld): Promise<void> {
+  await expectSound(app.store);
+  expectSoundRows(app.folder);
+  for (const { license, inUse, standing } of await app.store.read({ kind: 'list_licenses', product: null })) {
+    assert.ok(inUse <= license.slots, `${inUse} of ${license.slots} slots of ${license.id} are in use`);
+    expectWithin(license.consumption, standing.total, `license ${license.id}`);
+    for (const { code, inUse: held, total } of standing.features) {
+      const feature = license.features.find((one) => one.code === code);
+      assert.ok(feature !== undefined && held <= (feature.floating?.slots ?? 0), `${held} hold "${code}"`);
+      expectWithin(feature.consumption, total, `"${code}"`);
+    }
+  }
+  const bugs = app.log.filter(({ level }) => Number(level) >= 50);
+  assert.deepEqual(bugs, [], 'the log tells of no error');
+}
+
+interface Limits {
+  readonly max: number;
+  readonly unlimited: boolean;
+  readonly allowOverages: boolean;
+  readonly maxOverages: number;
+}
+
+function expectWithin(limits: Limits, total: number, of: string): void {
+  const most = limits.unlimited
+    ? Number.MAX_SAFE_INTEGER
+    : limits.max + (limits.allowOverages ? limits.maxOverages : 0);
+  assert.ok(total >= 0 && total <= most, `${total} of ${most} of ${of} were counted`);
+}

@@ -1,0 +1,374 @@
+import type { Route } from '@berth/server/http/route';
+import fc from 'fast-check';
+import { fields, hasField, type Known } from './fuzz-schema.ts';
+import { headerText, hugeText, oddText, oddValue } from './fuzz-values.ts';
+
+/** A request as data, so that one that does harm can be made smaller and shown. */
+export interface FuzzRequest {
+  /** The name of the route that it was made for. */
+  readonly route: string;
+  readonly caller: string;
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  /** How long after the one before it. */
+  readonly passMs: number;
+}
+
+export interface Ingredients {
+  readonly routes: readonly Route[];
+  /** Who may be asking. */
+  readonly callers: readonly string[];
+  readonly known: Known;
+  /** Whole files that the server takes, or nearly. */
+  readonly files: readonly string[];
+  /** Names and passwords, right and wrong. */
+  readonly credentials: readonly string[];
+}
+
+/** How often a route is called: what applications call most often, and what is slow on purpose seldom. */
+const SHARES = { client: 60, ordinary: 20, costly: 1 };
+
+/** Whether the route does arithmetic that is slow on purpose, because it protects a password. */
+export function isCostly({ errors, body }: Route): boolean {
+  return errors.includes('too_many_requests') || hasField(body, /passphrase/);
+}
+
+function shareOf(route: Route): number {
+  if (isCostly(route)) return SHARES.costly;
+  return route.access === 'client' ? SHARES.client : SHARES.ordinary;
+}
+
+/** Requests for all routes of the table. */
+export function anyRequest(ingredients: Ingredients): fc.Arbitrary<FuzzRequest> {
+  return fc.oneof(
+    ...ingredients.routes.map((route) => ({
+      weight: shareOf(route),
+      arbitrary: requestFor(route, ingredients),
+    })),
+  );
+}
+
+function requestFor(route: Route, ingredients: Ingredients): fc.Arbitrary<FuzzRequest> {
+  return fc
+    .record({
+      route: fc.constant(route.name),
+      caller: fc.constantFrom(...ingredients.callers),
+      method: anyMethod(route),
+      path: anyPath(route),
+      query: anyQuery(route, ingredients),
+      headers: anyHeaders(route, ingredients),
+      body: anyBody(route, ingredients),
+      passMs: fc.oneof(
+        { weight: 60, arbitrary: fc.constant(0) },
+        { weight: 3, arbitrary: fc.constantFrom(1, 1000, 10_000, 61_000) },
+        { weight: 1, arbitrary: fc.constantFrom(660_000, 3_600_000) },
+      ),
+    })
+    .map(({ path, query, body, ...rest }) => ({
+      ...rest,
+      target: query === '' ? path : `${path}?${query}`,
+      body: /^(get|head)$/i.test(rest.method) ? null : body,
+    }));
+}
+
+function anyMethod({ methods }: Route): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 14, arbitrary: fc.constantFrom<string>(...methods) },
+    { weight: 1, arbitrary: fc.constantFrom('GET', 'POST', 'HEAD') },
+    { weight: 1, arbitrary: fc.constantFrom('PUT', 'DELETE', 'PATCH', 'OPTIONS', 'get', 'BREW', 'M-SEARCH') },
+  );
+}
+
+/** Paths that look like the real one to somebody who reads them otherwise. */
+function near(path: string): readonly string[] {
+  const [first = '', ...rest] = path.split('/').filter((part) => part !== '');
+  const inside = rest.join('/');
+  return [
+    `${path}/`,
+    `/${path}`,
+    `//evil.example${path}`,
+    `/./${first}/../${first}/${inside}`,
+    `/api/v4/..${path}`,
+    `/x/%2e%2e${path}`,
+    `/%2e%2e/%2e%2e${path}`,
+    path.toUpperCase(),
+    path.replace('v4', 'v3'),
+    `/${path.slice(1).replaceAll('/', '%2f')}`,
+    `/${path.slice(1).replaceAll('/', '\\')}`,
+    path.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+    `${path}%00`,
+    `${path}%00.json`,
+    `${path};a=b`,
+    `${path}.json`,
+    `${path}%20`,
+    `${path}/${'a/'.repeat(500)}`,
+    `${path}${'a'.repeat(10_000)}`,
+    `${path}/%ff%fe%80`,
+    `${path}/%`,
+    `${path}/__proto__`,
+    `/${encodeURIComponent('ü👍\u202e')}${path}`,
+    '/*',
+    '/:id',
+  ];
+}
+
+function anyPath({ paths }: Route): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 14, arbitrary: fc.constantFrom(...paths) },
+    { weight: 1, arbitrary: fc.constantFrom(...paths.flatMap(near)) },
+  );
+}
+
+/** Lone halves of characters cannot stand in a URL; others have to be escaped there. */
+function escaped(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+function queryOf(record: Readonly<Record<string, unknown>>): string {
+  const entries = Object.entries(record);
+  return entries.map(([name, value]) => `${escaped(name)}=${escaped(toText(value))}`).join('&');
+}
+
+function anyQuery({ query, body }: Route, { known }: Ingredients): fc.Arbitrary<string> {
+  const schema = query ?? body;
+  const meant = schema === undefined ? fc.constant('') : fields(schema, known).map(queryOf);
+  const noise = fc.oneof(
+    fc.dictionary(oddText, oddText, { maxKeys: 3 }).map(queryOf),
+    fc.constantFrom(
+      '&&&',
+      '=',
+      '%',
+      '%zz=%',
+      '?',
+      'a[b]=c',
+      '__proto__[x]=1',
+      'a=1&a=2',
+      '+',
+      'a'.repeat(9000),
+    ),
+    fc.tuple(meant, meant).map((both) => both.join('&')),
+    meant.map((text) => text.replaceAll('%20', '+').toUpperCase()),
+  );
+  return fc.oneof(
+    { weight: query === undefined ? 0 : 12, arbitrary: meant },
+    { weight: 2, arbitrary: fc.constant('') },
+    { weight: 1, arbitrary: noise },
+  );
+}
+
+const TYPES = [
+  'application/json',
+  'application/json; charset=utf-16',
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+  'multipart/form-data; boundary=',
+  'multipart/form-data; boundary=x',
+  'application/xml',
+  'application/octet-stream',
+  'json',
+  '',
+  'a/b; '.repeat(100),
+  `multipart/form-data; boundary=${'-'.repeat(300)}`,
+];
+
+function basic(pair: string): string {
+  return `Basic ${Buffer.from(pair).toString('base64')}`;
+}
+
+function anyAuthorization(credentials: readonly string[]): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...credentials.map(basic)) },
+    { weight: 1, arbitrary: fc.tuple(oddText, oddText).map((pair) => basic(pair.join(':'))) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('Basic', 'Basic =', 'Bearer', 'Bearer  x', `Bearer ${'a'.repeat(43)}`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        'basic OjpA',
+        `Basic ${'A'.repeat(8000)}`,
+        `Bearer ${'-'.repeat(256)}`,
+        'Digest username="x"',
+      ),
+    },
+    { weight: 1, arbitrary: headerText },
+  );
+}
+
+/** Headers that something in the server looks at, and some that nothing does. */
+function oddHeaders({ credentials }: Ingredients): fc.Arbitrary<Record<string, string>> {
+  const names = [
+    'accept',
+    'accept-encoding',
+    'content-encoding',
+    'cookie',
+    'expect',
+    'forwarded',
+    'host',
+    'idempotency-key',
+    'if-none-match',
+    'last-event-id',
+    'origin',
+    'range',
+    'sec-fetch-site',
+    'transfer-encoding',
+    'upgrade',
+    'via',
+    'x-berth-csrf',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-forwarded-proto',
+    'x-http-method-override',
+    'x-real-ip',
+  ];
+  const usual: Readonly<Record<string, readonly string[]>> = {
+    accept: ['text/plain', 'text/event-stream', 'application/jsonl', 'text/plain, application/json'],
+    cookie: ['berth=', 'berth=x', '__Host-berth=x', 'berth=%zz', `berth=${'a'.repeat(43)}; berth=b`],
+    host: ['localhost', '[::1]', 'evil.example', 'localhost, evil.example', ''],
+    'idempotency-key': ['k1', 'k2', 'k3', 'k 4'],
+    origin: ['null', 'http://localhost:8080', 'https://evil.example'],
+    'sec-fetch-site': ['cross-site', 'same-origin', 'none'],
+    'x-forwarded-for': ['127.0.0.1', '::1', '203.0.113.9, 127.0.0.1', 'unknown', '[::ffff:127.0.0.1]:1'],
+    'x-forwarded-proto': ['https', 'http', 'https,http'],
+  };
+  const one = fc
+    .constantFrom(...names)
+    .chain((name) =>
+      fc.tuple(fc.constant(name), fc.oneof(fc.constantFrom(...(usual[name] ?? ['x'])), headerText)),
+    );
+  const authorization = anyAuthorization(credentials).map(
+    (value) => ['authorization', value] as [string, string],
+  );
+  const line = fc.oneof({ weight: 8, arbitrary: one }, { weight: 1, arbitrary: authorization });
+  return fc.array(line, { maxLength: 4 }).map((lines) => Object.fromEntries(lines));
+}
+
+/** A public route without fields that refuses strangers takes their names from a header. */
+function readsCredentials({ access, query, body, errors }: Route): boolean {
+  return access === 'public' && query === undefined && body === undefined && errors.includes('unauthorized');
+}
+
+function anyHeaders(route: Route, ingredients: Ingredients): fc.Arbitrary<Record<string, string>> {
+  const type = fc.constantFrom(...TYPES).map((value) => ({ 'content-type': value }));
+  const odd = fc.oneof(
+    { weight: 5, arbitrary: fc.constant({}) },
+    { weight: 3, arbitrary: oddHeaders(ingredients) },
+  );
+  const key = fc.constantFrom('k1', 'k2', 'k3').map((value) => ({ 'idempotency-key': value }));
+  const credentials = anyAuthorization(ingredients.credentials).map((value) => ({ authorization: value }));
+  const always = readsCredentials(route) ? credentials : fc.constant({});
+  return fc
+    .tuple(fc.option(type, { freq: 3, nil: {} }), fc.option(key, { freq: 1, nil: {} }), always, odd)
+    .map((parts) => Object.assign({}, ...parts));
+}
+
+type Body = FuzzRequest['body'];
+
+/** Whether two keys are the same in one object, and the same in other letters. */
+const REPEATS = [
+  (text: string) => text.replace(/^\{(.+)\}$/, '{$1,$1}'),
+  (text: string) =>
+    text.replace(/^\{("(?:[^"\\]|\\.)*")/, (_, key: string) => `{${key.toUpperCase()}:1,${key}`),
+  (text: string) => text.replace(/^\{/, '{"__proto__":{"isFuzzed":true},'),
+  (text: string) => text.replace(/^\{/, '{"constructor":{"prototype":{"isFuzzed":true}},'),
+  (text: string) => text.slice(0, Math.floor(text.length / 2)),
+  (text: string) => `${text}${text}`,
+  (text: string) => `\ufeff${text}`,
+  (text: string) => text.replaceAll('"', "'"),
+  (text: string) => `[${text}]`,
+  (text: string) => text.replace(/\}$/, ',}'),
+  (text: string) => `${' '.repeat(1000)}${text}\n\n`,
+  (text: string) => text.replaceAll(/[a-z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`),
+];
+
+function encodings(text: string): readonly Uint8Array<ArrayBuffer>[] {
+  const swapped = Buffer.from(text, 'utf16le').swap16();
+  return [
+    Buffer.from(text, 'utf16le'),
+    swapped,
+    Buffer.from(text, 'latin1'),
+    Buffer.from(`\u001f\u008b${text}`, 'latin1'),
+  ].map((bytes) => Uint8Array.from(bytes));
+}
+
+const GARBAGE: readonly string[] = [
+  '',
+  ' ',
+  'null',
+  'true',
+  '1',
+  '"x"',
+  '[]',
+  '{}',
+  '{',
+  '}',
+  '[[',
+  'NaN',
+  '-',
+  '{"a":1e999}',
+  '{"a":-0}',
+  '\u0000',
+  'user=ann&product=cad',
+  '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>',
+  '--x--\r\n',
+  '['.repeat(40),
+  '['.repeat(60_000),
+  `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`,
+  `[${'1,'.repeat(30_000)}1]`,
+  `{${Array.from({ length: 4000 }, (_, index) => `"k${index}":${index}`).join(',')}}`,
+  `{"a":"${'\\'.repeat(30_000)}"}`,
+];
+
+function anyBody(route: Route, ingredients: Ingredients): fc.Arbitrary<Body> {
+  const { body, query, takesFile } = route;
+  const schema = body ?? query;
+  const meant = schema === undefined ? fc.constant({}) : fields(schema, ingredients.known);
+  const json = meant.map((record) => JSON.stringify(record));
+  const withMore = fc
+    .tuple(meant, fc.dictionary(oddText, oddValue, { maxKeys: 3 }))
+    .map(([record, more]) => JSON.stringify({ ...more, ...record }));
+  return fc.oneof(
+    { weight: 24, arbitrary: json },
+    { weight: 2, arbitrary: withMore },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(fc.constantFrom(...REPEATS), json).map(([change, text]) => change(text)),
+    },
+    { weight: 1, arbitrary: json.chain((text) => fc.constantFrom(...encodings(text))) },
+    { weight: 1, arbitrary: fc.constantFrom(...GARBAGE) },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }).map((bytes) => Uint8Array.from(bytes)) },
+    { weight: takesFile === true ? 60 : 1, arbitrary: anyFile(ingredients) },
+  );
+}
+
+/** A file, a file that was changed on its way, one in a form, or something enormous. */
+function anyFile({ files }: Ingredients): fc.Arbitrary<Body> {
+  const file = fc.constantFrom(...files);
+  const changed = fc
+    .tuple(file, fc.nat(), fc.constantFrom('', '0', '"', 'é', '\u0000', '}'))
+    .map(([text, at, letter]) => {
+      const place = at % text.length;
+      return `${text.slice(0, place)}${letter}${text.slice(place + 1)}`;
+    });
+  const form = fc.tuple(file, fc.constantFrom('x', 'y')).map(([text, boundary]) => inForm(text, boundary));
+  return fc.oneof(
+    { weight: 8, arbitrary: file },
+    { weight: 16, arbitrary: changed },
+    { weight: 6, arbitrary: form },
+    { weight: 1, arbitrary: hugeText },
+  );
+}
+
+function inForm(text: string, boundary: string): string {
+  const head = 'Content-Disposition: form-data; name="file"; filename="a.lic"';
+  return `--${boundary}\r\n${head}\r\n\r\n${text}\r\n--${boundary}--\r\n`;
+}
