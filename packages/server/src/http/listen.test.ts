@@ -99,6 +99,36 @@ describe('a handler that crashes over a socket', () => {
   });
 });
 
+/** A connection that has asked for a tunnel, at the server's end and at the client's, which listens on. */
+async function askForTunnel(t: TestContext) {
+  const server: Server = createHttpServer(() => {});
+  await listening(server, () => server.listen(0, '127.0.0.1'));
+  t.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const asked = once(server, 'connect');
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  t.after(() => client.destroy());
+  client.write('CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [, connection] = (await asked) as [unknown, Socket];
+  return { connection, client };
+}
+
+describe('whoever asks for a tunnel', () => {
+  test('and is gone before the answer does no harm', async (t) => {
+    const { connection } = await askForTunnel(t);
+    const closed = new Promise((resolve) => connection.once('close', resolve));
+    // What node reports when the answer cannot be written; without anybody who listens it ends the process.
+    connection.destroy(new Error('write ECONNRESET'));
+    await closed;
+  });
+
+  test('and stays does not keep the connection', async (t) => {
+    const { connection, client } = await askForTunnel(t);
+    if (!connection.closed) await once(connection, 'close');
+    assert.equal((await readAnswerFrom(client)).status, 400);
+  });
+});
+
 describe('connections', () => {
   test('of one address are bounded, and a place that is given up is free again', async (t) => {
     const { url } = await openListening(t, {}, 2);

@@ -66,7 +66,7 @@ export function createHttpServer(handle: Handle): Server {
   // What node would answer or cut by itself, but not in JSON: an unknown Expect, which may be ignored, and
   // CONNECT.
   server.on('checkExpectation', handleWithHost);
-  server.on('connect', (_, socket: Socket) => endWith(socket, 'bad_request', 'This is not a proxy.'));
+  server.on('connect', (_, socket: Socket) => refuseTunnel(socket));
   server.on('clientError', answerBrokenRequest);
   return server;
 }
@@ -102,6 +102,17 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   }
   const [code, message] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not valid HTTP.'];
   endWith(socket, code, message);
+}
+
+/**
+ * Node lets go of a connection that asks for a tunnel: nobody else hears of its errors, which would end the
+ * process, and nobody else closes it when the client does not.
+ */
+function refuseTunnel(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  socket.once('finish', () => socket.destroy());
+  endWith(socket, 'bad_request', 'This is not a proxy.');
+  socket.resume();
 }
 
 /** The same answer as everywhere, for a connection on which no request can be answered. */
