@@ -19,7 +19,7 @@ export async function readFuzzAnswer({ status, headers, body }: Response): Promi
 }
 
 /** What only somebody who reads the code should see. */
-const INSIDES = /\n\s+at |node:internal|node_modules|\.ts:\d+|\b[A-Z]\w*Error\b|SQLITE_|at Object\./;
+export const INSIDES = /\n\s+at |node:internal|node_modules|\.ts:\d+|\b[A-Z]\w*Error\b|SQLITE_|at Object\./;
 
 /** Whatever was asked: an answer in good form, that says nothing about the inside. */
 export function judgeForm({ method }: FuzzRequest, { status, headers, text }: FuzzAnswer): void {

@@ -8,7 +8,7 @@ const { consumption: LIMITS, features: FEATURES } = DEMO_LICENSE;
 
 /** One of each kind that is decided about differently. Of two for one product the later one answers. */
 export const FUZZ_LICENSES: readonly License[] = [
-  testLicense(2, { key: 'KEY-2', slots: 1, canBorrow: false }),
+  testLicense(2, { key: 'KEY-2', slots: 1, canBorrow: false, features: FEATURES }),
   testLicense(1, { key: 'KEY-1', slots: 3, features: FEATURES }),
   testLicense(3, {
     ...{ key: 'KEY-3', product: 'cam', type: 'perpetual', slots: 2, timeoutMinutes: 1, source: 'airgap' },

@@ -91,10 +91,10 @@ export function fields(schema: z.ZodObject, known: Known): fc.Arbitrary<Record<s
       Object.entries(schema.shape).map(([name, one]) => [name, of(name, one as z.ZodType, known)]),
     );
   return fc.oneof(
-    { weight: 1, arbitrary: fc.record(model(sensible)) },
-    { weight: 4, arbitrary: fc.record(model(sensible), { requiredKeys: [] }) },
+    { weight: 4, arbitrary: fc.record(model(sensible)) },
+    { weight: 3, arbitrary: fc.record(model(sensible), { requiredKeys: [] }) },
     { weight: 2, arbitrary: fc.record(model(odd)) },
-    { weight: 3, arbitrary: fc.record(model(odd), { requiredKeys: [] }) },
+    { weight: 2, arbitrary: fc.record(model(odd), { requiredKeys: [] }) },
   );
 }
 

@@ -22,17 +22,19 @@ const passwordHash = await hashPassword(PASSWORD);
 const ACCOUNTS = { admin: 'admin', olga: 'operator', ulf: 'user' } as const;
 const ROLES = ['admin', 'operator', 'user'] as const;
 
-const USERS = ['ann', 'ann', 'ann', 'bob', 'bob', 'eve', 'zoë', 'müller 👍'];
+const USERS = ['ann', 'ann', 'ann', 'bob', 'bob', 'zoë 👍'];
 const LICENSE_IDS = FUZZ_LICENSES.map(({ id }) => id);
-const LICENSE_KEYS = [...FUZZ_LICENSES.map(({ key }) => key), 'AAAA-BBBB-CCCC-DDDD'];
+/** That of the vendor's files, more often than the others. */
+const VENDOR_KEY = 'AAAA-BBBB-CCCC-DDDD';
+const LICENSE_KEYS = FUZZ_LICENSES.flatMap(({ key }) => [key, VENDOR_KEY]);
 
 /** What the server has, and what it takes, by the names of fields. */
 const KNOWN: Known = {
-  product: [...FUZZ_LICENSES.map(({ product }) => product), 'cad', 'cad', 'cad', 'pay', 'demo', 'unknown'],
+  product: [...FUZZ_LICENSES.flatMap(({ product }) => [product, 'cad']), 'unknown'],
   user: USERS,
   after_user: USERS,
   // Mostly not given, because only one goes with the product.
-  license_id: [...LICENSE_IDS.map(() => null), ...LICENSE_IDS.map(() => ''), ...LICENSE_IDS, '1', '7', 4711],
+  license_id: [...Array(3 * LICENSE_IDS.length).fill(null), '', ...LICENSE_IDS, '1', 4711],
   licenseId: LICENSE_IDS,
   after_license_id: LICENSE_IDS,
   license_key: LICENSE_KEYS,
@@ -46,7 +48,7 @@ const KNOWN: Known = {
   allow_overages: [null, true, 'false'],
   borrowed_until: [null, '', '2030-01-16', '2030-01-17T08:00:00Z', '2030-01-15T12:30:00Z', 'never'],
   name: [...Object.keys(ACCOUNTS), 'new-1', 'new-2', 'new-3'],
-  password: [PASSWORD, 'a wrong password', 'short'],
+  password: [PASSWORD, PASSWORD, 'a wrong password', 'short'],
   password_old: [PASSWORD, 'a wrong password'],
   passwordOld: [PASSWORD, 'a wrong password'],
   password_new: ['another password that is long', PASSWORD],
@@ -54,12 +56,12 @@ const KNOWN: Known = {
   passphrase: ['a passphrase for an export', 'short'],
   id: ['new-1', 'new-2', ...ROLES],
   signing_key: [TEST_VENDOR.initializationCode],
-  policy_id: ['12', 12],
-  license_policy: [TEST_VENDOR.policy({ id: 12 }), TEST_VENDOR.policy()],
+  policy_id: ['4711', 4711, '4712'],
+  license_policy: [TEST_VENDOR.policy(), TEST_VENDOR.policy(), TEST_VENDOR.policy({ id: 4712 })],
 };
 
 const CREDENTIALS = [
-  ...Object.keys(ACCOUNTS).flatMap((name) => [`${name}:${PASSWORD}`, `${name}:wrong`]),
+  ...Object.keys(ACCOUNTS).flatMap((name) => [`${name}:${PASSWORD}`, `${name}:${PASSWORD}`, `${name}:wrong`]),
   ...['nobody:wrong', 'admin:', ':', ':x', 'admin', `${'a'.repeat(257)}:x`, 'ad\u0000min:x'],
 ];
 
@@ -124,8 +126,8 @@ export async function openWorld(t: TestContext, turn: number): Promise<FuzzWorld
     airgapKey: TEST_VENDOR.airgapKey,
     acceptUnsignedPolicies: turn % 2 === 1,
   });
+  await app.identity.bind();
   const hardwareId = await app.identity.readHardwareId();
-  await app.store.execute({ kind: 'bind_hardware', hardwareId });
   await addAccounts(app, turn % 2 === 0);
   let keys = await makeKeys(app, null);
   const trace = openTrace(app.folder);
@@ -141,6 +143,7 @@ export async function openWorld(t: TestContext, turn: number): Promise<FuzzWorld
       for (const license of await listMissing(app)) {
         await app.store.execute({ kind: 'install_license', license, by: 'test' });
       }
+      await fillSlots(app);
       keys = await makeKeys(app, keys);
     },
   };
@@ -156,7 +159,7 @@ async function addAccounts({ store }: TestApp, isBeingSetUp: boolean): Promise<v
 
 async function gather(app: TestApp, hardwareId: string): Promise<Ingredients> {
   const { requestData } = await app.offline.requestLicense({ product: 'cad', licenseKey: null }, 'test');
-  const codes = [TEST_VENDOR.confirm(hardwareId, 'AAAA-BBBB-CCCC-DDDD', '12'), 'AAAA'];
+  const codes = [TEST_VENDOR.confirm(hardwareId, VENDOR_KEY, '4711'), 'AAAA'];
   return {
     routes: app.routes,
     callers: Object.keys(CALLERS),
@@ -176,6 +179,15 @@ async function listMissing({ store }: TestApp): Promise<readonly License[]> {
   const held = await store.read({ kind: 'list_licenses', product: null });
   const ids = new Set<number>(held.map(({ license }) => license.id));
   return FUZZ_LICENSES.filter(({ id }) => !ids.has(id));
+}
+
+/** Somebody holds something, as far as the licenses allow it. */
+async function fillSlots({ store }: TestApp): Promise<void> {
+  const host = { hostname: null, address: null, info: null };
+  const aim = { product: 'cad', licenseId: null };
+  for (const user of new Set(USERS)) await store.execute({ kind: 'register', user, host, ...aim });
+  const slot = { feature: 'render', user: 'ann', until: null, ...aim };
+  await store.execute({ kind: 'register_feature', ...slot });
 }
 
 /** Tokens that still count are kept. */

@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { exchange } from '../support/raw-socket.ts';
+import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { SMUGGLED } from './fuzz-bytes.ts';
 import { runEpisode, type Tally } from './fuzz-episode.ts';
+import { fuzzSockets } from './fuzz-sockets.ts';
 import { makeUpSeed } from './random.ts';
 
 /**
  * How many requests in all: `BERTH_FUZZ_REQUESTS`, or the first argument of this file when it is run by
  * itself, as `npm run fuzz` does. `BERTH_SEED` sends the same ones again.
  */
-const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 30_000);
+const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 36_000);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+
+/** One in so many goes over a connection of its own, as bytes. */
+const RAW_EVERY = 20;
+const RAW = Math.ceil(REQUESTS / RAW_EVERY);
+const COOKED = REQUESTS - RAW;
 
 /** Each episode has a server of its own: what led to a failure is then never far. */
 const EPISODE_REQUESTS = 2000;
@@ -26,19 +35,44 @@ async function inEpisode(run: (t: { after(work: () => unknown): void }) => Promi
 describe('whatever is asked', () => {
   test('is answered in good form and in time, and changes nothing where it is refused', async (t) => {
     const tally: Tally = new Map();
-    for (let sent = 0, turn = 0; sent < REQUESTS; sent += EPISODE_REQUESTS, turn++) {
+    for (let sent = 0, turn = 0; sent < COOKED; sent += EPISODE_REQUESTS, turn++) {
       const seed = SEED + turn;
-      const requests = Math.min(EPISODE_REQUESTS, REQUESTS - sent);
+      const requests = Math.min(EPISODE_REQUESTS, COOKED - sent);
       await inEpisode((context) => runEpisode(context, { seed, requests }, tally)).catch((error: unknown) => {
         t.diagnostic(`BERTH_SEED=${seed} BERTH_FUZZ_REQUESTS=${requests} sends these again`);
         throw error;
       });
     }
     const [slowest] = [...tally].sort(([, a], [, b]) => b.slowestMs - a.slowestMs);
-    t.diagnostic(`seed ${SEED} (BERTH_SEED), ${REQUESTS} requests (BERTH_FUZZ_REQUESTS)`);
+    t.diagnostic(`seed ${SEED} (BERTH_SEED), ${COOKED} of ${REQUESTS} requests (BERTH_FUZZ_REQUESTS)`);
     t.diagnostic(`slowest: ${slowest?.[0]} ${slowest?.[1].slowestMs.toFixed(1)} ms`);
     for (const [name, { calls, admitted }] of tally) {
       assert.ok(calls > 0 && admitted > 0, `${name}: ${calls} calls, ${admitted} by somebody who may`);
     }
+  });
+});
+
+/** Asked like somebody on this machine, and not like a browser. */
+async function listUsers({ url }: ServerProcess): Promise<readonly string[]> {
+  const head = 'GET /api/admin/registrations HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n';
+  const { registrations } = JSON.parse((await exchange(url, head)).text) as {
+    registrations: readonly { user: string }[];
+  };
+  return registrations.map(({ user }) => user);
+}
+
+describe('whatever is said to its port', () => {
+  test('a server answers refusals or hangs up, and goes on', async (t) => {
+    const data = temporaryFolder(t);
+    const server = await startServerProcess({ data, args: ['--demo', '--auth-local-admin', 'always'] });
+    t.after(() => server.stop('SIGKILL'));
+    t.diagnostic(`seed ${SEED} (BERTH_SEED), ${RAW} of ${REQUESTS} requests (BERTH_FUZZ_REQUESTS)`);
+    const statuses = await fuzzSockets(server, { seed: SEED, connections: RAW });
+    t.diagnostic(`answers: ${JSON.stringify(Object.fromEntries(statuses))}`);
+    assert.ok((statuses.get(200) ?? 0) > 0 && (statuses.get(400) ?? 0) > 0, 'both sorts were answered');
+    assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);
+    assert.ok(!(await listUsers(server)).includes(SMUGGLED), 'no request hid in another');
+    assert.equal(await server.stop(), 0);
+    assert.doesNotMatch(server.readLog(), /"level":"error"|"msg":"bug"|\n {4}at /);
   });
 });
