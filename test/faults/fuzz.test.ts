@@ -39,7 +39,8 @@ describe('whatever is asked', () => {
       const seed = SEED + turn;
       const requests = Math.min(EPISODE_REQUESTS, COOKED - sent);
       await inEpisode((context) => runEpisode(context, { seed, requests }, tally)).catch((error: unknown) => {
-        t.diagnostic(`BERTH_SEED=${seed} BERTH_FUZZ_REQUESTS=${requests} sends these again`);
+        const inAll = Math.ceil((requests * RAW_EVERY) / (RAW_EVERY - 1)) + 1;
+        t.diagnostic(`BERTH_SEED=${seed} BERTH_FUZZ_REQUESTS=${inAll} sends these again`);
         throw error;
       });
     }
