@@ -147,7 +147,10 @@ const REPEATED = [
 ];
 
 const long = fc
-  .tuple(fc.constantFrom(...REPEATED), fc.constantFrom(255, 256, 257, 511, 512, 513, 1025, 4095, 4096, 4097))
+  .tuple(
+    fc.constantFrom(...REPEATED),
+    fc.constantFrom(27, 255, 256, 257, 511, 512, 513, 1025, 4095, 4096, 4097),
+  )
   .chain(([piece, length]) =>
     fc.constantFrom(piece.repeat(length), `${piece.repeat(length)}!`, `x${piece.repeat(length)}`),
   );
