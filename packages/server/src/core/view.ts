@@ -5,6 +5,7 @@ import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
+import type { Rules } from './rules.ts';
 
 /** At most this many ended slots are collected by one command; the rest is counted and left to the next. */
 export const COLLECT_LIMIT = 1000;
@@ -25,6 +26,8 @@ export interface LicenseHead {
   readonly endedFeatureSlots: readonly FeatureSlot[];
   /** What was counted of the license or feature that the command is about, if it is about one. */
   readonly meter: Meter | null;
+  /** What the administrator allows beyond the license. */
+  readonly rules: Rules;
 }
 
 /** The head, and the facts that this command asked for with `needsOf`. */

@@ -17,6 +17,7 @@ import type {
   ListRegistrations,
   Query,
   RegistrationRecord,
+  RulesRecord,
   StoreDescription,
   TokenRecord,
   UsageRecord,
@@ -25,10 +26,12 @@ import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import {
   backlogFromRow,
+  instantOrNull,
   isReportOf,
   licenseFromRow,
   type Row,
   registrationFromRow,
+  rulesFromRow,
   usageFromRow,
 } from './rows.ts';
 import { findCloudKeys, findSealingFingerprint, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
@@ -88,6 +91,8 @@ export class SqliteReader {
         return { sealedBy: findSealingFingerprint(this.#db) ?? '' };
       case 'find_cloud_keys':
         return findCloudKeys(this.#db, masterKeys);
+      case 'find_rules':
+        return this.#findRules();
     }
   }
 
@@ -270,6 +275,11 @@ export class SqliteReader {
        WHERE license.facts ->> 'source' IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`,
     );
     return rows.map(usageFromRow);
+  }
+
+  #findRules(): RulesRecord {
+    const row = this.#get('SELECT rules, rules_at FROM server');
+    return { rules: rulesFromRow(row), changedAt: instantOrNull(row?.rules_at) };
   }
 
   #describe(now: Instant): StoreDescription {
