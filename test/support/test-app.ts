@@ -23,6 +23,8 @@ import { createLending } from '../../packages/server/src/services/lending.ts';
 import { LinkState } from '../../packages/server/src/services/link-state.ts';
 import { createOffline } from '../../packages/server/src/services/offline.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
+import { createRuleBook } from '../../packages/server/src/services/rule-book.ts';
+import { openRulesFile } from '../../packages/server/src/services/rules-file.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
@@ -102,6 +104,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     lending: createLending(store),
     ...openTestLink(store, clock, options),
     custody: createKeyCustody(store, keySource),
+    ruleBook: createRuleBook(store, openRulesFile({ rules: '', data: folder })),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
   };
   const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });

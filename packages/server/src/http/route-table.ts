@@ -8,11 +8,13 @@ import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
+import type { RuleBook } from '../services/rule-book.ts';
 import type { Route } from './route.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
+import { ruleRoutes } from './routes/admin/rules.ts';
 import { usageRoutes } from './routes/admin/usage.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { publicRoutes } from './routes/public.ts';
@@ -35,6 +37,7 @@ export interface Services {
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
   readonly offline: Offline;
+  readonly ruleBook: RuleBook;
   readonly allowKeysInUrl: boolean;
   readonly facts: ServerFacts;
 }
@@ -54,6 +57,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...oversightRoutes(services),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),
+    ...ruleRoutes(services.ruleBook),
     ...keyAdminRoutes(services),
     ...publicRoutes({ accounts, oversight, version: facts.version }),
     ...docsRoutes(() => routes, facts.version),
