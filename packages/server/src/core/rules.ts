@@ -1,7 +1,8 @@
-import { type AddressRange, isWithin, parseAddress, parseRange } from './address-range.ts';
+import { parseRange } from './address-range.ts';
 import type { Actor } from './command.ts';
 import { type Refused, refuse } from './decision.ts';
-import { fitsPattern, foldName, hasStar, type NamePattern, parsePattern } from './name-pattern.ts';
+import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pattern.ts';
+import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
 import type { HostInfo } from './registration.ts';
 
 /**
@@ -54,7 +55,7 @@ export function refuseByRules(rules: Rules, asker: Asker): Refused | null {
   if (user !== null && isListed(user, users)) return refuseBarred('user', user);
   const hostname = host?.hostname ?? null;
   if (hostname !== null && isListed(hostname, hosts)) return refuseBarred('host', hostname);
-  const address = addressesOf(asker).find((one) => isInAny(one, ranges));
+  const address = addressesOf(asker).find((one) => isIndexed(one, ranges));
   return address === undefined ? null : refuseBarred('address', address);
 }
 
@@ -81,7 +82,7 @@ interface NameList {
 interface Compiled {
   readonly users: NameList;
   readonly hosts: NameList;
-  readonly ranges: readonly AddressRange[];
+  readonly ranges: RangeIndex;
 }
 
 /** Made once for each version of the rules, which nobody changes. */
@@ -91,7 +92,7 @@ function compile(rules: Rules): Compiled {
   const known = COMPILED.get(rules);
   if (known !== undefined) return known;
   const { users, hosts, addresses } = rules.deny;
-  const ranges = addresses.map(parseRange).filter((range) => range !== null);
+  const ranges = indexRanges(addresses.map(parseRange).filter((range) => range !== null));
   const compiled = { users: compileNames(users), hosts: compileNames(hosts), ranges };
   COMPILED.set(rules, compiled);
   return compiled;
@@ -100,19 +101,12 @@ function compile(rules: Rules): Compiled {
 function compileNames(words: readonly string[]): NameList {
   const patterns = words.map(parsePattern);
   return {
-    exact: new Set(patterns.filter((pattern) => !hasStar(pattern)).flatMap(({ parts }) => parts)),
-    patterns: patterns.filter(hasStar),
+    exact: new Set(patterns.filter(({ back }) => back === null).map(({ front }) => front)),
+    patterns: patterns.filter(({ back }) => back !== null),
   };
 }
 
 function isListed(name: string, { exact, patterns }: NameList): boolean {
   const folded = foldName(name);
   return exact.has(folded) || patterns.some((pattern) => fitsPattern(folded, pattern));
-}
-
-function isInAny(text: string, ranges: readonly AddressRange[]): boolean {
-  if (ranges.length === 0) return false;
-  // A link-local address may name the interface behind a percent sign.
-  const address = parseAddress(text.trim().replace(/%.*$/, ''));
-  return address !== null && ranges.some((range) => isWithin(address, range));
 }

@@ -61,7 +61,11 @@ describe('at start', () => {
     write(ADA);
     await open().begin();
     write('deny: [');
-    assert.equal((await open().begin()).kind, 'refused');
+    const book = open();
+    assert.equal((await book.begin()).kind, 'refused');
+    assert.equal(await refreshTwice(book), null, 'it was told');
+    write('deny: [[');
+    assert.equal((await refreshTwice(book))?.kind, 'refused');
     assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, denying({ users: ['ada'] }));
   });
 

@@ -35,6 +35,8 @@ export interface RuleBook {
 export function createRuleBook(store: Store, file: RulesFile): RuleBook {
   /** Found, and not taken yet: the disk may fail meanwhile. */
   let found: Content | null = null;
+  /** What was told at the start, so that it is not told again of the same version. */
+  let toldAtStart: string | null = null;
 
   async function take(content: Content): Promise<RulesNotice> {
     const rules = readRules(file, content);
@@ -49,6 +51,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       const notice = await take(await file.read());
       if (notice.kind !== 'refused') return notice;
       const { rules } = await store.read({ kind: 'find_rules' });
+      toldAtStart = notice.reason;
       if (orNoRules(rules) !== NO_RULES) return notice;
       throw new RulesError(`${notice.reason} Put it right: started without it, the server would bar nobody.`);
     },
@@ -57,7 +60,9 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       if (found === null) return null;
       const notice = await take(found);
       found = null;
-      return notice;
+      const isTold = notice.kind === 'refused' && notice.reason === toldAtStart;
+      toldAtStart = null;
+      return isTold ? null : notice;
     },
     async describe() {
       const record = await store.read({ kind: 'find_rules' });
