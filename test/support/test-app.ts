@@ -24,6 +24,8 @@ import { createLending } from '../../packages/server/src/services/lending.ts';
 import { LinkState } from '../../packages/server/src/services/link-state.ts';
 import { createOffline } from '../../packages/server/src/services/offline.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
+import { createRuleBook } from '../../packages/server/src/services/rule-book.ts';
+import { openRulesFile } from '../../packages/server/src/services/rules-file.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
@@ -111,6 +113,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     lending: createLending(store),
     ...openTestLink(store, clock, options),
     custody: createKeyCustody(store, keySource),
+    ruleBook: createRuleBook(store, openRulesFile({ rules: '', data: folder })),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
     rules: { ...OPEN_RULES, ...rules },
     settings: loadConfig({ flags: {}, env: {}, file: null }).config,

@@ -28,7 +28,7 @@ const ROOMS: Record<string, Room> = {
     why: 'a background job only decides when; call a service, and let it do the work',
   },
   services: {
-    imports: ['store', 'cloud', 'offline', 'secrets', 'core', 'telemetry', 'config', 'protocol'],
+    imports: ['store', 'cloud', 'offline', 'files', 'secrets', 'core', 'telemetry', 'config', 'protocol'],
     why: 'a service speaks to ports only; take the port as an argument and let compose.ts fill it',
   },
   store: { imports: ['core', 'protocol'], why: 'the port must not know who calls it nor what is behind it' },
@@ -53,6 +53,7 @@ const ROOMS: Record<string, Room> = {
     imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
     why: 'offline files are made from values; let a service fetch them',
   },
+  files: { imports: [], why: 'it only finds what others write; let a service say what it means' },
   secrets: {
     imports: ['core', 'protocol'],
     why: 'secrets are kept apart from all else; let a service call it',
@@ -70,6 +71,7 @@ const FOLDER_ROOMS = new Set([
   'background',
   'services',
   'offline',
+  'files',
   'secrets',
   'telemetry',
   'core',

@@ -52,6 +52,13 @@ export const ERRORS = {
     title: 'The vendor has not been reached for too long',
   },
 
+  // Somebody is not to have it.
+  blacklisted: {
+    status: 400,
+    retryable: false,
+    title: 'This user, host, address or machine is barred',
+  },
+
   // The operation's own refusals.
   invalid_license_feature_code: { status: 400, retryable: false, title: 'The license has no such feature' },
   license_feature_expired: { status: 400, retryable: false, title: 'The feature has expired' },
@@ -115,7 +122,6 @@ export const ERRORS = {
     title: 'The clocks of server and cloud are too far apart',
   },
   invalid_credentials: { status: 400, retryable: false, title: 'The user name or the password is wrong' },
-  blacklisted: { status: 400, retryable: false, title: 'The vendor has barred this machine or user' },
   license_activated_max_times: {
     status: 400,
     retryable: false,

@@ -5,6 +5,7 @@ import type { Hono } from 'hono';
 import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Loop } from './background/loop.ts';
+import { createRulesLoop, describeRules } from './background/rules-loop.ts';
 import { isPlainAndFar, openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
 import type { Config } from './config.ts';
 import { Fault } from './core/fault.ts';
@@ -30,6 +31,9 @@ import { createLending } from './services/lending.ts';
 import { LinkState } from './services/link-state.ts';
 import { createOffline, type Offline } from './services/offline.ts';
 import { createOversight } from './services/oversight.ts';
+import { RulesError } from './services/parse-rules.ts';
+import { createRuleBook, type RuleBook } from './services/rule-book.ts';
+import { openRulesFile } from './services/rules-file.ts';
 import { systemClock } from './store/clock.ts';
 import { readMachineId } from './store/machine-id.ts';
 import { createDataFolder, findKeySource, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
@@ -48,7 +52,7 @@ export class StartError extends Error {}
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof StartError || error instanceof SealError || error instanceof Fault;
+  return [StartError, SealError, Fault, RulesError].some((kind) => error instanceof kind);
 }
 
 /** A server that is up. */
@@ -96,13 +100,14 @@ async function serveStore(store: Store, options: ServeOptions, log: Log, stops: 
   const { config } = options;
   const state: { listening: Listening | null } = { listening: null };
   const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
+  describeRules(log, await parts.ruleBook.begin());
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
   stops.push(parts.cloud.close);
   state.listening = await listenOrExplain(parts.app, config);
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
-  stops.push(...startLoops(store, config, log), ...startCloudLoops(parts, config, log));
+  stops.push(...startLoops(store, parts, config, log), ...startCloudLoops(parts, config, log));
   await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
@@ -121,6 +126,7 @@ interface Parts {
   readonly accounts: Accounts;
   readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
+  readonly ruleBook: RuleBook;
 }
 
 function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
@@ -140,10 +146,12 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
   };
   const cloud = composeCloud(store, options, log);
+  const ruleBook = createRuleBook(store, openRulesFile(config));
   const routes = createRoutes({
     accounts,
     catalogue,
     ...cloud,
+    ruleBook,
     counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
@@ -162,7 +170,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     slowRequestMs: config.log.slowRequestMs,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
-  return { app, accounts, catalogue, cloud };
+  return { app, accounts, catalogue, cloud, ruleBook };
 }
 
 /** Everything that has to do with the vendor's licensing cloud. */
@@ -283,9 +291,9 @@ function warnAboutExposure({ host, cloud }: Config, log: Log): void {
 
 type Stop = () => Promise<void>;
 
-function startLoops(store: Store, { sweeper }: Config, log: Log): readonly Stop[] {
+function startLoops(store: Store, { ruleBook }: Parts, { sweeper }: Config, log: Log): readonly Stop[] {
   const housekeeping = createHousekeeping(store);
-  const loops = [createClockKeeper(housekeeping, log)];
+  const loops = [createClockKeeper(housekeeping, log), createRulesLoop(ruleBook, log)];
   if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
   for (const loop of loops) loop.start();
   return loops.map((loop) => loop.stop);

@@ -8,6 +8,7 @@ export interface Config {
   readonly port: number;
   readonly data: string;
   readonly hardwareId: string;
+  readonly rules: string;
   readonly cloud: {
     readonly url: string;
     readonly publicKey: string;
@@ -58,6 +59,11 @@ export const SETTINGS: readonly Setting[] = [
     path: 'hardwareId',
     default: '',
     about: "What the vendor knows this server as; left empty, it is made from the data and the machine's id.",
+  },
+  {
+    path: 'rules',
+    default: '',
+    about: 'The file that says who is barred; left empty, rules.yaml in the data folder, if it is there.',
   },
   {
     path: 'cloud.url',
@@ -181,6 +187,8 @@ export const LIMITS = {
    * A body that is too large is read this far, so that the client hears why instead of a broken connection.
    */
   discardBytes: 2 * 1024 * 1024,
+  /** Ten thousand names have some hundred thousand bytes. */
+  rulesBytes: 1024 * 1024,
   /** Slow headers and bodies hold a connection; honest clients need milliseconds. */
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,

@@ -107,7 +107,8 @@ async function runCommand(
   rejectExtra(words.slice(command.arguments.length), command.words);
   rejectForeignFlags(flags, command.flags, command.words);
   for (const [index, name] of command.arguments.entries()) {
-    if (given[index] === undefined) throw new UsageError(`"berth ${command.words}" needs ${name}.`);
+    if (given[index] !== undefined || name.startsWith('[')) continue;
+    throw new UsageError(`"berth ${command.words}" needs ${name}.`);
   }
   const own = flags as CommandFlags;
   const lines = await terminal.readSecrets(command.reads?.(own) ?? []);

@@ -7,7 +7,7 @@ export type Flags = Readonly<Record<string, string | undefined>>;
 interface CommandBase {
   /** How it is called: one word or two. */
   readonly words: string;
-  /** Words that must follow. */
+  /** Words that must follow; those in brackets may be left out. */
   readonly arguments: readonly string[];
   /** Flags of its own, for the usage page. */
   readonly flags: string;

@@ -4,6 +4,7 @@ import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import type { Command, Flags } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
+import { RULES_COMMANDS } from './rules-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
@@ -111,6 +112,7 @@ export const COMMANDS: readonly Command[] = [
     show: showVerdict,
     isFailure: (verdict: { ok: boolean }) => !verdict.ok,
   },
+  ...RULES_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
 ];

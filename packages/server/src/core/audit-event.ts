@@ -136,7 +136,16 @@ export type SystemEvent =
   | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string }
   | CloudKeysSet
   | { readonly kind: 'master_key_rotated'; readonly from: string; readonly to: string; readonly by: Actor }
-  | MasterKeyExported;
+  | MasterKeyExported
+  /** How many of each kind are denied from now on. */
+  | {
+      readonly kind: 'rules_changed';
+      readonly users: number;
+      readonly hosts: number;
+      readonly addresses: number;
+      readonly digest: string;
+      readonly by: Actor;
+    };
 
 export interface ServerStarted {
   readonly kind: 'server_started';

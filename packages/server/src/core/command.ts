@@ -4,6 +4,7 @@ import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { HostInfo } from './registration.ts';
 import type { Role } from './role.ts';
+import type { Rules } from './rules.ts';
 
 /**
  * All that can be asked of the store. Plain data, so it can cross to another thread, wait in a batch, be
@@ -48,7 +49,8 @@ export type SystemCommand =
   | AcceptClock
   | ResetClock
   | SetCloudKeys
-  | RotateMasterKey;
+  | RotateMasterKey
+  | SetRules;
 
 /** Which license is meant. Nothing given means: the one product that the server holds. */
 export interface Target {
@@ -206,6 +208,8 @@ export interface RegisterFeature extends Target, Asked {
   readonly kind: 'register_feature';
   readonly feature: string;
   readonly user: string;
+  /** What the rules look at; the slot is the user's. */
+  readonly host?: HostInfo;
   /** `null`: a heartbeat, not a borrow. */
   readonly until: BorrowUntil | null;
 }
@@ -381,5 +385,14 @@ export interface RotateMasterKey {
   readonly kind: 'rotate_master_key';
   readonly newKey: Uint8Array;
   readonly newFingerprint: string;
+  readonly by: Actor;
+}
+
+/** The administrator's rules are other ones from now on. */
+export interface SetRules {
+  readonly kind: 'set_rules';
+  readonly rules: Rules;
+  /** Tells one version of the rules from another. */
+  readonly digest: string;
   readonly by: Actor;
 }

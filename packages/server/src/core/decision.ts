@@ -7,6 +7,7 @@ import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
 import type { Role } from './role.ts';
+import type { Rules } from './rules.ts';
 import type { Token } from './token.ts';
 import type { Denial, RememberedAnswer, Report } from './view.ts';
 
@@ -122,7 +123,8 @@ export type SystemChange =
       readonly request: 'activation' | 'deactivation';
       readonly product: string | null;
     }
-  | { readonly kind: 'set_usage_sequence'; readonly sequence: number };
+  | { readonly kind: 'set_usage_sequence'; readonly sequence: number }
+  | { readonly kind: 'put_rules'; readonly rules: Rules };
 
 /** Under which name a secret is kept. */
 export type SecretName = 'cloud_api_key' | 'cloud_shared_key';

@@ -9,12 +9,14 @@ import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
+import type { RuleBook } from '../services/rule-book.ts';
 import type { AccessRules } from './caller.ts';
 import type { Route } from './route.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
+import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
@@ -42,6 +44,7 @@ export interface Services {
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
   readonly offline: Offline;
+  readonly ruleBook: RuleBook;
   readonly allowKeysInUrl: boolean;
   readonly rules: AccessRules;
   readonly settings: Config;
@@ -64,6 +67,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...oversightRoutes(services),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),
+    ...ruleRoutes(services.ruleBook),
     ...keyAdminRoutes(services),
     ...userRoutes(accounts),
     ...tokenRoutes(accounts.tokens),

@@ -42,6 +42,7 @@ export function createCounting(store: Store): Counting {
       store.execute({
         kind: 'register_feature',
         ...identify(request),
+        host: request.host,
         feature: requireFeature(feature),
         until,
       }),

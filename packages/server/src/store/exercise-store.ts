@@ -16,6 +16,7 @@ import { fileCases, ownFileCases } from './exercise-files.ts';
 import { LENDING } from './exercise-lending.ts';
 import { ISOLATION, LICENSES } from './exercise-licenses.ts';
 import { restartCases } from './exercise-restart.ts';
+import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
 
 type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
@@ -28,6 +29,9 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'slots come and go': LENDING,
   'licenses change': LICENSES,
   'failures stay alone': ISOLATION,
+  'rules of the administrator': RULES,
+  'rules after a close': rulesRestartCases('restart'),
+  'rules after a crash': rulesRestartCases('crash'),
   accounts: ACCOUNTS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),

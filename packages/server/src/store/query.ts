@@ -5,6 +5,7 @@ import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
 import type { Role } from '../core/role.ts';
+import type { Rules } from '../core/rules.ts';
 import type { Token } from '../core/token.ts';
 import type { Report } from '../core/view.ts';
 
@@ -27,7 +28,8 @@ export type Query =
   | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
   | { readonly kind: 'describe_seal' }
-  | { readonly kind: 'find_cloud_keys' };
+  | { readonly kind: 'find_cloud_keys' }
+  | { readonly kind: 'find_rules' };
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -71,6 +73,7 @@ export interface Answers {
   describe_seal: SealDescription;
   /** For whoever talks to the licensing cloud; no answer to anybody else may hold it. */
   find_cloud_keys: CloudKeys;
+  find_rules: RulesRecord;
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];
@@ -179,4 +182,10 @@ export interface StoreDescription {
 export interface SealDescription {
   /** The fingerprint of the master key that opens the secrets of the store. */
   readonly sealedBy: string;
+}
+
+export interface RulesRecord {
+  readonly rules: Rules;
+  /** `null`: there have never been any. */
+  readonly changedAt: Instant | null;
 }

@@ -3,12 +3,14 @@ import type { Command, InstallLicense, LicenseCommand, Target } from '../../core
 import { decide, targetOf } from '../../core/decide.ts';
 import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
+import { decideSetRules } from '../../core/decide-set-rules.ts';
 import { type DecidedCommand, decideSystem } from '../../core/decide-system.ts';
-import type { Decision, Refused } from '../../core/decision.ts';
+import type { Decision, Refused, SystemDecision } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import { judgeFile } from '../../core/judge-file.ts';
 import type { LicenseId } from '../../core/license.ts';
 import { isLive } from '../../core/registration.ts';
+import type { Rules } from '../../core/rules.ts';
 import type { Candidate, SystemView } from '../../core/view.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
@@ -31,6 +33,8 @@ export interface Batch {
   now: Instant;
   /** What seals the secrets; another one after a command that replaces it. */
   masterKey: MasterKey;
+  /** Those in force; others after a command that sets them. */
+  rules: Rules;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
   readonly answers: AnswerCount;
@@ -96,7 +100,11 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'rotate_master_key':
     case 'open_request':
     case 'number_usage':
-      return executeSystem(batch, command, undo);
+      return executeSystem(batch, undo, () =>
+        decideSystem(command, loadSystemView(batch, command), batch.now),
+      );
+    case 'set_rules':
+      return executeSystem(batch, undo, () => decideSetRules(command, batch.rules));
     case 'bind_hardware':
       rememberAll(batch, undo);
       return bindHardware(batch, command.hardwareId);
@@ -134,7 +142,7 @@ function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): ShelfEntry 
 
 /** Exported for the clock, which collects before it goes back. */
 export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseCommand): Decision {
-  return decide(command, loadView(batch.statements, entry, command, batch.now), batch.now);
+  return decide(command, loadView(batch, entry, command), batch.now);
 }
 
 /** A file is judged by what is known of its license, here or removed, and of the request that it answers. */
@@ -156,7 +164,7 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
   const removed = batch.shelf.findRemoved(id);
   undo.push(removed === undefined ? () => batch.shelf.remove(id) : rememberEntry(batch.shelf, removed));
   const entry = removed === undefined ? batch.shelf.addNew(command.license) : batch.shelf.revive(removed);
-  const view = loadView(batch.statements, entry, command, batch.now);
+  const view = loadView(batch, entry, command);
   return write(batch, entry, decideAddLicense(command, view, batch.now));
 }
 
@@ -213,14 +221,14 @@ function candidateOf(
   };
 }
 
-function executeSystem(batch: Batch, command: DecidedCommand, undo: Undo[]): Executed {
-  const { masterKey } = batch;
+function executeSystem(batch: Batch, undo: Undo[], decideOnServer: () => SystemDecision): Executed {
+  const { masterKey, rules } = batch;
   const eventCount = batch.systemEvents.length;
   undo.push(() => {
-    batch.masterKey = masterKey;
+    Object.assign(batch, { masterKey, rules });
     batch.systemEvents.length = eventCount;
   });
-  const decision = decideSystem(command, loadSystemView(batch, command), batch.now);
+  const decision = decideOnServer();
   for (const change of decision.changes) applySystemChange(batch, change);
   for (const event of decision.events) batch.systemEvents.push(eventText(event));
   if (decision.changes.length > 0 || decision.events.length > 0) batch.isChanged = true;

@@ -2,6 +2,7 @@ import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf } from '../../core/decide.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { Registration } from '../../core/registration.ts';
+import type { Rules } from '../../core/rules.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,
@@ -16,14 +17,17 @@ import { answerFromRow, denialFromRow, instantOrNull, registrationFromRow, repor
 import { NO_END, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
+/** Where a view is loaded from. */
+interface ViewSource {
+  readonly statements: Statements;
+  readonly rules: Rules;
+  readonly now: Instant;
+}
+
 /** Loads the narrow view that a decision asks for. A renewal costs one statement. */
-export function loadView(
-  statements: Statements,
-  entry: ShelfEntry,
-  command: LicenseCommand,
-  now: Instant,
-): LicenseView {
-  const head = loadHead(statements, entry, command, now);
+export function loadView(source: ViewSource, entry: ShelfEntry, command: LicenseCommand): LicenseView {
+  const { statements, now } = source;
+  const head = loadHead(source, entry, command);
   const needs = needsOf(command, head, now);
   const id = entry.license.id;
   return {
@@ -61,10 +65,9 @@ export function findAnswer(
 }
 
 function loadHead(
-  statements: Statements,
+  { statements, rules, now }: ViewSource,
   entry: ShelfEntry,
   command: LicenseCommand,
-  now: Instant,
 ): LicenseHead {
   const { license, storedInUse } = entry;
   const need = meterNeedOf(command, license, now);
@@ -76,6 +79,7 @@ function loadHead(
     endedBeyond: countBeyond(statements, entry, ended.length, now),
     endedFeatureSlots: loadEndedFeatureSlots(statements, entry, ended, now),
     meter: need === null ? null : entry.meters.get(statements, need),
+    rules,
   };
 }
 

@@ -16,6 +16,7 @@ import type {
   ListRegistrations,
   Query,
   RegistrationRecord,
+  RulesRecord,
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
@@ -24,10 +25,12 @@ import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
 import {
   backlogFromRow,
+  instantOrNull,
   isReportOf,
   licenseFromRow,
   type Row,
   registrationFromRow,
+  rulesFromRow,
   usageFromRow,
 } from './rows.ts';
 import { findCloudKeys, findSealingFingerprint, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
@@ -93,6 +96,8 @@ export class SqliteReader {
         return { sealedBy: findSealingFingerprint(this.#db) ?? '' };
       case 'find_cloud_keys':
         return findCloudKeys(this.#db, masterKeys);
+      case 'find_rules':
+        return this.#findRules();
     }
   }
 
@@ -248,6 +253,11 @@ export class SqliteReader {
        WHERE license.facts ->> 'source' IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`,
     );
     return rows.map(usageFromRow);
+  }
+
+  #findRules(): RulesRecord {
+    const row = this.#get('SELECT rules, rules_at FROM server');
+    return { rules: rulesFromRow(row), changedAt: instantOrNull(row?.rules_at) };
   }
 
   #describe(now: Instant): StoreDescription {

@@ -151,6 +151,10 @@ const SQL = {
       (SELECT id FROM offline_request WHERE answered_by IS NULL ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
   setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
 
+  // rules
+  putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
+  pullBackRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
+
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
 
