@@ -85,7 +85,7 @@ async function listOperations(): Promise<readonly Operation[]> {
 }
 
 describe('known attacks', () => {
-  test('cross-site request forgery: a page in the administrator's browser gets nothing', async () => {
+  test('cross-site request forgery: a page in a browser on the machine gets nothing', async () => {
     const pages: Record<string, string>[] = [
       { origin: 'http://evil.example' },
       { origin: 'null' },
