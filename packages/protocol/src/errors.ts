@@ -15,6 +15,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, retryable: false, title: 'The path exists, but not with this method' },
   unauthorized: { status: 401, retryable: false, title: 'The credentials are missing or wrong' },
   too_many_requests: { status: 429, retryable: true, title: 'Too many sign-ins at once' },
+  too_many_subscribers: { status: 429, retryable: true, title: 'Too many callers follow the events' },
   payload_too_large: { status: 413, retryable: false, title: 'The body is too large' },
   invalid_json: { status: 400, retryable: false, title: 'The body is not readable JSON' },
   validation_error: { status: 400, retryable: false, title: 'A field has a value that cannot be used' },

@@ -6,6 +6,7 @@ import { createCloudChecks, createCloudReports } from './background/cloud-loops.
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Loop } from './background/loop.ts';
 import { isPlainAndFar, openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
+import { composeEvents, type EventParts } from './compose-events.ts';
 import type { Config } from './config.ts';
 import { Fault } from './core/fault.ts';
 import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
@@ -98,7 +99,7 @@ async function serveStore(store: Store, options: ServeOptions, log: Log, stops: 
   const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
-  stops.push(parts.cloud.close);
+  stops.push(parts.cloud.close, ...(await parts.events.start()));
   state.listening = await listenOrExplain(parts.app, config);
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
@@ -121,6 +122,7 @@ interface Parts {
   readonly accounts: Accounts;
   readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
+  readonly events: EventParts;
 }
 
 function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
@@ -135,10 +137,13 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
   };
   const cloud = composeCloud(store, options, log);
+  const { cloudLink } = cloud;
+  const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
   const routes = createRoutes({
     accounts,
     catalogue,
     ...cloud,
+    ...events,
     counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
@@ -155,7 +160,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     slowRequestMs: config.log.slowRequestMs,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
-  return { app, accounts, catalogue, cloud };
+  return { app, accounts, catalogue, cloud, events };
 }
 
 /** Everything that has to do with the vendor's licensing cloud. */

@@ -4,7 +4,13 @@ import { decideSystem, isTokenAlive, TOKEN_LIFETIME_MS } from './decide-system.t
 import { NOW } from './examples.ts';
 import { HOUR_MS, type Instant, plus } from './instant.ts';
 
-const NOTHING = { accountExists: false, tokenUsedAt: null, usageSequence: 0, masterKeyFingerprint: null };
+const NOTHING = {
+  accountExists: false,
+  tokenUsedAt: null,
+  usageSequence: 0,
+  masterKeyFingerprint: null,
+  notedValue: null,
+};
 
 describe('accounts', () => {
   const command = {

@@ -9,6 +9,7 @@ import type {
   SignIn,
   UseToken,
 } from './command.ts';
+import { decideNotice, type NoticeCommand } from './decide-notice.ts';
 import type { SystemChange, SystemDecision } from './decision.ts';
 import { HOUR_MS, type Instant, plus } from './instant.ts';
 import type { SystemView } from './view.ts';
@@ -27,7 +28,8 @@ export type AccountCommand =
   | SetCloudKeys
   | RotateMasterKey
   | OpenRequest
-  | NumberUsage;
+  | NumberUsage
+  | NoticeCommand;
 
 export function isTokenAlive(usedAt: Instant, now: Instant): boolean {
   return now < usedAt + TOKEN_LIFETIME_MS;
@@ -52,6 +54,9 @@ export function decideSystem(command: AccountCommand, view: SystemView, now: Ins
       return decideOpenRequest(command);
     case 'number_usage':
       return decideNumberUsage(command, view);
+    case 'note':
+    case 'set_webhook_cursor':
+      return decideNotice(command, view);
   }
 }
 

@@ -1,6 +1,8 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseEvent, SystemEvent } from './audit-event.ts';
+import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
+import type { NoticeKey } from './decide-notice.ts';
 import type { ConsumptionLimits, Feature } from './feature.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
@@ -103,7 +105,10 @@ export type SystemChange =
       readonly request: 'activation' | 'deactivation';
       readonly product: string | null;
     }
-  | { readonly kind: 'set_usage_sequence'; readonly sequence: number };
+  | { readonly kind: 'set_usage_sequence'; readonly sequence: number }
+  | { readonly kind: 'put_notice'; readonly key: NoticeKey; readonly value: number }
+  | { readonly kind: 'remove_notice'; readonly key: NoticeKey }
+  | { readonly kind: 'set_webhook_cursor'; readonly position: AuditPosition };
 
 /** Under which name a secret is kept. */
 export type SecretName = 'cloud_api_key' | 'cloud_shared_key';

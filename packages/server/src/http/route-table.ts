@@ -3,13 +3,16 @@ import type { Catalogue } from '../services/catalogue.ts';
 import type { CloudLink } from '../services/cloud-link.ts';
 import type { Counting } from '../services/counting.ts';
 import type { Credentials } from '../services/credentials.ts';
+import type { EventFeed } from '../services/event-feed.ts';
 import type { Identity } from '../services/identity.ts';
 import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
+import type { Webhooks } from '../services/webhooks.ts';
 import type { Route } from './route.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
+import { eventRoutes } from './routes/admin/events.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
@@ -35,6 +38,8 @@ export interface Services {
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
   readonly offline: Offline;
+  readonly feed: EventFeed;
+  readonly webhooks: Webhooks;
   readonly allowKeysInUrl: boolean;
   readonly facts: ServerFacts;
 }
@@ -52,6 +57,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...keyRoutes(services),
     ...registrationRoutes(lending),
     ...oversightRoutes(services),
+    ...eventRoutes(services.feed),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),
     ...keyAdminRoutes(services),

@@ -51,6 +51,8 @@ export interface RouteInput {
   readonly address: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
+  /** For an answer that goes on: whether the caller might still ask for it. */
+  readonly isStillAllowed?: () => Promise<boolean>;
 }
 
 /** What a route is written as: its handler knows the types of its own schemas. */

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../core/audit-event.ts';
+import type { AuditPosition } from '../core/audit-position.ts';
 import type { CloudKeys } from '../core/command.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
@@ -16,6 +17,7 @@ export type Query =
   | { readonly kind: 'verify_audit' }
   | { readonly kind: 'find_account'; readonly name: string }
   | { readonly kind: 'find_token'; readonly tokenHash: string }
+  | { readonly kind: 'find_webhook_cursor' }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
@@ -52,6 +54,8 @@ export interface Answers {
   verify_audit: AuditVerdict;
   find_account: AccountRecord | null;
   find_token: TokenRecord | null;
+  /** Up to where the webhook was told; `null`: there never was one. */
+  find_webhook_cursor: AuditPosition | null;
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];

@@ -129,6 +129,15 @@ export function applySystemChange(target: SystemTarget, change: SystemChange): v
     case 'set_usage_sequence':
       statements.setUsageSequence.run(change.sequence);
       break;
+    case 'put_notice':
+      statements.putNotice.run(change.key.kind, change.key.subject, change.value);
+      break;
+    case 'remove_notice':
+      statements.removeNotice.run(change.key.kind, change.key.subject);
+      break;
+    case 'set_webhook_cursor':
+      statements.setWebhookCursor.run(change.position.seq, change.position.index);
+      break;
     case 'put_secret':
     case 'reseal_secrets':
       applySecretChange(target, change);

@@ -3,6 +3,7 @@ import type { Command, InstallLicense, LicenseCommand, Target } from '../../core
 import { decide, targetOf } from '../../core/decide.ts';
 import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
+import { noticeKeyOf } from '../../core/decide-notice.ts';
 import { type AccountCommand, decideSystem } from '../../core/decide-system.ts';
 import type { Decision, Refused } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
@@ -15,7 +16,7 @@ import type { Executed } from '../store.ts';
 import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { eventText } from './audit-chain.ts';
 import { bindHardware } from './bind-hardware.ts';
-import { findAnswer, findRegistration, loadView } from './load-view.ts';
+import { findAnswer, findNotice, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import { instantOrNull } from './rows.ts';
 import type { ServerClock } from './server-clock.ts';
@@ -91,6 +92,8 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'rotate_master_key':
     case 'open_request':
     case 'number_usage':
+    case 'note':
+    case 'set_webhook_cursor':
       return executeSystem(batch, command, undo);
     case 'bind_hardware':
       rememberAll(batch, undo);
@@ -233,5 +236,6 @@ function loadSystemView({ statements, masterKey }: Batch, command: AccountComman
     usageSequence:
       command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,
+    notedValue: command.kind === 'note' ? findNotice(statements, noticeKeyOf(command)) : null,
   };
 }
