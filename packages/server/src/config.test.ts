@@ -47,13 +47,15 @@ describe('where a setting comes from', () => {
         typeof setting.default as 'string'
       ];
       const value = oneOf?.at(-1) ?? other;
-      const expected = { string: value, number: 7, boolean: true }[typeof setting.default as 'string'];
+      const expected = { string: value, number: 7, boolean: true, object: [value] }[
+        typeof setting.default as 'string'
+      ];
       const ways = [
         load(t, `${path}: ${value}`),
         load(t, '', { env: { [envOf(path)]: value } }),
         load(t, '', { flags: { [flagOf(path)]: value } }),
       ];
-      for (const { config } of ways) assert.equal(readSetting(config, path), expected, path);
+      for (const { config } of ways) assert.deepEqual(readSetting(config, path), expected, path);
     }
   });
 

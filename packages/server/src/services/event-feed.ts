@@ -170,7 +170,8 @@ class Subscriber implements Subscription {
     if (item === null) return;
     this.#waiting.push(item);
     this.#waitingEvents += countEvents(item);
-    if (this.#waitingEvents > MAX_WAITING_EVENTS) this.end();
+    // What one poll has brought may be much, and is taken by whoever listens before the next.
+    if (this.#waiting.length > 1 && this.#waitingEvents > MAX_WAITING_EVENTS) this.end();
     this.#wake();
   }
 
