@@ -143,6 +143,7 @@ describe('a name that is not known', () => {
       BERTH_SOMETHING_ELSE_ENTIRELY: '1',
       BERT_PORT: '1',
       BERTH_MASTER_KEY: 'x',
+      BERTH_WEBHOOKS_SECRET: 'x',
     };
     assert.deepEqual(load(t, '', { env }).warnings, [
       'The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?',

@@ -133,11 +133,12 @@ function followOver(address: ControlAddress, path: string): ReturnType<AdminClie
   });
 }
 
-/** A connection that breaks is the end, whoever has broken it. */
 async function* readChunks(incoming: AsyncIterable<string>): AsyncGenerator<string> {
   try {
     yield* incoming;
-  } catch {}
+  } catch (error) {
+    throw new ServerUnreachable(`The connection to the server broke off: ${(error as Error).message}.`);
+  }
 }
 
 async function readAnswer(chunks: AsyncIterable<string>): Promise<AdminAnswer> {

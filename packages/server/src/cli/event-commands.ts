@@ -31,11 +31,15 @@ async function followEvents({ client, flags, isJson, print }: FollowContext): Pr
   };
   process.once('SIGINT', end).stdout.once('error', end);
   let left = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
-  for await (const event of readEvents(stream.chunks)) {
-    print(isJson ? JSON.stringify(event) : describeEvent(event));
-    left -= 1;
-    if (left === 0) end();
-    if (!isWanted) break;
+  try {
+    for await (const event of readEvents(stream.chunks)) {
+      print(isJson ? JSON.stringify(event) : describeEvent(event));
+      left -= 1;
+      if (left === 0) end();
+      if (!isWanted) break;
+    }
+  } catch (error) {
+    if (isWanted) throw error;
   }
   return isWanted ? failed('The server has ended the stream: it is stopping.') : DONE;
 }

@@ -124,6 +124,31 @@ describe('somebody who follows the events', () => {
     );
   });
 
+  test('does not go on with a poll that knows more than itself', async (t) => {
+    const { store } = await openTestStore(t, [testLicense(1)]);
+    const held = Promise.withResolvers<void>();
+    let isHeld = false;
+    const read: Store['read'] = async (query) => {
+      const answer = await store.read(query);
+      if (isHeld && query.kind === 'list_audit' && query.after === 1) {
+        isHeld = false;
+        await held.promise;
+      }
+      return answer;
+    };
+    const feed = createEventFeed({ read });
+    const [quick, late] = [subscribe(feed, null), subscribe(feed, '1')];
+    await catchUp(feed, store, quick, 'ann');
+    await late.next();
+    isHeld = true;
+    const heard = take(late, 2);
+    await new Promise(setImmediate);
+    await register(store, 'bob');
+    await feed.poll();
+    held.resolve();
+    assert.deepEqual(await heard, ['2.0', '3.0']);
+  });
+
   test('with a place that the log never reached begins with now', async (t) => {
     const { store, feed } = await openFeed(t);
     const subscription = subscribe(feed, '999.3');
@@ -146,10 +171,11 @@ describe('many who follow', () => {
   });
 
   test('nobody at all: nothing is read', async (t) => {
-    const { feed, reads } = await openFeed(t);
+    const { store, feed, reads } = await openFeed(t);
     await feed.poll();
+    assert.deepEqual(reads, []);
     const subscription = subscribe(feed, null);
-    await subscription.next();
+    await catchUp(feed, store, subscription, 'ann');
     subscription.end();
     reads.length = 0;
     await feed.poll();
