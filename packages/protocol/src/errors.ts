@@ -18,6 +18,7 @@ export const ERRORS = {
   csrf_rejected: { status: 403, retryable: false, title: 'The request did not come from the page itself' },
   tls_required: { status: 403, retryable: false, title: 'This server signs nobody in without TLS' },
   too_many_requests: { status: 429, retryable: true, title: 'Too many sign-ins at once' },
+  too_many_subscribers: { status: 429, retryable: true, title: 'Too many callers follow the events' },
   payload_too_large: { status: 413, retryable: false, title: 'The body is too large' },
   invalid_json: { status: 400, retryable: false, title: 'The body is not readable JSON' },
   validation_error: { status: 400, retryable: false, title: 'A field has a value that cannot be used' },

@@ -7,6 +7,7 @@ import { createClockKeeper, createSweeper } from './background/housekeeping-loop
 import type { Loop } from './background/loop.ts';
 import { createRulesLoop, describeRules } from './background/rules-loop.ts';
 import { isPlainAndFar, openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
+import { composeEvents, type EventParts } from './compose-events.ts';
 import type { Config } from './config.ts';
 import { Fault } from './core/fault.ts';
 import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
@@ -103,7 +104,7 @@ async function serveStore(store: Store, options: ServeOptions, log: Log, stops: 
   describeRules(log, await parts.ruleBook.begin());
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
-  stops.push(parts.cloud.close);
+  stops.push(parts.cloud.close, ...(await parts.events.start()));
   state.listening = await listenOrExplain(parts.app, config);
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
@@ -127,6 +128,7 @@ interface Parts {
   readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
   readonly ruleBook: RuleBook;
+  readonly events: EventParts;
 }
 
 function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
@@ -147,11 +149,14 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
   };
   const cloud = composeCloud(store, options, log);
   const ruleBook = createRuleBook(store, openRulesFile(config));
+  const { cloudLink } = cloud;
+  const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
   const routes = createRoutes({
     accounts,
     catalogue,
     ...cloud,
     ruleBook,
+    ...events,
     counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
@@ -170,7 +175,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     slowRequestMs: config.log.slowRequestMs,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
-  return { app, accounts, catalogue, cloud, ruleBook };
+  return { app, accounts, catalogue, cloud, ruleBook, events };
 }
 
 /** Everything that has to do with the vendor's licensing cloud. */

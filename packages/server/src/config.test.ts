@@ -47,13 +47,15 @@ describe('where a setting comes from', () => {
         typeof setting.default as 'string'
       ];
       const value = oneOf?.at(-1) ?? other;
-      const expected = { string: value, number: 7, boolean: true }[typeof setting.default as 'string'];
+      const expected = { string: value, number: 7, boolean: true, object: [value] }[
+        typeof setting.default as 'string'
+      ];
       const ways = [
         load(t, `${path}: ${value}`),
         load(t, '', { env: { [envOf(path)]: value } }),
         load(t, '', { flags: { [flagOf(path)]: value } }),
       ];
-      for (const { config } of ways) assert.equal(readSetting(config, path), expected, path);
+      for (const { config } of ways) assert.deepEqual(readSetting(config, path), expected, path);
     }
   });
 
@@ -141,6 +143,7 @@ describe('a name that is not known', () => {
       BERTH_SOMETHING_ELSE_ENTIRELY: '1',
       BERT_PORT: '1',
       BERTH_MASTER_KEY: 'x',
+      BERTH_WEBHOOKS_SECRET: 'x',
     };
     assert.deepEqual(load(t, '', { env }).warnings, [
       'The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?',

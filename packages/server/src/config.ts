@@ -36,7 +36,17 @@ export interface Config {
     readonly slowRequestMs: number;
   };
   readonly sweeper: { readonly intervalSeconds: number };
+  readonly notices: { readonly expiryDays: number; readonly cloudMinutes: number };
+  readonly webhooks: {
+    readonly url: string;
+    readonly events: readonly WebhookTopic[];
+    readonly secretFile: string;
+  };
 }
+
+type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
+
+const WEBHOOK_TOPICS = ['slot_denied', 'license_expiring', 'cloud_unreachable', 'clock_jumped'] as const;
 
 type Value = string | number | boolean | readonly string[];
 
@@ -174,6 +184,36 @@ export const SETTINGS: readonly Setting[] = [
     from: 0,
     to: 3600,
     about: 'How often ended slots are tidied away; 0 switches it off, and no answer changes by it.',
+  },
+  {
+    path: 'notices.expiryDays',
+    default: 14,
+    from: 1,
+    to: 365,
+    about: 'How long before a license ends it is told of, in the audit log and to the webhook.',
+  },
+  {
+    path: 'notices.cloudMinutes',
+    default: 15,
+    from: 1,
+    to: 7 * 24 * 60,
+    about: 'How long the licensing cloud has to be away before it is told of.',
+  },
+  {
+    path: 'webhooks.url',
+    default: '',
+    about: 'Where events are sent to; left empty, nowhere. It needs a secret, too.',
+  },
+  {
+    path: 'webhooks.events',
+    default: WEBHOOK_TOPICS,
+    oneOf: WEBHOOK_TOPICS,
+    about: 'What is sent there.',
+  },
+  {
+    path: 'webhooks.secretFile',
+    default: '',
+    about: 'A file with the secret that events are signed with; BERTH_WEBHOOKS_SECRET is the secret itself.',
   },
 ];
 
@@ -334,9 +374,12 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
   return values;
 }
 
+/** Secrets are no settings: nothing that shows the settings may know them. */
+const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];
+
 /** Variables with our prefix that nobody reads: most likely a typo, but an orchestrator may set such too. */
 function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
-  const known = [...SETTINGS.map(({ path }) => envOf(path)), 'BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE'];
+  const known = [...SETTINGS.map(({ path }) => envOf(path)), ...SECRET_VARIABLES];
   return Object.keys(env)
     .filter((name) => name.startsWith('BERTH_') && !known.includes(name))
     .map((name) => `The environment variable ${name} is unknown.${suggest(name, known)}`);

@@ -1,4 +1,11 @@
-import type { MasterKeyExported, ServerStarted, ServerStopped } from './audit-event.ts';
+import type {
+  CloudUnreachable,
+  LicenseExpiring,
+  MasterKeyExported,
+  ServerStarted,
+  ServerStopped,
+} from './audit-event.ts';
+import type { AuditPosition } from './audit-position.ts';
 import type { Narrowing } from './consumption.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
@@ -50,7 +57,9 @@ export type SystemCommand =
   | ResetClock
   | SetCloudKeys
   | RotateMasterKey
-  | SetRules;
+  | SetRules
+  | Note
+  | SetWebhookCursor;
 
 /** Which license is meant. Nothing given means: the one product that the server holds. */
 export interface Target {
@@ -395,4 +404,16 @@ export interface SetRules {
   /** Tells one version of the rules from another. */
   readonly digest: string;
   readonly by: Actor;
+}
+
+/** Something that an administrator should hear of, and hear of once. */
+export interface Note {
+  readonly kind: 'note';
+  readonly notice: LicenseExpiring | CloudUnreachable | { readonly kind: 'cloud_reachable' };
+}
+
+/** Everything up to this event was delivered to the webhook, or is none of its business. */
+export interface SetWebhookCursor {
+  readonly kind: 'set_webhook_cursor';
+  readonly position: AuditPosition;
 }

@@ -1,6 +1,8 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseEvent, SystemEvent } from './audit-event.ts';
+import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
+import type { NoticeKey } from './decide-notice.ts';
 import type { ConsumptionLimits, Feature } from './feature.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
@@ -124,7 +126,10 @@ export type SystemChange =
       readonly product: string | null;
     }
   | { readonly kind: 'set_usage_sequence'; readonly sequence: number }
-  | { readonly kind: 'put_rules'; readonly rules: Rules };
+  | { readonly kind: 'put_rules'; readonly rules: Rules }
+  | { readonly kind: 'put_notice'; readonly key: NoticeKey; readonly value: number }
+  | { readonly kind: 'remove_notice'; readonly key: NoticeKey }
+  | { readonly kind: 'set_webhook_cursor'; readonly position: AuditPosition };
 
 /** Under which name a secret is kept. */
 export type SecretName = 'cloud_api_key' | 'cloud_shared_key';

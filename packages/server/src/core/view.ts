@@ -174,4 +174,6 @@ export interface SystemView {
   readonly usageSequence: number;
   /** Of the master key that seals the store; only where it is to be replaced. */
   readonly masterKeyFingerprint: string | null;
+  /** What was told before of the thing that is to be told; `null`: nothing. */
+  readonly notedValue: number | null;
 }

@@ -4,15 +4,18 @@ import type { Catalogue } from '../services/catalogue.ts';
 import type { CloudLink } from '../services/cloud-link.ts';
 import type { Counting } from '../services/counting.ts';
 import type { Credentials } from '../services/credentials.ts';
+import type { EventFeed } from '../services/event-feed.ts';
 import type { Identity } from '../services/identity.ts';
 import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
 import type { RuleBook } from '../services/rule-book.ts';
+import type { Webhooks } from '../services/webhooks.ts';
 import type { AccessRules } from './caller.ts';
 import type { Route } from './route.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
+import { eventRoutes } from './routes/admin/events.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
@@ -45,6 +48,8 @@ export interface Services {
   readonly identity: Identity;
   readonly offline: Offline;
   readonly ruleBook: RuleBook;
+  readonly feed: EventFeed;
+  readonly webhooks: Webhooks;
   readonly allowKeysInUrl: boolean;
   readonly rules: AccessRules;
   readonly settings: Config;
@@ -65,6 +70,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...passwordRoutes(services),
     ...registrationRoutes(lending),
     ...oversightRoutes(services),
+    ...eventRoutes(services.feed),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),
     ...ruleRoutes(services.ruleBook),

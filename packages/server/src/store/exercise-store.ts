@@ -15,6 +15,7 @@ import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from '
 import { fileCases, ownFileCases } from './exercise-files.ts';
 import { LENDING } from './exercise-lending.ts';
 import { ISOLATION, LICENSES } from './exercise-licenses.ts';
+import { noticeCases } from './exercise-notices.ts';
 import { restartCases } from './exercise-restart.ts';
 import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
@@ -52,6 +53,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'licenses in files, after a crash': fileCases('crash'),
   "the server's own files, after a close": ownFileCases('restart'),
   "the server's own files, after a crash": ownFileCases('crash'),
+  'what was told, after a close': noticeCases('restart'),
+  'what was told, after a crash': noticeCases('crash'),
   'counting goes on after a close': countingRestartCases('restart'),
   'counting goes on after a crash': countingRestartCases('crash'),
   'many who want a feature at once': FEATURES_AT_ONCE,

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../core/audit-event.ts';
+import type { AuditPosition } from '../core/audit-position.ts';
 import type { CloudKeys } from '../core/command.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
@@ -22,6 +23,7 @@ export type Query =
   | { readonly kind: 'find_token'; readonly tokenHash: string }
   | { readonly kind: 'list_tokens'; readonly limit: number }
   | { readonly kind: 'is_set_up' }
+  | { readonly kind: 'find_webhook_cursor' }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
@@ -64,6 +66,8 @@ export interface Answers {
   list_tokens: readonly TokenRecord[];
   /** Whether an administrator has had a password of their own. */
   is_set_up: boolean;
+  /** Up to where the webhook was told; `null`: there never was one. */
+  find_webhook_cursor: AuditPosition | null;
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];

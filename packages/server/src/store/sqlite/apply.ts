@@ -122,6 +122,15 @@ export function applySystemChange(target: SystemTarget, change: SystemChange): v
       statements.putRules.run(JSON.stringify(change.rules), now);
       target.rules = orNoRules(change.rules);
       break;
+    case 'put_notice':
+      statements.putNotice.run(change.key.kind, change.key.subject, change.value);
+      break;
+    case 'remove_notice':
+      statements.removeNotice.run(change.key.kind, change.key.subject);
+      break;
+    case 'set_webhook_cursor':
+      statements.setWebhookCursor.run(change.position.seq, change.position.index);
+      break;
     case 'put_secret':
     case 'reseal_secrets':
       applySecretChange(target, change);

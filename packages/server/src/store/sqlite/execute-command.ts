@@ -3,6 +3,7 @@ import type { Command, InstallLicense, LicenseCommand, Target } from '../../core
 import { decide, targetOf } from '../../core/decide.ts';
 import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
+import { noticeKeyOf } from '../../core/decide-notice.ts';
 import { decideSetRules } from '../../core/decide-set-rules.ts';
 import { type DecidedCommand, decideSystem } from '../../core/decide-system.ts';
 import type { Decision, Refused, SystemDecision } from '../../core/decision.ts';
@@ -18,7 +19,7 @@ import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { eventText } from './audit-chain.ts';
 import { bindHardware } from './bind-hardware.ts';
 import { loadAccountView } from './load-account-view.ts';
-import { findAnswer, findRegistration, loadView } from './load-view.ts';
+import { findAnswer, findNotice, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import type { ServerClock } from './server-clock.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
@@ -100,6 +101,8 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'rotate_master_key':
     case 'open_request':
     case 'number_usage':
+    case 'note':
+    case 'set_webhook_cursor':
       return executeSystem(batch, undo, () =>
         decideSystem(command, loadSystemView(batch, command), batch.now),
       );
@@ -241,5 +244,6 @@ function loadSystemView({ statements, masterKey }: Batch, command: DecidedComman
     usageSequence:
       command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,
+    notedValue: command.kind === 'note' ? findNotice(statements, noticeKeyOf(command)) : null,
   };
 }

@@ -1,5 +1,6 @@
 import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf } from '../../core/decide.ts';
+import type { NoticeKey } from '../../core/decide-notice.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { Registration } from '../../core/registration.ts';
 import type { Rules } from '../../core/rules.ts';
@@ -62,6 +63,11 @@ export function findAnswer(
 ): RememberedAnswer | null {
   const row = statements.findAnswer.get(licenseId, operation, user, key);
   return row === undefined ? null : answerFromRow(row);
+}
+
+/** What was told before of the same thing; `null`: nothing. */
+export function findNotice(statements: Statements, { kind, subject }: NoticeKey): number | null {
+  return (statements.findNotice.get(kind, subject)?.value as number | undefined) ?? null;
 }
 
 function loadHead(

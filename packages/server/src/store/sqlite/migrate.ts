@@ -12,6 +12,7 @@ const MIGRATIONS = [
   '0005-accounts.sql',
   '0006-placeholder.sql',
   '0007-rules.sql',
+  '0008-notices.sql',
 ] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { AuditPosition } from '../../core/audit-position.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
 import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
 import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
@@ -82,6 +83,8 @@ export class SqliteReader {
         return listTokens(this.#db, query.limit, now);
       case 'is_set_up':
         return isSetUp(this.#db);
+      case 'find_webhook_cursor':
+        return this.#findWebhookCursor();
       case 'list_untidy':
         return this.#listUntidy(now);
       case 'list_backlog':
@@ -207,6 +210,12 @@ export class SqliteReader {
       at: instant(row.at as number),
       events: JSON.parse(row.events as string),
     }));
+  }
+
+  #findWebhookCursor(): AuditPosition | null {
+    const row = this.#get('SELECT webhook_seq, webhook_index FROM server');
+    if (row === undefined || row.webhook_seq === null) return null;
+    return { seq: row.webhook_seq as number, index: row.webhook_index as number };
   }
 
   /** Licenses on which the sweeper has something to collect. */

@@ -155,6 +155,14 @@ const SQL = {
   putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
   pullBackRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
 
+  // what was told
+  findNotice: 'SELECT value FROM notice WHERE kind = ? AND subject = ?',
+  putNotice: `
+    INSERT INTO notice (kind, subject, value) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET value = excluded.value`,
+  removeNotice: 'DELETE FROM notice WHERE kind = ? AND subject = ?',
+  setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
+
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
 

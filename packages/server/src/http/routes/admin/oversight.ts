@@ -7,7 +7,9 @@ import type { CloudLink } from '../../../services/cloud-link.ts';
 import type { Identity } from '../../../services/identity.ts';
 import type { Executed } from '../../../services/lending.ts';
 import type { Oversight } from '../../../services/oversight.ts';
+import type { Webhooks } from '../../../services/webhooks.ts';
 import { actorOf } from '../../caller.ts';
+import { presentEvent } from '../../present-event.ts';
 import { presentLicense } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, jsonText, type Reply } from '../../reply.ts';
@@ -29,6 +31,7 @@ interface OversightServices extends KeyAdministration {
   readonly catalogue: Catalogue;
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
+  readonly webhooks: Webhooks;
   readonly facts: ServerFacts;
 }
 
@@ -55,11 +58,22 @@ const cloudStatus = z.looseObject({
   reports_uncertain: z.int(),
 });
 
+const webhookStatus = z.looseObject({
+  state: z.enum(['off', 'untried', 'ok', 'failing']),
+  delivered_at: z.string().nullable(),
+  failing_at: z.string().nullable().meta({ description: 'since when the receiver takes nothing' }),
+  error: z.string().nullable(),
+  waiting: z.int().meta({ description: 'events that are not delivered yet; not counted beyond a thousand' }),
+  delivered: z.int().meta({ description: 'since the start' }),
+  dropped: z.int().meta({ description: 'events that were given up since the start' }),
+});
+
 const statusObject = keysObject
   .extend({
     version: z.string(),
     hardware_id: z.string(),
     cloud: cloudStatus,
+    webhooks: webhookStatus,
     clock: clockStatus.nullable(),
   })
   .loose();
@@ -78,7 +92,7 @@ export function oversightRoutes(services: OversightServices): readonly Route[] {
 }
 
 function statusRoute(services: OversightServices): Route {
-  const { oversight, cloudLink, identity, facts } = services;
+  const { oversight, cloudLink, identity, webhooks, facts } = services;
   return defineRoute({
     name: 'admin_status',
     methods: ['GET'],
@@ -98,6 +112,7 @@ function statusRoute(services: OversightServices): Route {
         hardware_id: await identity.readHardwareId(),
         ...(await presentKeys(services)),
         cloud: toWire(await cloudLink.describe()),
+        webhooks: toWire(await webhooks.describe()),
         clock: await describeClock(oversight),
       }),
   });
@@ -225,9 +240,7 @@ function auditRoute(oversight: Oversight): Route {
 
 /** The events of a link, the newest first as the links are. */
 function presentLink({ seq, chain, at, events }: Awaited<ReturnType<Oversight['listAudit']>>[number]) {
-  return events
-    .toReversed()
-    .map((event) => toWire({ seq, licenseId: chain === 0 ? null : chain, at, ...event }));
+  return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
 }
 
 function auditVerifyRoute(oversight: Oversight): Route {
