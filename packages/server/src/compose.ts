@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { hostname, release, type } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
+import { createCertificateWatch } from './background/certificate-loop.ts';
 import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Loop } from './background/loop.ts';
@@ -13,12 +14,14 @@ import type { StoreNotice } from './core/store-notice.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { isLoopbackHost } from './http/caller.ts';
 import { listenControl } from './http/control.ts';
-import { type Listening, listen } from './http/listen.ts';
+import { ListenError, type Listening, listen } from './http/listen.ts';
 import { createRoutes } from './http/route-table.ts';
 import { openExport } from './secrets/key-export.ts';
 import { fingerprint, SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
+import { CertificateError } from './services/certificate-files.ts';
+import { type Certificates, openCertificates } from './services/certificates.ts';
 import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
 import { createCloudSession } from './services/cloud-session.ts';
 import { createCounting } from './services/counting.ts';
@@ -48,7 +51,7 @@ export class StartError extends Error {}
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof StartError || error instanceof SealError || error instanceof Fault;
+  return [StartError, SealError, Fault, ListenError, CertificateError].some((kind) => error instanceof kind);
 }
 
 /** A server that is up. */
@@ -74,6 +77,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const { config } = options;
   const log = createLog(config.log);
   for (const warning of options.warnings) log.warn(warning);
+  const certificates = openCertificates(config.tls, { log, readWall: systemClock.readWall });
   createFolderOrExplain(config.data);
   const store = await openOwnData(config, options.env, true, (notice) => {
     describeNotice(log, notice);
@@ -81,7 +85,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   });
   const stops: Stop[] = [];
   try {
-    const url = await serveStore(store, options, log, stops);
+    const url = await serveStore(store, { ...options, certificates }, log, stops);
     return { url, stop: () => stopServer({ stops, store, log }) };
   } catch (error) {
     // What was started would keep the process alive, and the folder locked.
@@ -92,17 +96,23 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 }
 
 /** Answers where it can be reached. `stops` ends everything that it has started. */
-async function serveStore(store: Store, options: ServeOptions, log: Log, stops: Stop[]): Promise<string> {
-  const { config } = options;
+async function serveStore(
+  store: Store,
+  options: ServeOptions & { readonly certificates: Certificates | null },
+  log: Log,
+  stops: Stop[],
+): Promise<string> {
+  const { config, certificates } = options;
   const state: { listening: Listening | null } = { listening: null };
   const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
   stops.push(parts.cloud.close);
-  state.listening = await listenOrExplain(parts.app, config);
+  const { readMonotonicMs } = systemClock;
+  state.listening = await listen(parts.app, { ...config, ...config.http, certificates, readMonotonicMs });
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
-  stops.push(...startLoops(store, config, log), ...startCloudLoops(parts, config, log));
+  stops.push(...startLoops(store, config, log, certificates), ...startCloudLoops(parts, config, log));
   await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
@@ -114,6 +124,7 @@ type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;
 interface ComposeOptions extends ConfigAndEnv {
   /** `false` for a command that opens the data of a stopped server. */
   readonly isServing: boolean;
+  readonly certificates: Certificates | null;
 }
 
 interface Parts {
@@ -132,6 +143,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     version: VERSION,
     data: config.data,
     readUrl,
+    readTls: () => options.certificates?.describe() ?? null,
     readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
   };
   const cloud = composeCloud(store, options, log);
@@ -153,6 +165,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     log,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
+    clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
   return { app, accounts, catalogue, cloud };
@@ -245,28 +258,11 @@ function createFolderOrExplain(folder: string): void {
   }
 }
 
-async function listenOrExplain(app: Hono<AppEnv>, { host, port, http }: Config): Promise<Listening> {
-  try {
-    return await listen(app, { ...http, host, port });
-  } catch (error) {
-    const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-    if (reason === undefined) throw error;
-    throw new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
-  }
-}
-
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program does already. Stop it, or choose another port with --port.',
-  EACCES: 'this user may not. Choose a port above 1023 with --port.',
-  EADDRNOTAVAIL: 'this machine has no such address. Choose another with --host.',
-  ENOTFOUND: 'this name is not known. Choose an address with --host.',
-};
-
-function warnAboutExposure({ host, cloud }: Config, log: Log): void {
+function warnAboutExposure({ host, cloud, tls }: Config, log: Log): void {
   if (isPlainAndFar(cloud)) {
     log.warn('cloud.url is http: license keys and what is consumed can be read on the way there');
   }
-  if (isLoopbackHost(host)) return;
+  if (isLoopbackHost(host) || tls.cert !== '') return;
   log.warn(
     { host },
     'listening beyond this machine without TLS: everyone on the network can read requests and take slots',
@@ -275,9 +271,15 @@ function warnAboutExposure({ host, cloud }: Config, log: Log): void {
 
 type Stop = () => Promise<void>;
 
-function startLoops(store: Store, { sweeper }: Config, log: Log): readonly Stop[] {
+function startLoops(
+  store: Store,
+  { sweeper }: Config,
+  log: Log,
+  certificates: Certificates | null,
+): readonly Stop[] {
   const housekeeping = createHousekeeping(store);
   const loops = [createClockKeeper(housekeeping, log)];
+  if (certificates !== null) loops.push(createCertificateWatch(certificates, log));
   if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
   for (const loop of loops) loop.start();
   return loops.map((loop) => loop.stop);
@@ -368,7 +370,7 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
   const log = createQuietLog();
   const store = await openOrNull(config, env, false, (notice) => describeNotice(log, notice));
   if (store === null) return null;
-  const { app } = composeApp(store, { config, env, isServing: false }, log, () => null);
+  const { app } = composeApp(store, { config, env, isServing: false, certificates: null }, log, () => null);
   const peer = { address: 'control', isControl: true };
   return {
     fetch: async (request: Request) => app.fetch(request, { peer }),

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
+import { parseRange } from './core/address-range.ts';
+import { suggest } from './core/suggest.ts';
 
 /** Everything that can be set, frozen at start. Units stand at the end of the names. */
 export interface Config {
@@ -21,8 +23,11 @@ export interface Config {
   readonly http: {
     readonly maxConnections: number;
     readonly maxConnectionsPerAddress: number;
+    readonly clientRequestsPerMinute: number;
+    readonly trustedProxies: readonly string[];
     readonly allowKeysInUrl: boolean;
   };
+  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
   readonly log: {
     readonly level: 'debug' | 'info' | 'warn' | 'error';
     readonly format: 'auto' | 'json' | 'text';
@@ -40,6 +45,8 @@ interface Setting {
   readonly about: string;
   /** The words that are allowed, or the range of a number. */
   readonly oneOf?: readonly string[];
+  /** What the words of a list are. */
+  readonly each?: { readonly called: string; isValid(word: string): boolean };
   readonly from?: number;
   readonly to?: number;
 }
@@ -114,12 +121,39 @@ export const SETTINGS: readonly Setting[] = [
     default: 2000,
     from: 1,
     to: 100000,
-    about: 'Open connections from one address.',
+    about: 'Open connections from one address; those of trusted proxies are not counted.',
+  },
+  {
+    path: 'http.clientRequestsPerMinute',
+    default: 0,
+    from: 0,
+    to: 1000000,
+    about: 'Requests of applications from one address; 0 is without a limit.',
+  },
+  {
+    path: 'http.trustedProxies',
+    default: [],
+    each: {
+      called: 'addresses and ranges, such as 10.0.0.5 or 10.0.0.0/8',
+      isValid: (word) => parseRange(word) !== null,
+    },
+    about: 'Proxies that are believed when they say whom they speak for (X-Forwarded-For, Forwarded).',
   },
   {
     path: 'http.allowKeysInUrl',
     default: true,
     about: 'Whether GET setKeys takes keys in its URL; POST takes them in its body anyway.',
+  },
+  {
+    path: 'tls.cert',
+    default: '',
+    about: 'The certificate with its chain, a PEM file; empty is plain HTTP.',
+  },
+  { path: 'tls.key', default: '', about: 'The private key of the certificate, a PEM file.' },
+  {
+    path: 'tls.clientCa',
+    default: '',
+    about: 'Whose certificates of clients are believed, a PEM file; left empty, none is asked for.',
   },
   {
     path: 'log.level',
@@ -160,13 +194,24 @@ export const LIMITS = {
    * A body that is too large is read this far, so that the client hears why instead of a broken connection.
    */
   discardBytes: 2 * 1024 * 1024,
-  /** Slow headers and bodies hold a connection; honest clients need milliseconds. */
+  /**
+   * Whatever is slow holds a connection; honest clients need milliseconds. What is slow is seen at the next
+   * look, and gets a moment to hear why it is cut: all in all, it does not live longer than 15 s.
+   */
+  handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
-  requestTimeoutMs: 15_000,
+  requestTimeoutMs: 12_000,
+  /** From the connection to its first request, with the handshake. */
+  firstRequestTimeoutMs: 13_000,
+  /** An answer of which nothing is taken. */
+  readTimeoutMs: 12_000,
+  farewellMs: 1000,
   /** How often slow connections are looked for. */
   connectionCheckMs: 1000,
   /** An idle connection is kept this long for the client's next heartbeat. */
   keepAliveTimeoutMs: 75_000,
+  /** How many addresses the limit of requests remembers; the one that was silent longest is forgotten. */
+  countedAddresses: 50_000,
   /** What a stop waits for before it cuts connections. */
   drainTimeoutMs: 10_000,
   /** Scrypt takes a core and memory for each password. */
@@ -208,6 +253,7 @@ export function loadConfig({ flags, env, file }: ConfigSources): LoadedConfig {
     return [setting.path, given === undefined ? setting.default : check(setting, given)] as const;
   });
   const config = nest(values) as unknown as Config;
+  checkTls(config.tls);
   return { config: { ...config, data: resolve(config.data) }, warnings: findUnknownVariables(env) };
 }
 
@@ -224,6 +270,15 @@ function check(setting: Setting, given: unknown): Value {
   return value as Value;
 }
 
+function checkTls({ cert, key, clientCa }: Config['tls']): void {
+  if ((cert === '') !== (key === '')) {
+    throw new ConfigError('"tls.cert" and "tls.key" belong together: set both, or neither for plain HTTP.');
+  }
+  if (clientCa !== '' && cert === '') {
+    throw new ConfigError('"tls.clientCa" needs TLS: set "tls.cert" and "tls.key" too.');
+  }
+}
+
 /** A list in the file; words with commas between them in a flag or a variable. */
 function checkList(setting: Setting, given: unknown): readonly string[] {
   const words = typeof given === 'string' ? given.split(',').map((word) => word.trim()) : given;
@@ -231,7 +286,9 @@ function checkList(setting: Setting, given: unknown): readonly string[] {
     throw new ConfigError(`"${setting.path}" cannot be "${given}". ${allowedOf(setting)}`);
   }
   const list = words.filter((word) => word !== '');
-  const wrong = list.find((word) => setting.oneOf?.includes(word) === false);
+  const wrong = list.find(
+    (word) => setting.oneOf?.includes(word) === false || setting.each?.isValid(word) === false,
+  );
   if (wrong === undefined) return list;
   throw new ConfigError(`"${setting.path}" cannot hold "${wrong}". ${allowedOf(setting)}`);
 }
@@ -256,7 +313,7 @@ function allowedOf(setting: Setting): string {
   if (typeof setting.default === 'number')
     return `Allowed: whole numbers from ${setting.from} to ${setting.to}.`;
   if (typeof setting.default === 'boolean') return 'Allowed: true, false.';
-  if (Array.isArray(setting.default)) return 'Allowed: a list of words.';
+  if (Array.isArray(setting.default)) return `Allowed: a list of ${setting.each?.called ?? 'words'}.`;
   return 'It must not be empty.';
 }
 
@@ -321,27 +378,4 @@ function nest(values: readonly (readonly [string, Value])[]): Record<string, unk
     else config[section] = { ...(config[section] as object | undefined), [name]: value };
   }
   return config;
-}
-
-/** " Did you mean …?", or nothing when nothing is near. */
-export function suggest(word: string, known: readonly string[]): string {
-  const ranked = known.map((name) => ({ name, distance: distance(word.toLowerCase(), name.toLowerCase()) }));
-  const best = ranked.sort((a, b) => a.distance - b.distance)[0];
-  return best !== undefined && best.distance <= Math.max(2, word.length / 3)
-    ? ` Did you mean "${best.name}"?`
-    : '';
-}
-
-/** How many letters have to be changed to turn one word into the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, flagOf, loadConfig, SETTINGS, suggest } from '../config.ts';
+import { type Config, ConfigError, flagOf, loadConfig, SETTINGS } from '../config.ts';
+import { suggest } from '../core/suggest.ts';
 import { type AdminClient, connectAdmin, ServerUnreachable, type StoppedServer } from './admin-client.ts';
 import type { Command, Flags as CommandFlags, LocalContext } from './command.ts';
 import { COMMANDS } from './commands.ts';

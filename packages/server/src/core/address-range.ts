@@ -1,4 +1,4 @@
-/** An IP address as a number. An IPv4 address that is written as an IPv6 one (::ffff:…) is the IPv4 address. */
+/** An IP address as a number. An IPv4 address that is written as an IPv6 one (::ffff:…) is that of IPv4. */
 export interface Address {
   readonly bits: 32 | 128;
   readonly value: bigint;
