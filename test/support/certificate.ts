@@ -77,6 +77,16 @@ export function makeCertificate(options: CertificateOptions): Certificate {
 
 const DEFAULT_NAME = 'Berth test';
 
+/** One that is good for this machine, for as long as this test will be run. */
+export function makeTestCertificate(facts: Partial<CertificateOptions> = {}): Certificate {
+  return makeCertificate({
+    names: ['localhost', '127.0.0.1', '::1'],
+    notBefore: new Date('2000-01-01T00:00:00Z'),
+    notAfter: new Date('2100-12-31T23:59:59Z'),
+    ...facts,
+  });
+}
+
 function signerOf({ cert, key }: Certificate): Signer {
   const commonName = /^CN=(.*)$/m.exec(new X509Certificate(cert).subject)?.[1] ?? '';
   return { commonName, key: createPrivateKey(key) };

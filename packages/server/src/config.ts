@@ -200,12 +200,14 @@ export const LIMITS = {
    */
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
-  requestTimeoutMs: 12_000,
+  requestTimeoutMs: 11_000,
   /** From the connection to its first request, with the handshake. */
   firstRequestTimeoutMs: 13_000,
   /** An answer of which nothing is taken. */
-  readTimeoutMs: 12_000,
+  readTimeoutMs: 11_000,
   farewellMs: 1000,
+  /** Connections that wait to be let in. With too few, clients that come all at once are turned away. */
+  waitingConnections: 4096,
   /** How often slow connections are looked for. */
   connectionCheckMs: 1000,
   /** An idle connection is kept this long for the client's next heartbeat. */

@@ -61,7 +61,8 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
   if (isTls) server.on('secureConnection', peers.meet);
   const connections = watchConnections(server, { isTls, readMonotonicMs });
   try {
-    await listening(server, () => server.listen(options.port, options.host));
+    const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
+    await listening(server, () => server.listen(place));
   } catch (error) {
     connections.stopWatching();
     throw explain(error as NodeJS.ErrnoException, options);
