@@ -204,7 +204,7 @@ export const LIMITS = {
   /** From the connection to its first request, with the handshake. */
   firstRequestTimeoutMs: 13_000,
   /** An answer of which nothing is taken. */
-  readTimeoutMs: 11_000,
+  readTimeoutMs: 10_000,
   farewellMs: 1000,
   /** Connections that wait to be let in. With too few, clients that come all at once are turned away. */
   waitingConnections: 4096,
