@@ -116,7 +116,8 @@ describe('over TLS', () => {
     await shakeHands();
   });
 
-  test('a handshake under way does not hold up a stop', async (t) => {
+  // Without it the handshake would be cut after ten seconds.
+  test('a handshake under way does not hold up a stop', { timeout: 8000 }, async (t) => {
     const { port, stop, shakeHands } = await openTls(t);
     const socket = connectTcp(port, '127.0.0.1')
       .on('error', () => {})
