@@ -77,6 +77,7 @@ export interface TestAppOptions {
   readonly logRequests?: boolean;
   readonly slowRequestMs?: number;
   readonly allowKeysInUrl?: boolean;
+  readonly clientRequestsPerMinute?: number;
   /** By default there is none. */
   readonly cloud?: Cloud;
   readonly hardwareId?: string;
@@ -108,7 +109,10 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const { licenses = [testLicense(1)], rules = {}, logRequests = false, slowRequestMs = 1000 } = options;
   const { store, clock, folder, keySource } = await openTestStore(t, licenses);
   const accounts = createAccounts(store, clock);
-  const facts = { version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 };
+  const facts = {
+    ...{ version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 },
+    readTls: () => null,
+  };
   const services = {
     catalogue: createCatalogue(store),
     counting: createCounting(store),
@@ -131,6 +135,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     logRequests,
     slowRequestMs,
+    clientRequestsPerMinute: options.clientRequestsPerMinute ?? 0,
     readMonotonicMs: clock.readMonotonicMs,
   });
 

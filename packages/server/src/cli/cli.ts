@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, flagOf, loadConfig, SETTINGS, suggest } from '../config.ts';
+import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
+import { suggest } from '../core/suggest.ts';
+import { SETTINGS } from '../settings.ts';
 import {
   type AdminAnswer,
   type AdminClient,

@@ -1,4 +1,5 @@
-import { envOf, flagOf, SETTINGS } from '../config.ts';
+import { envOf, flagOf } from '../config.ts';
+import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
 
 const WORDS_WIDTH = 34;

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { Actor, Verdict } from './command.ts';
+import type { Actor } from './actor.ts';
+import type { Verdict } from './command.ts';
 import type { Instant } from './instant.ts';
 import type { LicenseId } from './license.ts';
 

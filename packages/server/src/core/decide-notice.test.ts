@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Note } from './command.ts';
 import { decideNotice, isExpiring, noticeKeyOf } from './decide-notice.ts';
 import { exampleLicense, NOW } from './examples.ts';
 import { DAY_MS, type Instant, plus } from './instant.ts';
 import type { License } from './license.ts';
+import type { Note } from './system-command.ts';
 import type { SystemView } from './view.ts';
 
 function viewOf(notedValue: number | null): SystemView {

@@ -1,7 +1,7 @@
-import type { Note, SetWebhookCursor } from './command.ts';
 import type { SystemDecision } from './decision.ts';
 import { DAY_MS, type Instant } from './instant.ts';
 import type { License } from './license.ts';
+import type { Note, SetWebhookCursor } from './system-command.ts';
 import type { SystemView } from './view.ts';
 
 export type NoticeCommand = Note | SetWebhookCursor;

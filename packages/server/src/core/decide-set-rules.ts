@@ -1,6 +1,6 @@
-import type { SetRules } from './command.ts';
 import type { SystemDecision } from './decision.ts';
 import { isSameRules, type Rules } from './rules.ts';
+import type { SetRules } from './system-command.ts';
 
 /** The audit tells how many are denied, and by the digest which rules they were: names may be many. */
 export function decideSetRules({ rules, digest, by }: SetRules, inForce: Rules): SystemDecision {

@@ -1,9 +1,15 @@
 import type { CloudKeyName } from './audit-event.ts';
-import type { NumberUsage, OpenRequest, RecordEvent, RotateMasterKey, SetCloudKeys } from './command.ts';
 import { type AccountCommand, decideAccount } from './decide-account.ts';
 import { decideNotice, type NoticeCommand } from './decide-notice.ts';
 import type { SystemChange, SystemDecision } from './decision.ts';
 import type { Instant } from './instant.ts';
+import type {
+  NumberUsage,
+  OpenRequest,
+  RecordEvent,
+  RotateMasterKey,
+  SetCloudKeys,
+} from './system-command.ts';
 import type { SystemView } from './view.ts';
 
 /** Those that a decision answers; what moves the clock or the identity is the store's own. */

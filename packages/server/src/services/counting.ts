@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Actor, BorrowUntil, Target } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
+import type { BorrowUntil, Target } from '../core/command.ts';
 import type { Narrowing } from '../core/consumption.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';

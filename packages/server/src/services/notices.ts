@@ -1,6 +1,6 @@
-import type { Note } from '../core/command.ts';
 import { isExpiring } from '../core/decide-notice.ts';
 import { type Instant, MINUTE_MS } from '../core/instant.ts';
+import type { Note } from '../core/system-command.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudLink } from './cloud-link.ts';
 

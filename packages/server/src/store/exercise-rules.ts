@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Visitor } from '../core/command.ts';
+import type { Visitor } from '../core/actor.ts';
 import { denying, exampleFeature, exampleLimits, NOW, register } from '../core/examples.ts';
 import { MINUTE_MS, plus } from '../core/instant.ts';
 import type { HostInfo } from '../core/registration.ts';

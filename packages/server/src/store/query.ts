@@ -1,12 +1,12 @@
 import type { RecordedEvent } from '../core/audit-event.ts';
 import type { AuditPosition } from '../core/audit-position.ts';
-import type { CloudKeys } from '../core/command.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
 import type { Role } from '../core/role.ts';
 import type { Rules } from '../core/rules.ts';
+import type { CloudKeys } from '../core/system-command.ts';
 import type { Token } from '../core/token.ts';
 import type { Report } from '../core/view.ts';
 

@@ -6,6 +6,8 @@ import { defineRoute, type Route } from '../route.ts';
 
 /** The API described by itself. `routes` is the whole table, these three included. */
 export function docsRoutes(routes: () => readonly Route[], version: string): readonly Route[] {
+  const document = madeOnce(() => JSON.stringify(describeApi(routes(), version), null, 2));
+  const page = madeOnce(() => renderDocs(routes(), version));
   return [
     defineRoute({
       name: 'openapi',
@@ -15,7 +17,7 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       summary: 'This API as an OpenAPI document',
       answer: { kind: 'json', schema: z.looseObject({ openapi: z.string() }) },
       errors: [],
-      handle: () => jsonText(JSON.stringify(describeApi(routes(), version), null, 2)),
+      handle: () => jsonText(document()),
     }),
     defineRoute({
       name: 'docs',
@@ -25,7 +27,7 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       summary: 'This API as a page to read',
       answer: { kind: 'page' },
       errors: [],
-      handle: () => ({ status: 200, body: renderDocs(routes(), version), type: 'html' }),
+      handle: () => ({ status: 200, body: page(), type: 'html' }),
     }),
     defineRoute({
       name: 'docs_style',
@@ -38,4 +40,13 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       handle: () => ({ status: 200, body: DOCS_STYLE, type: 'css' }),
     }),
   ];
+}
+
+/** Anyone may ask for these texts, and each takes milliseconds to make. */
+function madeOnce(make: () => string): () => string {
+  let made: string | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -1,5 +1,5 @@
+import type { Actor } from '../../core/actor.ts';
 import { isResettable } from '../../core/clock.ts';
-import type { Actor } from '../../core/command.ts';
 import { type Done, type Refused, refuse } from '../../core/decision.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
 import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/instant.ts';

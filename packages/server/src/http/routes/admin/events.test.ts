@@ -4,9 +4,16 @@ import { type IncomingMessage, request } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import { pollUntil } from '../../../../../../test/faults/poll.ts';
 import { FOREIGN, openTestApp, type TestApp } from '../../../../../../test/support/test-app.ts';
+import { systemClock } from '../../../store/clock.ts';
 import { listen } from '../../listen.ts';
 
-const LIMIT = { maxConnections: 200, maxConnectionsPerAddress: 200 };
+const LIMIT = {
+  maxConnections: 200,
+  maxConnectionsPerAddress: 200,
+  trustedProxies: [],
+  certificates: null,
+  readMonotonicMs: systemClock.readMonotonicMs,
+};
 
 /** The app on a real socket; events are polled for by hand. */
 async function openServer(t: TestContext) {

@@ -27,7 +27,7 @@ test('the status tells what the server stands on', async (t) => {
   await post('/api/v4/register', { user: 'ann' });
   const { body } = await get('/api/admin/status');
   const { store, clock, cloud, webhooks, cloud_keys, master_key, ...rest } = body;
-  const running = { version: '1.2.3', url: null, uptime_seconds: 0, data: folder, healthy: true };
+  const running = { version: '1.2.3', url: null, tls: null, uptime_seconds: 0, data: folder, healthy: true };
   assert.deepEqual(rest, { ...running, hardware_id: 'test-machine' });
   assert.equal((cloud as Facts).state, 'not_configured');
   assert.equal((webhooks as Facts).state, 'off');

@@ -1,8 +1,10 @@
 import { licenseId as licenseIdField, name, positiveInteger } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
+import { formatTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { licenseId, licenseState } from '../../../core/license.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
+import type { CertificateFacts } from '../../../services/certificates.ts';
 import type { CloudLink } from '../../../services/cloud-link.ts';
 import type { Identity } from '../../../services/identity.ts';
 import type { Executed } from '../../../services/lending.ts';
@@ -24,6 +26,8 @@ export interface ServerFacts {
   /** The address it serves, or `null` when a command has opened a stopped server's data. */
   readUrl(): string | null;
   readUptimeSeconds(): number;
+  /** The certificate that it shows, or `null` where it speaks plain HTTP. */
+  readTls(): CertificateFacts | null;
 }
 
 interface OversightServices extends KeyAdministration {
@@ -68,9 +72,18 @@ const webhookStatus = z.looseObject({
   dropped: z.int().meta({ description: 'events that were given up since the start' }),
 });
 
+const tlsStatus = z.object({
+  subject: z.string(),
+  fingerprint256: z.string(),
+  valid_to: z.string(),
+  asks_clients: z.boolean().meta({ description: 'whether clients are asked for certificates' }),
+  error: z.string().nullable().meta({ description: 'why what lies in the files now is not in force' }),
+});
+
 const statusObject = keysObject
   .extend({
     version: z.string(),
+    tls: tlsStatus.nullable().meta({ description: 'the certificate in force; null is plain HTTP' }),
     hardware_id: z.string(),
     cloud: cloudStatus,
     webhooks: webhookStatus,
@@ -106,6 +119,7 @@ function statusRoute(services: OversightServices): Route {
         version: facts.version,
         url: facts.readUrl(),
         uptime_seconds: facts.readUptimeSeconds(),
+        tls: presentTls(facts.readTls()),
         data: facts.data,
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
@@ -116,6 +130,12 @@ function statusRoute(services: OversightServices): Route {
         clock: await describeClock(oversight),
       }),
   });
+}
+
+function presentTls(tls: CertificateFacts | null) {
+  if (tls === null) return null;
+  const { validUntil, ...rest } = tls;
+  return { ...toWire(rest), valid_to: formatTimestamp(validUntil) };
 }
 
 async function describeClock(oversight: Oversight) {
