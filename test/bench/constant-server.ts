@@ -39,6 +39,7 @@ const app = createApp({
   log: createQuietLog(),
   logRequests: false,
   slowRequestMs: 60_000,
+  clientRequestsPerMinute: 0,
   readMonotonicMs: systemClock.readMonotonicMs,
 });
 const { url, stop } = await listen(app, {
@@ -46,6 +47,9 @@ const { url, stop } = await listen(app, {
   port: 0,
   maxConnections: 10_000,
   maxConnectionsPerAddress: 10_000,
+  trustedProxies: [],
+  certificates: null,
+  readMonotonicMs: systemClock.readMonotonicMs,
 });
 process.once('disconnect', async () => {
   await stop();

@@ -59,6 +59,11 @@ export class ServerUnderTest {
     return this.#api;
   }
 
+  get url(): string {
+    if (this.#process === null) throw new Error('The server is not running.');
+    return this.#process.url;
+  }
+
   /** Everything that it wrote to its log, over all its starts. */
   get log(): string {
     return this.#log + (this.#process?.readLog() ?? '');

@@ -109,7 +109,7 @@ export class CountingModel extends LendingModel {
     if (known !== undefined) {
       return known.body === bodyOf(request) ? known.answer : refuse('idempotency_key_reused');
     }
-    const state = this.refuseByState(license);
+    const state = this.refuseByState(license) ?? this.refuseBarred(request.user);
     if (state !== null) return this.#deny(license, state);
     const total = this.total(license.id, feature);
     const refusal = refuseCount(request, total);
@@ -149,7 +149,7 @@ export class CountingModel extends LendingModel {
 
   registerFeature(user: string, id: LicenseId | null, until: number | 'longest' | 'unreadable' | null) {
     const license = this.choose(user, id);
-    const state = this.refuseByState(license);
+    const state = this.refuseByState(license) ?? this.refuseBarred(user);
     if (state !== null) return this.#deny(license, state);
     const holder = license.holders.get(user);
     if (holder === undefined) return this.#deny(license, 'device_not_found');

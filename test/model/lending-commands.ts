@@ -212,6 +212,18 @@ export function tickToEnd(besideMs: -1 | 0 | 1): LendingCommand {
   });
 }
 
+/** From now on the administrator's rules keep out these users, and nobody else. */
+export function bar(users: readonly string[]): LendingCommand {
+  return command({
+    title: `bar ${users.join(', ') || 'nobody'}`,
+    run: async (model, bench) => {
+      const rules = { deny: { users, hosts: [], addresses: [] } };
+      const outcome = await bench.execute({ kind: 'set_rules', rules, digest: users.join(), by: 'server' });
+      expectOutcome(outcome, model.bar(users));
+    },
+  });
+}
+
 /** Housekeeping, which nothing may notice. */
 export function sweep(licenseId: LicenseId): LendingCommand {
   return command({

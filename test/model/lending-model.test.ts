@@ -23,6 +23,7 @@ import {
 } from './counting-commands.ts';
 import { CountingModel, FEATURES, LIMITS } from './counting-model.ts';
 import {
+  bar,
   borrow,
   change,
   type LendingCommand,
@@ -107,6 +108,7 @@ const commands: fc.Arbitrary<LendingCommand>[] = [
   someTime.map(tick),
   fc.constantFrom(-1 as const, 0 as const, 1 as const).map(tickToEnd),
   license.map(sweep),
+  fc.constantFrom([], ['ada'], ['bob', 'eve']).map(bar),
   fc
     .tuple(fc.constantFrom('restart', 'crash'), fc.oneof(fc.constant(0), someTime))
     .map(([again, downMs]) => restart(again, downMs)),

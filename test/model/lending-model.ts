@@ -55,6 +55,8 @@ export const FIRST_FACTS: Facts = { slots: 2, enabled: true, validUntil: null };
  */
 export class LendingModel {
   now: Instant = NOW;
+  /** Whom the administrator has barred. */
+  barred: readonly string[] = [];
   /** The one that was added last comes first. */
   readonly licenses: readonly ModelLicense[] = [2, 1].map((id) => ({
     id: licenseId(id),
@@ -99,7 +101,7 @@ export class LendingModel {
   register(user: string, id: LicenseId | null): Expected {
     const license = this.choose(user, id);
     const held = license.holders.get(user);
-    const refusal = this.refuseByState(license);
+    const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
     if (refusal !== null) return deny(license, refusal);
     if (held === undefined && isFull(license)) return deny(license, 'floating_not_available');
     return this.#hold(license, user, held?.borrowedUntil ?? null);
@@ -108,7 +110,7 @@ export class LendingModel {
   borrow(user: string, id: LicenseId | null, until: Instant | 'longest' | 'unreadable'): Expected {
     const license = this.choose(user, id);
     const held = license.holders.get(user);
-    const refusal = this.refuseByState(license);
+    const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
     if (refusal !== null) return deny(license, refusal);
     const granted = this.#grantUntil(license, until);
     if (granted === null) return deny(license, 'borrow_until_not_valid');
@@ -170,6 +172,16 @@ export class LendingModel {
     return cut(this.now, facts.validUntil) < this.now || facts.validUntil === this.now
       ? 'license_expired'
       : null;
+  }
+
+  bar(users: readonly string[]): Expected {
+    const isSame = JSON.stringify(this.barred) === JSON.stringify(users);
+    this.barred = users;
+    return { kind: 'done', count: isSame ? 0 : 1 };
+  }
+
+  protected refuseBarred(user: string | null): string | null {
+    return user !== null && this.barred.includes(user) ? 'blacklisted' : null;
   }
 
   #heartbeatEnd({ facts }: ModelLicense): Instant {

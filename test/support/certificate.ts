@@ -1,4 +1,12 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
 import { isIP } from 'node:net';
 
 export interface CertificateOptions {
@@ -7,14 +15,21 @@ export interface CertificateOptions {
   /** Both ends belong to the time it is good for; a certificate knows whole seconds only. */
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Whom it names as its subject and issuer. */
+  /** Whom it names as its subject; with '' nobody. */
   readonly commonName?: string;
+  /** Who signs it, by default itself. */
+  readonly issuer?: Certificate;
 }
 
 /** Both as PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
+}
+
+interface Signer {
+  readonly commonName: string;
+  readonly key: KeyObject;
 }
 
 const SEQUENCE = 0x30;
@@ -47,29 +62,50 @@ const TRUE = der(BOOLEAN, bytes('ff'));
 const SIGNS_TLS_AND_CERTIFICATES = der(BIT_STRING, bytes('0284'));
 
 /**
- * A certificate that signed itself, for a TLS server of a test. It is an authority too, so that a client
- * which is told to trust it (`ca`, NODE_EXTRA_CA_CERTS) needs nothing else.
+ * A certificate for a TLS server or client of a test. It is an authority too, so that one which signed itself
+ * needs nothing else where it is trusted (`ca`, NODE_EXTRA_CA_CERTS), and others can be signed with it.
  */
 export function makeCertificate(options: CertificateOptions): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const toSign = encodeFacts(options, publicKey);
-  const signature = der(BIT_STRING, bytes('00'), sign('sha256', toSign, privateKey));
+  const { commonName = DEFAULT_NAME, issuer } = options;
+  const signer = issuer === undefined ? { commonName, key: privateKey } : signerOf(issuer);
+  const toSign = encodeFacts({ ...options, commonName }, signer.commonName, publicKey);
+  const signature = der(BIT_STRING, bytes('00'), sign('sha256', toSign, signer.key));
   const certificate = der(SEQUENCE, toSign, encodeAlgorithm(), signature);
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: encodePem(certificate) };
 }
 
-function encodeFacts(options: CertificateOptions, publicKey: KeyObject): Buffer {
-  const { names, notBefore, notAfter, commonName = 'Berth test' } = options;
-  const subject = encodeSubject(commonName);
+const DEFAULT_NAME = 'Berth test';
+
+/** One that is good for this machine, for as long as this test will be run. */
+export function makeTestCertificate(facts: Partial<CertificateOptions> = {}): Certificate {
+  return makeCertificate({
+    names: ['localhost', '127.0.0.1', '::1'],
+    notBefore: new Date('2000-01-01T00:00:00Z'),
+    notAfter: new Date('2100-12-31T23:59:59Z'),
+    ...facts,
+  });
+}
+
+function signerOf({ cert, key }: Certificate): Signer {
+  const commonName = /^CN=(.*)$/m.exec(new X509Certificate(cert).subject)?.[1] ?? '';
+  return { commonName, key: createPrivateKey(key) };
+}
+
+function encodeFacts(
+  { names, notBefore, notAfter, commonName }: CertificateOptions & { readonly commonName: string },
+  issuerName: string,
+  publicKey: KeyObject,
+): Buffer {
   return der(
     SEQUENCE,
     der(VERSION, der(INTEGER, bytes('02'))),
     // The byte in front keeps the number positive and its length the shortest possible.
     der(INTEGER, bytes('01'), randomBytes(15)),
     encodeAlgorithm(),
-    subject,
+    encodeSubject(issuerName),
     der(SEQUENCE, encodeTime(notBefore), encodeTime(notAfter)),
-    subject,
+    encodeSubject(commonName),
     publicKey.export({ type: 'spki', format: 'der' }),
     der(EXTENSIONS, encodeExtensions(names, publicKey)),
   );
@@ -106,6 +142,7 @@ function encodeIPv6(address: string): Buffer {
 }
 
 function encodeSubject(commonName: string): Buffer {
+  if (commonName === '') return der(SEQUENCE);
   const value = der(UTF8_STRING, Buffer.from(commonName));
   return der(SEQUENCE, der(SET, der(SEQUENCE, der(OBJECT_ID, bytes(OID.commonName)), value)));
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** What came back over a socket, as a client that trusts nobody reads it. */
@@ -47,7 +46,8 @@ export async function readToEnd(socket: Socket): Promise<string> {
   socket.setEncoding('latin1').on('data', (text: string) => {
     received += text;
   });
-  await once(socket, 'close');
+  // Not with `once`, which fails where the end is a reset.
+  await new Promise((resolve) => socket.on('close', resolve));
   return received;
 }
 

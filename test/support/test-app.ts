@@ -18,12 +18,16 @@ import { createCloudLink } from '../../packages/server/src/services/cloud-link.t
 import { createCloudSession } from '../../packages/server/src/services/cloud-session.ts';
 import { createCounting } from '../../packages/server/src/services/counting.ts';
 import { createCredentials } from '../../packages/server/src/services/credentials.ts';
+import { createEventFeed } from '../../packages/server/src/services/event-feed.ts';
 import { createIdentity } from '../../packages/server/src/services/identity.ts';
 import { createKeyCustody } from '../../packages/server/src/services/key-custody.ts';
 import { createLending } from '../../packages/server/src/services/lending.ts';
 import { LinkState } from '../../packages/server/src/services/link-state.ts';
 import { createOffline } from '../../packages/server/src/services/offline.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
+import { createRuleBook } from '../../packages/server/src/services/rule-book.ts';
+import { openRulesFile } from '../../packages/server/src/services/rules-file.ts';
+import { createWebhooks } from '../../packages/server/src/services/webhooks.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
@@ -73,6 +77,7 @@ export interface TestAppOptions {
   readonly logRequests?: boolean;
   readonly slowRequestMs?: number;
   readonly allowKeysInUrl?: boolean;
+  readonly clientRequestsPerMinute?: number;
   /** By default there is none. */
   readonly cloud?: Cloud;
   readonly hardwareId?: string;
@@ -104,13 +109,19 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const { licenses = [testLicense(1)], rules = {}, logRequests = false, slowRequestMs = 1000 } = options;
   const { store, clock, folder, keySource } = await openTestStore(t, licenses);
   const accounts = createAccounts(store, clock);
-  const facts = { version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 };
+  const facts = {
+    ...{ version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 },
+    readTls: () => null,
+  };
   const services = {
     catalogue: createCatalogue(store),
     counting: createCounting(store),
     lending: createLending(store),
     ...openTestLink(store, clock, options),
     custody: createKeyCustody(store, keySource),
+    ruleBook: createRuleBook(store, openRulesFile({ rules: '', data: folder })),
+    feed: createEventFeed(store),
+    webhooks: createNoWebhooks(store),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
     rules: { ...OPEN_RULES, ...rules },
     settings: loadConfig({ flags: {}, env: {}, file: null }).config,
@@ -124,6 +135,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     logRequests,
     slowRequestMs,
+    clientRequestsPerMinute: options.clientRequestsPerMinute ?? 0,
     readMonotonicMs: clock.readMonotonicMs,
   });
 
@@ -193,6 +205,11 @@ export function openTestLink(
   return { credentials, identity, cloudLink, offline };
 }
 
+function createNoWebhooks(store: Store) {
+  const off = { receiver: null, isOn: false, topics: [] };
+  return createWebhooks({ store, ...off, log: pino({ level: 'silent' }), readMonotonicMs: () => 0 });
+}
+
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;
 
 function toBody(body: unknown): NonNullable<RequestInit['body']> {
@@ -201,7 +218,9 @@ function toBody(body: unknown): NonNullable<RequestInit['body']> {
 }
 
 export async function readAnswer(response: Response): Promise<TestAnswer> {
-  const text = await response.text();
+  const isEndless = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (isEndless) await response.body?.cancel();
+  const text = isEndless ? '' : await response.text();
   const isJson = text !== '' && response.headers.get('content-type')?.startsWith('application/json');
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }

@@ -28,7 +28,18 @@ const ROOMS: Record<string, Room> = {
     why: 'a background job only decides when; call a service, and let it do the work',
   },
   services: {
-    imports: ['store', 'cloud', 'offline', 'secrets', 'core', 'telemetry', 'config', 'protocol'],
+    imports: [
+      'store',
+      'cloud',
+      'webhooks',
+      'offline',
+      'files',
+      'secrets',
+      'core',
+      'telemetry',
+      'config',
+      'protocol',
+    ],
     why: 'a service speaks to ports only; take the port as an argument and let compose.ts fill it',
   },
   store: { imports: ['core', 'protocol'], why: 'the port must not know who calls it nor what is behind it' },
@@ -49,10 +60,19 @@ const ROOMS: Record<string, Room> = {
     imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
     why: 'it implements the port cloud/cloud.ts only',
   },
+  webhooks: {
+    imports: ['core', 'protocol'],
+    why: 'the port must not know who calls it nor what is behind it',
+  },
+  'webhooks/http-webhooks': {
+    imports: ['webhooks', 'core', 'protocol'],
+    why: 'it implements the port webhooks/webhooks.ts only',
+  },
   offline: {
     imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
     why: 'offline files are made from values; let a service fetch them',
   },
+  files: { imports: [], why: 'it only finds what others write; let a service say what it means' },
   secrets: {
     imports: ['core', 'protocol'],
     why: 'secrets are kept apart from all else; let a service call it',
@@ -70,6 +90,7 @@ const FOLDER_ROOMS = new Set([
   'background',
   'services',
   'offline',
+  'files',
   'secrets',
   'telemetry',
   'core',
@@ -91,9 +112,13 @@ function roomOf(path: string): string | undefined {
   if (path.startsWith(CLOUD)) return cloudRoomOf(path);
   if (!path.startsWith(SERVER)) return undefined;
   const [first = '', ...rest] = path.slice(SERVER.length).split('/');
-  const name = first.replace(/\.ts$/, '');
+  const name = first
+    .replace(/\.ts$/, '')
+    .replace(/^compose-.+/, 'compose')
+    .replace(/^settings$/, 'config');
   if (rest.length === 0) return FILE_ROOMS.has(name) ? name : undefined;
   if (first === 'store') return storeRoom(rest);
+  if (first === 'webhooks') return rest[0] === 'webhooks.ts' ? 'webhooks' : 'webhooks/http-webhooks';
   if (first === 'cloud') return CLOUD_ROOMS.get(rest.join('/')) ?? 'cloud/http-cloud';
   return FOLDER_ROOMS.has(first) ? first : undefined;
 }

@@ -13,11 +13,12 @@ export const ERRORS = {
   headers_too_large: { status: 431, retryable: false, title: 'The request headers are too large' },
   not_found: { status: 404, retryable: false, title: 'There is nothing at this path' },
   method_not_allowed: { status: 405, retryable: false, title: 'The path exists, but not with this method' },
+  too_many_requests: { status: 429, retryable: true, title: 'Too many requests or sign-ins in a short time' },
   unauthorized: { status: 401, retryable: false, title: 'The credentials are missing or wrong' },
   forbidden: { status: 403, retryable: false, title: 'The credentials do not reach this far' },
   csrf_rejected: { status: 403, retryable: false, title: 'The request did not come from the page itself' },
   tls_required: { status: 403, retryable: false, title: 'This server signs nobody in without TLS' },
-  too_many_requests: { status: 429, retryable: true, title: 'Too many sign-ins at once' },
+  too_many_subscribers: { status: 429, retryable: true, title: 'Too many callers follow the events' },
   payload_too_large: { status: 413, retryable: false, title: 'The body is too large' },
   invalid_json: { status: 400, retryable: false, title: 'The body is not readable JSON' },
   validation_error: { status: 400, retryable: false, title: 'A field has a value that cannot be used' },
@@ -50,6 +51,13 @@ export const ERRORS = {
     status: 400,
     retryable: true,
     title: 'The vendor has not been reached for too long',
+  },
+
+  // Somebody is not to have it.
+  blacklisted: {
+    status: 400,
+    retryable: false,
+    title: 'This user, host, address or machine is barred',
   },
 
   // The operation's own refusals.
@@ -115,7 +123,6 @@ export const ERRORS = {
     title: 'The clocks of server and cloud are too far apart',
   },
   invalid_credentials: { status: 400, retryable: false, title: 'The user name or the password is wrong' },
-  blacklisted: { status: 400, retryable: false, title: 'The vendor has barred this machine or user' },
   license_activated_max_times: {
     status: 400,
     retryable: false,

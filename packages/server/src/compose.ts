@@ -1,41 +1,38 @@
 import { readFileSync } from 'node:fs';
-import { hostname, release, type } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
-import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
+import { createCertificateWatch } from './background/certificate-loop.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
-import type { Loop } from './background/loop.ts';
-import { isPlainAndFar, openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
+import { createRulesLoop, describeRules } from './background/rules-loop.ts';
+import { isPlainAndFar } from './cloud/open-cloud.ts';
+import { type CloudParts, composeCloud, startCloudLoops } from './compose-cloud.ts';
+import { composeEvents, type EventParts } from './compose-events.ts';
 import type { Config } from './config.ts';
 import { Fault } from './core/fault.ts';
-import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
 import type { StoreNotice } from './core/store-notice.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { isLoopbackHost } from './http/caller.ts';
 import { listenControl } from './http/control.ts';
-import { type Listening, listen } from './http/listen.ts';
+import { ListenError, type Listening, listen } from './http/listen.ts';
 import { createRoutes } from './http/route-table.ts';
 import { openExport } from './secrets/key-export.ts';
 import { fingerprint, SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
-import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
-import { createCloudSession } from './services/cloud-session.ts';
+import { CertificateError } from './services/certificate-files.ts';
+import { type Certificates, openCertificates } from './services/certificates.ts';
 import { createCounting } from './services/counting.ts';
-import { type Credentials, createCredentials } from './services/credentials.ts';
 import { createHousekeeping } from './services/housekeeping.ts';
-import { createIdentity, type Identity } from './services/identity.ts';
 import { createKeyCustody } from './services/key-custody.ts';
 import { createLending } from './services/lending.ts';
-import { LinkState } from './services/link-state.ts';
-import { createOffline, type Offline } from './services/offline.ts';
 import { createOversight } from './services/oversight.ts';
+import { RulesError } from './services/parse-rules.ts';
+import { createRuleBook, type RuleBook } from './services/rule-book.ts';
+import { openRulesFile } from './services/rules-file.ts';
 import { systemClock } from './store/clock.ts';
-import { readMachineId } from './store/machine-id.ts';
 import { createDataFolder, findKeySource, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
 import { placeMasterKey } from './store/sqlite/place-master-key.ts';
 import type { Store } from './store/store.ts';
-import { describeLink } from './telemetry/link-notices.ts';
 import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
 
@@ -48,7 +45,8 @@ export class StartError extends Error {}
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof StartError || error instanceof SealError || error instanceof Fault;
+  const kinds = [StartError, SealError, Fault, RulesError, ListenError, CertificateError];
+  return kinds.some((kind) => error instanceof kind);
 }
 
 /** A server that is up. */
@@ -74,6 +72,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const { config } = options;
   const log = createLog(config.log);
   for (const warning of options.warnings) log.warn(warning);
+  const certificates = openCertificates(config.tls, { log, readWall: systemClock.readWall });
   createFolderOrExplain(config.data);
   const store = await openOwnData(config, options.env, true, (notice) => {
     describeNotice(log, notice);
@@ -81,7 +80,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   });
   const stops: Stop[] = [];
   try {
-    const url = await serveStore(store, options, log, stops);
+    const url = await serveStore(store, { ...options, certificates }, log, stops);
     return { url, stop: () => stopServer({ stops, store, log }) };
   } catch (error) {
     // What was started would keep the process alive, and the folder locked.
@@ -92,17 +91,27 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 }
 
 /** Answers where it can be reached. `stops` ends everything that it has started. */
-async function serveStore(store: Store, options: ServeOptions, log: Log, stops: Stop[]): Promise<string> {
-  const { config } = options;
+async function serveStore(
+  store: Store,
+  options: ServeOptions & { readonly certificates: Certificates | null },
+  log: Log,
+  stops: Stop[],
+): Promise<string> {
+  const { config, certificates } = options;
   const state: { listening: Listening | null } = { listening: null };
   const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
+  describeRules(log, await parts.ruleBook.begin());
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
-  stops.push(parts.cloud.close);
-  state.listening = await listenOrExplain(parts.app, config);
+  stops.push(parts.cloud.close, ...(await parts.events.start()));
+  const { readMonotonicMs } = systemClock;
+  state.listening = await listen(parts.app, { ...config, ...config.http, certificates, readMonotonicMs });
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
-  stops.push(...startLoops(store, config, log), ...startCloudLoops(parts, config, log));
+  stops.push(
+    ...startLoops(store, { ...parts, certificates }, config, log),
+    ...startCloudLoops(parts.cloud, config, log),
+  );
   await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
@@ -114,6 +123,7 @@ type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;
 interface ComposeOptions extends ConfigAndEnv {
   /** `false` for a command that opens the data of a stopped server. */
   readonly isServing: boolean;
+  readonly certificates: Certificates | null;
 }
 
 interface Parts {
@@ -121,6 +131,8 @@ interface Parts {
   readonly accounts: Accounts;
   readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
+  readonly ruleBook: RuleBook;
+  readonly events: EventParts;
 }
 
 function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
@@ -137,13 +149,19 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     version: VERSION,
     data: config.data,
     readUrl,
+    readTls: () => options.certificates?.describe() ?? null,
     readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
   };
-  const cloud = composeCloud(store, options, log);
+  const cloud = composeCloud(store, { ...options, version: VERSION }, log);
+  const ruleBook = createRuleBook(store, openRulesFile(config));
+  const { cloudLink } = cloud;
+  const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
   const routes = createRoutes({
     accounts,
     catalogue,
     ...cloud,
+    ruleBook,
+    ...events,
     counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
@@ -160,65 +178,10 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     log,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
+    clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
-  return { app, accounts, catalogue, cloud };
-}
-
-/** Everything that has to do with the vendor's licensing cloud. */
-interface CloudParts {
-  readonly cloudLink: CloudLink;
-  readonly credentials: Credentials;
-  readonly identity: Identity;
-  readonly offline: Offline;
-  /** Who wants to know that other keys were set. */
-  readonly listeners: Set<() => void>;
-  close(): Promise<void>;
-}
-
-function composeCloud(store: Store, options: ComposeOptions, log: Log): CloudParts {
-  const { config, env, isServing } = options;
-  const { url, settleSeconds } = config.cloud;
-  const cutOff = new AbortController();
-  const cloud = openCloud(config.cloud, { readWall: systemClock.readWall, signal: cutOff.signal });
-  const state = new LinkState(systemClock.readWall, (link) => describeLink(log, link));
-  const listeners = new Set<() => void>([() => state.forget()]);
-  const onKeysChanged = () => {
-    for (const listener of listeners) listener();
-  };
-  const credentials = createCredentials(store, { onKeysChanged });
-  const machineId = readMachineId(env);
-  const identity = createIdentity(store, { hardwareId: config.hardwareId || null, machineId });
-  const host = { hostname: hostname(), osVersion: `${type()} ${release()}`, version: VERSION };
-  const { readKeys } = credentials;
-  // A server that runs has bound itself to its machine.
-  const requireHome = isServing ? async () => {} : identity.requireHome;
-  const cloudLink = createCloudLink({
-    store,
-    session: createCloudSession({ cloud, readKeys, state, requireHome }),
-    identity,
-    state,
-    host,
-    url: url === '' ? null : url,
-    settleMs: settleSeconds * SECOND_MS,
-    readMonotonicMs: systemClock.readMonotonicMs,
-  });
-  const offline = createOffline({
-    store,
-    identity: {
-      ...identity,
-      readHardwareId: async () => {
-        await requireHome();
-        return identity.readHardwareId();
-      },
-    },
-    readKeys,
-    host,
-    vendorKey: readVendorKey(config.cloud),
-    airgapKey: readAirgapKey(config.airgap),
-    acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
-  });
-  return { cloudLink, credentials, identity, offline, listeners, close: async () => cutOff.abort() };
+  return { app, accounts, catalogue, cloud, ruleBook, events };
 }
 
 /** What the first start creates, and what `--demo` adds. */
@@ -253,28 +216,11 @@ function createFolderOrExplain(folder: string): void {
   }
 }
 
-async function listenOrExplain(app: Hono<AppEnv>, { host, port, http }: Config): Promise<Listening> {
-  try {
-    return await listen(app, { ...http, host, port });
-  } catch (error) {
-    const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-    if (reason === undefined) throw error;
-    throw new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
-  }
-}
-
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program does already. Stop it, or choose another port with --port.',
-  EACCES: 'this user may not. Choose a port above 1023 with --port.',
-  EADDRNOTAVAIL: 'this machine has no such address. Choose another with --host.',
-  ENOTFOUND: 'this name is not known. Choose an address with --host.',
-};
-
-function warnAboutExposure({ host, cloud }: Config, log: Log): void {
+function warnAboutExposure({ host, cloud, tls }: Config, log: Log): void {
   if (isPlainAndFar(cloud)) {
     log.warn('cloud.url is http: license keys and what is consumed can be read on the way there');
   }
-  if (isLoopbackHost(host)) return;
+  if (isLoopbackHost(host) || tls.cert !== '') return;
   log.warn(
     { host },
     'listening beyond this machine without TLS: everyone on the network can read requests and take slots',
@@ -283,24 +229,16 @@ function warnAboutExposure({ host, cloud }: Config, log: Log): void {
 
 type Stop = () => Promise<void>;
 
-function startLoops(store: Store, { sweeper }: Config, log: Log): readonly Stop[] {
+function startLoops(
+  store: Store,
+  { ruleBook, certificates }: Pick<Parts, 'ruleBook'> & { readonly certificates: Certificates | null },
+  { sweeper }: Config,
+  log: Log,
+): readonly Stop[] {
   const housekeeping = createHousekeeping(store);
-  const loops = [createClockKeeper(housekeeping, log)];
+  const loops = [createClockKeeper(housekeeping, log), createRulesLoop(ruleBook, log)];
+  if (certificates !== null) loops.push(createCertificateWatch(certificates, log));
   if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
-  for (const loop of loops) loop.start();
-  return loops.map((loop) => loop.stop);
-}
-
-/** Without a cloud there is nothing to do. New keys are tried at once. */
-function startCloudLoops({ cloud }: Parts, { cloud: settings }: Config, log: Log): readonly Stop[] {
-  if (settings.url === '') return [];
-  const { cloudLink, listeners } = cloud;
-  const checks = createCloudChecks(cloudLink, log, settings.checkMinutes * MINUTE_MS);
-  const loops: readonly Loop[] = [
-    checks,
-    createCloudReports(cloudLink, log, settings.reportSeconds * SECOND_MS),
-  ];
-  listeners.add(checks.wake);
   for (const loop of loops) loop.start();
   return loops.map((loop) => loop.stop);
 }
@@ -376,7 +314,7 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
   const log = createQuietLog();
   const store = await openOrNull(config, env, false, (notice) => describeNotice(log, notice));
   if (store === null) return null;
-  const { app } = composeApp(store, { config, env, isServing: false }, log, () => null);
+  const { app } = composeApp(store, { config, env, isServing: false, certificates: null }, log, () => null);
   const peer = { address: 'control', isControl: true };
   return {
     fetch: async (request: Request) => app.fetch(request, { peer }),

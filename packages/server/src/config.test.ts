@@ -3,7 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
-import { type Config, ConfigError, envOf, flagOf, loadConfig, SETTINGS, suggest } from './config.ts';
+import { type Config, ConfigError, envOf, flagOf, loadConfig } from './config.ts';
+import { suggest } from './core/suggest.ts';
+import { SETTINGS } from './settings.ts';
+
+type Kind = 'string' | 'number' | 'boolean' | 'list';
 
 type Given = Partial<Parameters<typeof loadConfig>[0]>;
 
@@ -17,6 +21,13 @@ function load(t: { after(work: () => void): void }, yaml: string, { flags = {}, 
 function readSetting(config: Config, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], config);
 }
+
+/** Settings that are nothing without others. */
+const NEEDED: Readonly<Record<string, string>> = {
+  'tls.cert': 'tls.key: k\n',
+  'tls.key': 'tls.cert: c\n',
+  'tls.clientCa': 'tls.cert: c\ntls.key: k\n',
+};
 
 describe('where a setting comes from', () => {
   test('defaults, when nobody says anything', (t) => {
@@ -43,17 +54,17 @@ describe('where a setting comes from', () => {
   test('every setting can be given in each of the three ways', (t) => {
     for (const setting of SETTINGS) {
       const { path, oneOf } = setting;
-      const other = { string: '/elsewhere', number: '7', boolean: 'true' }[
-        typeof setting.default as 'string'
-      ];
+      const kind = (Array.isArray(setting.default) ? 'list' : typeof setting.default) as Kind;
+      const other = { string: '/elsewhere', number: '7', boolean: 'true', list: '10.0.0.1' }[kind];
       const value = oneOf?.at(-1) ?? other;
-      const expected = { string: value, number: 7, boolean: true }[typeof setting.default as 'string'];
+      const expected = { string: value, number: 7, boolean: true, list: [value] }[kind];
+      const needed = NEEDED[path] ?? '';
       const ways = [
-        load(t, `${path}: ${value}`),
-        load(t, '', { env: { [envOf(path)]: value } }),
-        load(t, '', { flags: { [flagOf(path)]: value } }),
+        load(t, `${needed}${path}: ${kind === 'list' ? `[${value}]` : value}`),
+        load(t, needed, { env: { [envOf(path)]: value } }),
+        load(t, needed, { flags: { [flagOf(path)]: value } }),
       ];
-      for (const { config } of ways) assert.equal(readSetting(config, path), expected, path);
+      for (const { config } of ways) assert.deepEqual(readSetting(config, path), expected, path);
     }
   });
 
@@ -101,6 +112,17 @@ describe('a value that cannot be used is refused with what is allowed', () => {
     ['auth.localAdmin', 'ALWAYS', /Allowed: setup, always, never\./],
     ['http.maxConnections', '0', /from 1 to 100000/],
     ['sweeper.intervalSeconds', '3601', /from 0 to 3600/],
+    [
+      'http.trustedProxies',
+      '[10.0.0.1, proxy.example]',
+      /cannot hold "proxy.example". Allowed: a list of addr/,
+    ],
+    ['http.trustedProxies', '[10.0.0.0/33]', /cannot hold "10.0.0.0\/33"/],
+    ['http.trustedProxies', '10.0.0.1;10.0.0.2', /cannot hold "10.0.0.1;10.0.0.2"/],
+    ['http.clientRequestsPerMinute', '-1', /from 0 to 1000000/],
+    ['tls.cert', 'cert.pem', /"tls.cert" and "tls.key" belong together: set both, or neither/],
+    ['tls.key', 'key.pem', /"tls.cert" and "tls.key" belong together/],
+    ['tls.clientCa', 'ca.pem', /"tls.clientCa" needs TLS: set "tls.cert" and "tls.key" too\./],
   ];
 
   for (const [path, value, message] of bad) {
@@ -141,6 +163,7 @@ describe('a name that is not known', () => {
       BERTH_SOMETHING_ELSE_ENTIRELY: '1',
       BERT_PORT: '1',
       BERTH_MASTER_KEY: 'x',
+      BERTH_WEBHOOKS_SECRET: 'x',
     };
     assert.deepEqual(load(t, '', { env }).warnings, [
       'The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?',

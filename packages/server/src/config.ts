@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
+import { suggest } from './core/suggest.ts';
+import { SETTINGS, type Setting, type Value, type WEBHOOK_TOPICS } from './settings.ts';
 
 /** Everything that can be set, frozen at start. Units stand at the end of the names. */
 export interface Config {
@@ -8,6 +10,7 @@ export interface Config {
   readonly port: number;
   readonly data: string;
   readonly hardwareId: string;
+  readonly rules: string;
   readonly cloud: {
     readonly url: string;
     readonly publicKey: string;
@@ -26,8 +29,11 @@ export interface Config {
   readonly http: {
     readonly maxConnections: number;
     readonly maxConnectionsPerAddress: number;
+    readonly clientRequestsPerMinute: number;
+    readonly trustedProxies: readonly string[];
     readonly allowKeysInUrl: boolean;
   };
+  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
   readonly log: {
     readonly level: 'debug' | 'info' | 'warn' | 'error';
     readonly format: 'auto' | 'json' | 'text';
@@ -35,141 +41,15 @@ export interface Config {
     readonly slowRequestMs: number;
   };
   readonly sweeper: { readonly intervalSeconds: number };
+  readonly notices: { readonly expiryDays: number; readonly cloudMinutes: number };
+  readonly webhooks: {
+    readonly url: string;
+    readonly events: readonly WebhookTopic[];
+    readonly secretFile: string;
+  };
 }
 
-type Value = string | number | boolean | readonly string[];
-
-interface Setting {
-  readonly path: string;
-  readonly default: Value;
-  readonly about: string;
-  /** The words that are allowed, or the range of a number. */
-  readonly oneOf?: readonly string[];
-  readonly from?: number;
-  readonly to?: number;
-}
-
-/** Every setting with its default, its bounds and a sentence. */
-export const SETTINGS: readonly Setting[] = [
-  { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
-  { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 takes a free one.' },
-  { path: 'data', default: './data', about: 'Folder that holds everything the server keeps.' },
-  {
-    path: 'hardwareId',
-    default: '',
-    about: "What the vendor knows this server as; left empty, it is made from the data and the machine's id.",
-  },
-  {
-    path: 'cloud.url',
-    default: '',
-    about: "Where the vendor's licensing cloud is; left empty, the server works alone.",
-  },
-  {
-    path: 'cloud.publicKey',
-    default: '',
-    about: 'The public key that its answers are signed with: a PEM file, or the text of one.',
-  },
-  {
-    path: 'cloud.checkMinutes',
-    default: 60,
-    from: 1,
-    to: 7 * 24 * 60,
-    about: 'How often licenses are checked there.',
-  },
-  {
-    path: 'cloud.reportSeconds',
-    default: 60,
-    from: 1,
-    to: 24 * 60 * 60,
-    about: 'How often consumption is reported there.',
-  },
-  {
-    path: 'cloud.timeoutSeconds',
-    default: 15,
-    from: 1,
-    to: 120,
-    about: 'How long one exchange with it may take.',
-  },
-  {
-    path: 'cloud.settleSeconds',
-    default: 30,
-    from: 0,
-    to: 24 * 60 * 60,
-    about: 'How long a report without an answer waits before the total there is looked at.',
-  },
-  {
-    path: 'airgap.publicKey',
-    default: '',
-    about: "What the vendor's confirmation codes are signed with: base64 of the two numbers of the key.",
-  },
-  {
-    path: 'airgap.acceptUnsignedPolicies',
-    default: false,
-    about: 'Whether a policy file needs no signature; whoever carries it can then change what it grants.',
-  },
-  {
-    path: 'auth.localAdmin',
-    default: 'setup',
-    oneOf: ['setup', 'always', 'never'],
-    about: 'Whether a caller on this machine may administrate without credentials.',
-  },
-  {
-    path: 'auth.clients',
-    default: 'open',
-    oneOf: ['open', 'required'],
-    about: 'Whether applications have to show a token or a client certificate.',
-  },
-  {
-    path: 'auth.requireTls',
-    default: false,
-    about: 'Whether nobody is signed in over plain HTTP.',
-  },
-  {
-    path: 'auth.throttleSignIns',
-    default: true,
-    about: 'Whether wrong passwords slow down whoever sends them; switch it off only to measure.',
-  },
-  { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Open connections in all.' },
-  {
-    path: 'http.maxConnectionsPerAddress',
-    default: 2000,
-    from: 1,
-    to: 100000,
-    about: 'Open connections from one address.',
-  },
-  {
-    path: 'http.allowKeysInUrl',
-    default: true,
-    about: 'Whether GET setKeys takes keys in its URL; POST takes them in its body anyway.',
-  },
-  {
-    path: 'log.level',
-    default: 'info',
-    oneOf: ['debug', 'info', 'warn', 'error'],
-    about: 'The least severe lines that are written.',
-  },
-  {
-    path: 'log.format',
-    default: 'auto',
-    oneOf: ['auto', 'json', 'text'],
-    about: 'How lines look; auto is text on a terminal and JSON elsewhere.',
-  },
-  { path: 'log.requests', default: false, about: 'Write a line for every request, successful ones too.' },
-  {
-    path: 'log.slowRequestMs',
-    default: 1000,
-    from: 1,
-    to: 600000,
-    about: 'A request that takes longer is written to the log.',
-  },
-  {
-    path: 'sweeper.intervalSeconds',
-    default: 30,
-    from: 0,
-    to: 3600,
-    about: 'How often ended slots are tidied away; 0 switches it off, and no answer changes by it.',
-  },
-];
+type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
 
 /** Bounds that are not meant to be changed, each with its reason. */
 export const LIMITS = {
@@ -181,13 +61,28 @@ export const LIMITS = {
    * A body that is too large is read this far, so that the client hears why instead of a broken connection.
    */
   discardBytes: 2 * 1024 * 1024,
-  /** Slow headers and bodies hold a connection; honest clients need milliseconds. */
+  /** Ten thousand names have some hundred thousand bytes. */
+  rulesBytes: 1024 * 1024,
+  /**
+   * Whatever is slow holds a connection; honest clients need milliseconds. What is slow is seen at the next
+   * look, and gets a moment to hear why it is cut: all in all, it does not live longer than 15 s.
+   */
+  handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
-  requestTimeoutMs: 15_000,
+  requestTimeoutMs: 11_000,
+  /** From the connection to its first request, with the handshake. */
+  firstRequestTimeoutMs: 13_000,
+  /** An answer of which nothing is taken. */
+  readTimeoutMs: 10_000,
+  farewellMs: 1000,
+  /** Connections that wait to be let in. With too few, clients that come all at once are turned away. */
+  waitingConnections: 4096,
   /** How often slow connections are looked for. */
   connectionCheckMs: 1000,
   /** An idle connection is kept this long for the client's next heartbeat. */
   keepAliveTimeoutMs: 75_000,
+  /** How many addresses the limit of requests remembers; the one that was silent longest is forgotten. */
+  countedAddresses: 50_000,
   /** What a stop waits for before it cuts connections. */
   drainTimeoutMs: 10_000,
   /** Scrypt takes a core and memory for each password. */
@@ -229,6 +124,7 @@ export function loadConfig({ flags, env, file }: ConfigSources): LoadedConfig {
     return [setting.path, given === undefined ? setting.default : check(setting, given)] as const;
   });
   const config = nest(values) as unknown as Config;
+  checkTls(config.tls);
   return { config: { ...config, data: resolve(config.data) }, warnings: findUnknownVariables(env) };
 }
 
@@ -245,6 +141,15 @@ function check(setting: Setting, given: unknown): Value {
   return value as Value;
 }
 
+function checkTls({ cert, key, clientCa }: Config['tls']): void {
+  if ((cert === '') !== (key === '')) {
+    throw new ConfigError('"tls.cert" and "tls.key" belong together: set both, or neither for plain HTTP.');
+  }
+  if (clientCa !== '' && cert === '') {
+    throw new ConfigError('"tls.clientCa" needs TLS: set "tls.cert" and "tls.key" too.');
+  }
+}
+
 /** A list in the file; words with commas between them in a flag or a variable. */
 function checkList(setting: Setting, given: unknown): readonly string[] {
   const words = typeof given === 'string' ? given.split(',').map((word) => word.trim()) : given;
@@ -252,7 +157,9 @@ function checkList(setting: Setting, given: unknown): readonly string[] {
     throw new ConfigError(`"${setting.path}" cannot be "${given}". ${allowedOf(setting)}`);
   }
   const list = words.filter((word) => word !== '');
-  const wrong = list.find((word) => setting.oneOf?.includes(word) === false);
+  const wrong = list.find(
+    (word) => setting.oneOf?.includes(word) === false || setting.each?.isValid(word) === false,
+  );
   if (wrong === undefined) return list;
   throw new ConfigError(`"${setting.path}" cannot hold "${wrong}". ${allowedOf(setting)}`);
 }
@@ -277,7 +184,7 @@ function allowedOf(setting: Setting): string {
   if (typeof setting.default === 'number')
     return `Allowed: whole numbers from ${setting.from} to ${setting.to}.`;
   if (typeof setting.default === 'boolean') return 'Allowed: true, false.';
-  if (Array.isArray(setting.default)) return 'Allowed: a list of words.';
+  if (Array.isArray(setting.default)) return `Allowed: a list of ${setting.each?.called ?? 'words'}.`;
   return 'It must not be empty.';
 }
 
@@ -326,9 +233,12 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
   return values;
 }
 
+/** Secrets are no settings: nothing that shows the settings may know them. */
+const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];
+
 /** Variables with our prefix that nobody reads: most likely a typo, but an orchestrator may set such too. */
 function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
-  const known = [...SETTINGS.map(({ path }) => envOf(path)), 'BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE'];
+  const known = [...SETTINGS.map(({ path }) => envOf(path)), ...SECRET_VARIABLES];
   return Object.keys(env)
     .filter((name) => name.startsWith('BERTH_') && !known.includes(name))
     .map((name) => `The environment variable ${name} is unknown.${suggest(name, known)}`);
@@ -342,27 +252,4 @@ function nest(values: readonly (readonly [string, Value])[]): Record<string, unk
     else config[section] = { ...(config[section] as object | undefined), [name]: value };
   }
   return config;
-}
-
-/** " Did you mean …?", or nothing when nothing is near. */
-export function suggest(word: string, known: readonly string[]): string {
-  const ranked = known.map((name) => ({ name, distance: distance(word.toLowerCase(), name.toLowerCase()) }));
-  const best = ranked.sort((a, b) => a.distance - b.distance)[0];
-  return best !== undefined && best.distance <= Math.max(2, word.length / 3)
-    ? ` Did you mean "${best.name}"?`
-    : '';
-}
-
-/** How many letters have to be changed to turn one word into the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }

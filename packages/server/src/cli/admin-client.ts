@@ -6,11 +6,20 @@ import type { Config } from '../config.ts';
 
 /** The admin API of the server, running or not. */
 export interface AdminClient {
-  get(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<AdminAnswer>;
+  get(path: string, query?: Query): Promise<AdminAnswer>;
   post(path: string, body?: Readonly<Record<string, unknown>>): Promise<AdminAnswer>;
   /** Sends a file as it is. */
   upload(path: string, text: string): Promise<AdminAnswer>;
+  /** An answer that goes on; `null`: the server is stopped, and nothing goes on. */
+  follow(path: string, query: Query): Promise<AdminStream | AdminAnswer | null>;
   close(): Promise<void>;
+}
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+export interface AdminStream {
+  readonly chunks: AsyncIterable<string>;
+  end(): void;
 }
 
 export interface AdminAnswer {
@@ -40,11 +49,17 @@ const ATTEMPT_INTERVAL_MS = 100;
 export async function connectAdmin(config: Config, openStopped: OpenStopped): Promise<AdminClient> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stopped = await openStopped();
-    if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
+    if (stopped !== null)
+      return createClient(
+        sendTo(stopped),
+        async () => null,
+        () => stopped.close(),
+      );
     const address = findControl(config.data);
     if (address !== null && (await isAnswering(address))) {
       return createClient(
         (method, path, body) => sendOver(address, method, path, body),
+        (path) => followOver(address, path),
         async () => {},
       );
     }
@@ -57,7 +72,9 @@ export async function connectAdmin(config: Config, openStopped: OpenStopped): Pr
 
 type Send = (method: string, path: string, body: string | null) => Promise<{ status: number; text: string }>;
 
-function createClient(send: Send, close: () => Promise<void>): AdminClient {
+type Follow = (path: string) => ReturnType<AdminClient['follow']>;
+
+function createClient(send: Send, follow: Follow, close: () => Promise<void>): AdminClient {
   const call = async (method: string, path: string, body: string | null): Promise<AdminAnswer> => {
     const { status, text } = await send(method, path, body);
     return { ok: status === 200, body: JSON.parse(text) as never };
@@ -66,11 +83,12 @@ function createClient(send: Send, close: () => Promise<void>): AdminClient {
     get: (path, query = {}) => call('GET', path + queryString(query), null),
     post: (path, body = {}) => call('POST', path, JSON.stringify(body)),
     upload: (path, text) => call('POST', path, text),
+    follow: (path, query) => follow(path + queryString(query)),
     close,
   };
 }
 
-function queryString(query: Readonly<Record<string, string | undefined>>): string {
+function queryString(query: Query): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
@@ -103,10 +121,38 @@ async function isAnswering(address: ControlAddress): Promise<boolean> {
   }
 }
 
+function followOver(address: ControlAddress, path: string): ReturnType<AdminClient['follow']> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({ ...address, method: 'GET', path }, (incoming) => {
+      const chunks = readChunks(incoming.setEncoding('utf8'));
+      if (incoming.statusCode === 200) resolve({ chunks, end: () => outgoing.destroy() });
+      else readAnswer(chunks).then(resolve, reject);
+    });
+    outgoing.on('error', (error) => reject(wentAway(error)));
+    outgoing.end();
+  });
+}
+
+async function* readChunks(incoming: AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* incoming;
+  } catch (error) {
+    throw new ServerUnreachable(`The connection to the server broke off: ${(error as Error).message}.`);
+  }
+}
+
+async function readAnswer(chunks: AsyncIterable<string>): Promise<AdminAnswer> {
+  const texts = await Array.fromAsync(chunks);
+  return { ok: false, body: JSON.parse(texts.join('')) as never };
+}
+
+function wentAway({ message }: Error): ServerUnreachable {
+  return new ServerUnreachable(`The server went away before it answered: ${message}.`);
+}
+
 function sendOver(address: ControlAddress, method: string, path: string, body: string | null) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
-    const fail = ({ message }: Error) =>
-      reject(new ServerUnreachable(`The server went away before it answered: ${message}.`));
+    const fail = (error: Error) => reject(wentAway(error));
     const outgoing = httpRequest({ ...address, method, path }, (incoming) => {
       let text = '';
       incoming.on('error', fail);

@@ -1,6 +1,14 @@
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, flagOf, loadConfig, SETTINGS, suggest } from '../config.ts';
-import { type AdminClient, connectAdmin, ServerUnreachable, type StoppedServer } from './admin-client.ts';
+import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
+import { suggest } from '../core/suggest.ts';
+import { SETTINGS } from '../settings.ts';
+import {
+  type AdminAnswer,
+  type AdminClient,
+  connectAdmin,
+  ServerUnreachable,
+  type StoppedServer,
+} from './admin-client.ts';
 import type { Command, Flags as CommandFlags, LocalContext } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { InputError } from './read-secrets.ts';
@@ -107,21 +115,30 @@ async function runCommand(
   rejectExtra(words.slice(command.arguments.length), command.words);
   rejectForeignFlags(flags, command.flags, command.words);
   for (const [index, name] of command.arguments.entries()) {
-    if (given[index] === undefined) throw new UsageError(`"berth ${command.words}" needs ${name}.`);
+    if (given[index] !== undefined || name.startsWith('[')) continue;
+    throw new UsageError(`"berth ${command.words}" needs ${name}.`);
   }
   const own = flags as CommandFlags;
+  if ('follow' in command) {
+    const follow = (client: AdminClient) =>
+      command.follow({ client, flags: own, isJson: flags.json === true, print: terminal.print });
+    return reportFailure(await withClient(open, follow), flags, terminal) ?? EXIT_OK;
+  }
   const lines = await terminal.readSecrets(command.reads?.(own) ?? []);
   const answer = await ('local' in command
     ? command.local({ ...context, words: given, lines })
     : withClient(open, (client) => command.ask(client, given, own, lines)));
-  if (!answer.ok) {
-    const problem = answer.body as { message: string };
-    if (flags.json === true) terminal.print(JSON.stringify(answer.body, null, 2));
-    terminal.complain(problem.message);
-    return EXIT_FAILED;
-  }
+  const failure = reportFailure(answer, flags, terminal);
+  if (failure !== null) return failure;
   terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
   return command.isFailure?.(answer.body) === true ? EXIT_FAILED : EXIT_OK;
+}
+
+function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Terminal): number | null {
+  if (ok) return null;
+  if (flags.json === true) terminal.print(JSON.stringify(body, null, 2));
+  terminal.complain((body as { message: string }).message);
+  return EXIT_FAILED;
 }
 
 async function withClient<T>(open: () => Promise<AdminClient>, work: (client: AdminClient) => Promise<T>) {
@@ -167,6 +184,7 @@ const COMMAND_FLAGS = {
   'license-id': { type: 'string' },
   system: { type: 'boolean' },
   limit: { type: 'string' },
+  after: { type: 'string' },
   'new-key': { type: 'boolean' },
   role: { type: 'string' },
   days: { type: 'string' },
@@ -199,6 +217,7 @@ const OWN_FLAGS = [
   'not-counted',
   'system',
   'limit',
+  'after',
   'new-key',
   'role',
   'days',

@@ -7,13 +7,17 @@ export type Flags = Readonly<Record<string, string | undefined>>;
 interface CommandBase {
   /** How it is called: one word or two. */
   readonly words: string;
-  /** Words that must follow. */
+  /** Words that must follow; those in brackets may be left out. */
   readonly arguments: readonly string[];
   /** Flags of its own, for the usage page. */
   readonly flags: string;
   readonly about: string;
   /** Secrets that it takes, a line each, from standard input: a command line can be read by everybody. */
   reads?(flags: Flags): readonly SecretPrompt[];
+}
+
+/** A command that has one answer. */
+interface AnsweringCommand extends CommandBase {
   /** The answer for people; `--json` prints it as it is. */
   show(body: never): string;
   /** An answer that is bad news makes the command fail, so that a script notices. */
@@ -21,7 +25,7 @@ interface CommandBase {
 }
 
 /** Asks the server, running or stopped. */
-interface AskingCommand extends CommandBase {
+interface AskingCommand extends AnsweringCommand {
   ask(
     client: AdminClient,
     words: readonly string[],
@@ -31,7 +35,7 @@ interface AskingCommand extends CommandBase {
 }
 
 /** Does without a server. */
-interface LocalCommand extends CommandBase {
+interface LocalCommand extends AnsweringCommand {
   local(context: LocalContext): Promise<AdminAnswer>;
 }
 
@@ -43,4 +47,16 @@ export interface LocalContext {
   importMasterKey(text: string, passphrase: string): Promise<string>;
 }
 
-export type Command = AskingCommand | LocalCommand;
+/** Prints as it goes; its answer only says how it ended. */
+export interface FollowingCommand extends CommandBase {
+  follow(context: FollowContext): Promise<AdminAnswer>;
+}
+
+export interface FollowContext {
+  readonly client: AdminClient;
+  readonly flags: Flags;
+  readonly isJson: boolean;
+  print(line: string): void;
+}
+
+export type Command = AskingCommand | LocalCommand | FollowingCommand;

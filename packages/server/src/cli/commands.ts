@@ -2,9 +2,11 @@ import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import type { Command, Flags } from './command.ts';
+import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
-import { formatFacts, formatTable } from './terminal.ts';
+import { RULES_COMMANDS } from './rules-commands.ts';
+import { formatFacts, formatInline, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -111,6 +113,8 @@ export const COMMANDS: readonly Command[] = [
     show: showVerdict,
     isFailure: (verdict: { ok: boolean }) => !verdict.ok,
   },
+  ...RULES_COMMANDS,
+  ...EVENT_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
 ];
@@ -231,13 +235,12 @@ function showRegistrations({ registrations }: { registrations: readonly Facts[] 
 
 function showAudit({ events }: { events: readonly Facts[] }): string {
   if (events.length === 0) return 'Nothing happened yet.';
-  const rows = events.map(({ seq, at, license_id, kind, ...facts }) => {
-    const told = Object.entries(facts).filter(([, value]) => value !== null);
-    const text = told.map(
-      ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-    );
-    return [at, license_id ?? 'system', kind, text.join(' ')];
-  });
+  const rows = events.map(({ seq, at, license_id, kind, ...facts }) => [
+    at,
+    license_id ?? 'system',
+    kind,
+    formatInline(facts),
+  ]);
   return formatTable(['at', 'license', 'event', ''], rows);
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { SETTINGS } from '../config.ts';
+import { SETTINGS } from '../settings.ts';
 import { COMMANDS } from './commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 import { usage } from './usage.ts';

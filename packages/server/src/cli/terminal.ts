@@ -42,3 +42,11 @@ export function formatFacts(facts: Readonly<Record<string, unknown>>): string {
     .map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`)
     .join('\n');
 }
+
+/** What is known, as `name=value` in one line. */
+export function formatInline(facts: Readonly<Record<string, unknown>>): string {
+  return Object.entries(facts)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+}

@@ -1,4 +1,5 @@
-import { envOf, flagOf, SETTINGS } from '../config.ts';
+import { envOf, flagOf } from '../config.ts';
+import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
 
 const WORDS_WIDTH = 34;
@@ -18,7 +19,8 @@ export function usage(commands: readonly Command[]): string {
       line([command.words, ...command.arguments, command.flags].join(' '), command.about),
     ),
     '',
-    'Every command takes --json, and works with the server running or stopped ("key import": stopped).',
+    'Every command takes --json, and works with the server running or stopped ("key import": stopped,',
+    '"events": running).',
     '',
     'Settings (flag, or environment variable, or name in berth.yaml):',
     ...SETTINGS.map(({ path, default: value, about }) =>

@@ -1,6 +1,8 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { Actor, Verdict } from './command.ts';
+import type { Actor } from './actor.ts';
+import type { Verdict } from './command.ts';
 import type { Instant } from './instant.ts';
+import type { LicenseId } from './license.ts';
 
 /** What is written to a license's chain. Renewals are not: they only move a timer. */
 export type LicenseEvent = LicenseHappening & { readonly by?: Actor | null };
@@ -136,7 +138,19 @@ export type SystemEvent =
   | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string }
   | CloudKeysSet
   | { readonly kind: 'master_key_rotated'; readonly from: string; readonly to: string; readonly by: Actor }
-  | MasterKeyExported;
+  | MasterKeyExported
+  /** How many of each kind are denied from now on. */
+  | {
+      readonly kind: 'rules_changed';
+      readonly users: number;
+      readonly hosts: number;
+      readonly addresses: number;
+      readonly digest: string;
+      readonly by: Actor;
+    }
+  | LicenseExpiring
+  | CloudUnreachable
+  | CloudReachable;
 
 export interface ServerStarted {
   readonly kind: 'server_started';
@@ -174,6 +188,29 @@ export interface ClockJumped {
   readonly wallAt: Instant;
   /** Whether the server's time is the wall clock's from now on. */
   readonly followed: boolean;
+}
+
+/** The term of a license is about to end. */
+export interface LicenseExpiring {
+  readonly kind: 'license_expiring';
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  readonly validUntil: Instant;
+}
+
+/** The link to the licensing cloud has been failing for a while. */
+export interface CloudUnreachable {
+  readonly kind: 'cloud_unreachable';
+  /** Since when. */
+  readonly failingAt: Instant;
+  readonly code: string;
+  readonly reason: string | null;
+}
+
+export interface CloudReachable {
+  readonly kind: 'cloud_reachable';
+  /** Since when the link had been failing. */
+  readonly failingAt: Instant;
 }
 
 export type AuditEvent = LicenseEvent | SystemEvent;

@@ -1,9 +1,9 @@
-import type { MasterKeyExported, ServerStarted, ServerStopped } from './audit-event.ts';
+import type { Actor } from './actor.ts';
 import type { Narrowing } from './consumption.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { HostInfo } from './registration.ts';
-import type { Role } from './role.ts';
+import type { SystemCommand } from './system-command.ts';
 
 /**
  * All that can be asked of the store. Plain data, so it can cross to another thread, wait in a batch, be
@@ -31,37 +31,10 @@ export type LicenseCommand =
   | SettleReport
   | ResolveReport;
 
-/** Commands that act on the server itself. */
-export type SystemCommand =
-  | CreateAccount
-  | SetPassword
-  | SetRole
-  | RemoveAccount
-  | SignIn
-  | UseToken
-  | CreateToken
-  | RevokeToken
-  | RecordEvent
-  | OpenRequest
-  | NumberUsage
-  | BindHardware
-  | AcceptClock
-  | ResetClock
-  | SetCloudKeys
-  | RotateMasterKey;
-
 /** Which license is meant. Nothing given means: the one product that the server holds. */
 export interface Target {
   readonly product: string | null;
   readonly licenseId: LicenseId | null;
-}
-
-/** Who asked: one of Berth's own names, or a caller by name with the address that they came from. */
-export type Actor = string | Visitor;
-
-export interface Visitor {
-  readonly name: string;
-  readonly address: string;
 }
 
 /** What clients ask for. Who asks is only left out where nobody wants to know. */
@@ -206,6 +179,8 @@ export interface RegisterFeature extends Target, Asked {
   readonly kind: 'register_feature';
   readonly feature: string;
   readonly user: string;
+  /** What the rules look at; the slot is the user's. */
+  readonly host?: HostInfo;
   /** `null`: a heartbeat, not a borrow. */
   readonly until: BorrowUntil | null;
 }
@@ -254,132 +229,4 @@ export interface ResolveReport {
   readonly reportId: string;
   /** `null`: nothing tells any more, and the report is held. */
   readonly cloudTotal: number | null;
-}
-
-export interface CreateAccount {
-  readonly kind: 'create_account';
-  readonly name: string;
-  readonly role: Role;
-  readonly passwordHash: string;
-  /** The password was made up by the server and has to be replaced. */
-  readonly oneTime: boolean;
-  readonly by: Actor;
-}
-
-export interface SetPassword {
-  readonly kind: 'set_password';
-  readonly account: string;
-  readonly passwordHash: string;
-  readonly oneTime: boolean;
-  /** The hash of the token that goes on although the password is another one; `null`: none does. */
-  readonly keptToken: string | null;
-  readonly by: Actor;
-}
-
-export interface SetRole {
-  readonly kind: 'set_role';
-  readonly account: string;
-  readonly role: Role;
-  readonly by: Actor;
-}
-
-export interface RemoveAccount {
-  readonly kind: 'remove_account';
-  readonly account: string;
-  readonly by: Actor;
-}
-
-/** The outcome of a password check, which is too slow to be part of a decision. */
-export interface SignIn {
-  readonly kind: 'sign_in';
-  readonly account: string;
-  readonly address: string;
-  /** `null`: the password was wrong, or the account does not exist. */
-  readonly tokenHash: string | null;
-  /** In a browser, which is signed out when it is left alone. */
-  readonly isBrowser?: boolean;
-}
-
-/** A token was used: it stays valid for its whole time again. */
-export interface UseToken {
-  readonly kind: 'use_token';
-  readonly tokenHash: string;
-}
-
-/** A token of its own, for a program. */
-export interface CreateToken {
-  readonly kind: 'create_token';
-  readonly tokenHash: string;
-  readonly name: string;
-  readonly role: Role;
-  /** How long it counts; `null`: until it is revoked. */
-  readonly days: number | null;
-  readonly by: Actor;
-}
-
-export interface RevokeToken {
-  readonly kind: 'revoke_token';
-  /** Its id, or its name. */
-  readonly tokenId: string;
-  readonly by: Actor;
-}
-
-/** Something happened that changes nothing in the store. */
-export interface RecordEvent {
-  readonly kind: 'record_event';
-  readonly event: ServerStarted | ServerStopped | MasterKeyExported;
-}
-
-/** The server asks the vendor for something, in a file. */
-export interface OpenRequest {
-  readonly kind: 'open_request';
-  readonly requestId: string;
-  readonly request: 'activation' | 'deactivation';
-  readonly product: string | null;
-  readonly by: Actor;
-}
-
-/** A file with what was consumed is made. */
-export interface NumberUsage {
-  readonly kind: 'number_usage';
-  readonly by: Actor;
-}
-
-/** The hardware id of the machine that the server finds itself on. */
-export interface BindHardware {
-  readonly kind: 'bind_hardware';
-  readonly hardwareId: string;
-}
-
-/** Follow a wall clock that has jumped ahead. */
-export interface AcceptClock {
-  readonly kind: 'accept_clock';
-  readonly by: Actor;
-}
-
-/** Go back to the wall clock after a wrong one has driven the server's time ahead. */
-export interface ResetClock {
-  readonly kind: 'reset_clock';
-  readonly by: Actor;
-}
-
-/** Keeps the keys that the vendor gave for the licensing cloud. `null`: that one stays as it is. */
-export interface SetCloudKeys extends CloudKeys {
-  readonly kind: 'set_cloud_keys';
-  /** What the audit tells about them. */
-  readonly fingerprints: CloudKeys;
-  readonly by: Actor;
-}
-
-export interface CloudKeys {
-  readonly apiKey: string | null;
-  readonly sharedKey: string | null;
-}
-
-/** Seals every secret in the store with another master key. */
-export interface RotateMasterKey {
-  readonly kind: 'rotate_master_key';
-  readonly newKey: Uint8Array;
-  readonly newFingerprint: string;
-  readonly by: Actor;
 }

@@ -1,3 +1,6 @@
+import { type Refused, refuse, type SystemChange, type SystemDecision } from './decision.ts';
+import { HOUR_MS, type Instant, plus } from './instant.ts';
+import type { Role } from './role.ts';
 import type {
   CreateAccount,
   CreateToken,
@@ -7,10 +10,7 @@ import type {
   SetRole,
   SignIn,
   UseToken,
-} from './command.ts';
-import { type Refused, refuse, type SystemChange, type SystemDecision } from './decision.ts';
-import { HOUR_MS, type Instant, plus } from './instant.ts';
-import type { Role } from './role.ts';
+} from './system-command.ts';
 import { isTouchDue, SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS, tokenIdOf } from './token.ts';
 import type { SystemView } from './view.ts';
 

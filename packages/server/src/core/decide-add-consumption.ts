@@ -9,6 +9,7 @@ import { findFeature, isFeatureExpired } from './feature-slot.ts';
 import { HOUR_MS, type Instant } from './instant.ts';
 import type { License } from './license.ts';
 import { refuseByState, refuseFeatureExpired, refuseUnknownFeature } from './refusals.ts';
+import { refuseByRules } from './rules.ts';
 import type { AnswerScope, LicenseHead, LicenseView, RememberedAnswer } from './view.ts';
 
 /** How long a repeated request with the same key gets the first answer again. */
@@ -40,7 +41,10 @@ interface Counted {
 
 /** What the count goes to, or why it cannot be added. */
 export function chooseCounted(command: AddConsumption, head: LicenseHead, now: Instant): Counted | Refused {
-  const target = refuseByState(head.license, now) ?? chooseTarget(command.feature, head.license, now);
+  const target =
+    refuseByState(head.license, now) ??
+    refuseByRules(head.rules, command) ??
+    chooseTarget(command.feature, head.license, now);
   if ('code' in target) return target;
   return refuseCount(command, target, head.meter as Meter) ?? target;
 }

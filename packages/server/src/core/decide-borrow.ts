@@ -8,6 +8,7 @@ import { type Instant, later } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
 import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
 import type { Registration } from './registration.ts';
+import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
 /**
@@ -18,7 +19,9 @@ export function decideBorrow(command: Borrow, view: LicenseView, now: Instant): 
   const base = collect(view, now);
   const { license } = view;
   const early =
-    refuseByState(license, now) ?? (allowsBorrowing(license) ? null : refuseBorrowing(license.product));
+    refuseByState(license, now) ??
+    refuseByRules(view.rules, command) ??
+    (allowsBorrowing(license) ? null : refuseBorrowing(license.product));
   if (early !== null) return denySlot(view, command.user, early, base, now);
   const until = resolveUntil(command.until, latestBorrowUntil(license, now), now);
   if (typeof until !== 'number') return denySlot(view, command.user, until, base, now);

@@ -24,6 +24,7 @@ import {
   refuseUnknownFeature,
 } from './refusals.ts';
 import type { Registration } from './registration.ts';
+import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
 /**
@@ -36,7 +37,8 @@ export function decideRegisterFeature(command: RegisterFeature, view: LicenseVie
   const held = base.heldFeatures.find((slot) => slot.feature === command.feature) ?? null;
   const isRenewal = held !== null && command.until === null;
   const byState = isRenewal ? refuseRenewal(view.license, now) : refuseByState(view.license, now);
-  const feature = byState ?? chooseFloating(view.license, command.feature, now);
+  const feature =
+    byState ?? refuseByRules(view.rules, command) ?? chooseFloating(view.license, command.feature, now);
   if ('kind' in feature) return denyFeature(request, feature);
   if (base.held === null) return denyFeature(request, refuseNotHeld(view.license, command.user));
   const until = chooseUntil(request, feature, base.held);

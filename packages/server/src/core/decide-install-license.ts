@@ -1,6 +1,7 @@
+import type { Actor } from './actor.ts';
 import { rebaseAll } from './cloud-total.ts';
 import { collect, collectedChanges } from './collect.ts';
-import type { Actor, ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
+import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
 import type { Meter } from './consumption.ts';
 import type { Change, Decision } from './decision.ts';
 import { type Instant, instant } from './instant.ts';

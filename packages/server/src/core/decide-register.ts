@@ -6,6 +6,7 @@ import { type Instant, later } from './instant.ts';
 import { heartbeatEnd } from './license.ts';
 import { lenderOf, refuseByState, refuseFull, refuseRenewal } from './refusals.ts';
 import type { Registration } from './registration.ts';
+import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
 /**
@@ -15,7 +16,8 @@ import type { LicenseView } from './view.ts';
 export function decideRegister(command: Register, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { license } = view;
-  const refusal = base.held === null ? refuseByState(license, now) : refuseRenewal(license, now);
+  const byState = base.held === null ? refuseByState(license, now) : refuseRenewal(license, now);
+  const refusal = byState ?? refuseByRules(view.rules, command);
   if (refusal !== null) return denySlot(view, command.user, refusal, base, now);
   if (base.held !== null) return renew(command, view, base, base.held, now);
   if (base.inUse >= license.slots) {

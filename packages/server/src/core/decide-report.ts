@@ -1,7 +1,8 @@
+import type { Actor } from './actor.ts';
 import type { LicenseEvent } from './audit-event.ts';
 import { isOneWindow, listUnderWay, periodOf, type Rebased, rebase } from './cloud-total.ts';
 import { type Collected, collect, collectedChanges } from './collect.ts';
-import type { Actor, CutReport, ResolveReport, SettleReport } from './command.ts';
+import type { CutReport, ResolveReport, SettleReport } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';

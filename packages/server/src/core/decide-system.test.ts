@@ -9,7 +9,14 @@ const NOTHING = {
   token: null,
   usageSequence: 0,
   masterKeyFingerprint: null,
+  notedValue: null,
 };
+
+test('the life of the server is recorded as it is told', () => {
+  const event = { kind: 'server_started', version: '1.2.3' } as const;
+  const { outcome, changes, events } = decideSystem({ kind: 'record_event', event }, NOTHING, NOW);
+  assert.deepEqual([outcome, changes, events], [{ kind: 'done', count: 1 }, [], [event]]);
+});
 
 describe('the keys for the licensing cloud', () => {
   const fingerprints = { apiKey: '11111111', sharedKey: '22222222' };

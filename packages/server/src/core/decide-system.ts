@@ -1,8 +1,15 @@
 import type { CloudKeyName } from './audit-event.ts';
-import type { NumberUsage, OpenRequest, RecordEvent, RotateMasterKey, SetCloudKeys } from './command.ts';
 import { type AccountCommand, decideAccount } from './decide-account.ts';
+import { decideNotice, type NoticeCommand } from './decide-notice.ts';
 import type { SystemChange, SystemDecision } from './decision.ts';
 import type { Instant } from './instant.ts';
+import type {
+  NumberUsage,
+  OpenRequest,
+  RecordEvent,
+  RotateMasterKey,
+  SetCloudKeys,
+} from './system-command.ts';
 import type { SystemView } from './view.ts';
 
 /** Those that a decision answers; what moves the clock or the identity is the store's own. */
@@ -12,7 +19,8 @@ export type DecidedCommand =
   | SetCloudKeys
   | RotateMasterKey
   | OpenRequest
-  | NumberUsage;
+  | NumberUsage
+  | NoticeCommand;
 
 /** Accounts, tokens, secrets and the server's own life. */
 export function decideSystem(command: DecidedCommand, view: SystemView, now: Instant): SystemDecision {
@@ -27,6 +35,9 @@ export function decideSystem(command: DecidedCommand, view: SystemView, now: Ins
       return decideOpenRequest(command);
     case 'number_usage':
       return decideNumberUsage(command, view);
+    case 'note':
+    case 'set_webhook_cursor':
+      return decideNotice(command, view);
     default:
       return decideAccount(command, view, now);
   }

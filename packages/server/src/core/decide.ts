@@ -32,6 +32,7 @@ import { DENIAL_WINDOW_MS, NOBODY } from './deny.ts';
 import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
 import { isUsable, type License, licenseId } from './license.ts';
+import { refuseByRules } from './rules.ts';
 import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
 import { withOrigin } from './with-origin.ts';
 
@@ -165,8 +166,9 @@ function featureNeeds(command: RegisterFeature | ReleaseFeature): ViewNeeds {
   };
 }
 
-function mayDeny(command: LicenseCommand, head: LicenseHead, now: Instant): boolean {
-  return command.kind === 'borrow' || !isUsable(head.license, now) || countInUse(head) >= head.license.slots;
+function mayDeny(command: Register | Borrow, head: LicenseHead, now: Instant): boolean {
+  if (command.kind === 'borrow' || !isUsable(head.license, now)) return true;
+  return countInUse(head) >= head.license.slots || refuseByRules(head.rules, command) !== null;
 }
 
 /** Pure: no clock, no I/O. The store may run it again with a newer view. */

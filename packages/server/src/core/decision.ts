@@ -1,12 +1,15 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseEvent, SystemEvent } from './audit-event.ts';
+import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
+import type { NoticeKey } from './decide-notice.ts';
 import type { ConsumptionLimits, Feature } from './feature.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
 import type { Role } from './role.ts';
+import type { Rules } from './rules.ts';
 import type { Token } from './token.ts';
 import type { Denial, RememberedAnswer, Report } from './view.ts';
 
@@ -122,7 +125,11 @@ export type SystemChange =
       readonly request: 'activation' | 'deactivation';
       readonly product: string | null;
     }
-  | { readonly kind: 'set_usage_sequence'; readonly sequence: number };
+  | { readonly kind: 'set_usage_sequence'; readonly sequence: number }
+  | { readonly kind: 'put_rules'; readonly rules: Rules }
+  | { readonly kind: 'put_notice'; readonly key: NoticeKey; readonly value: number }
+  | { readonly kind: 'remove_notice'; readonly key: NoticeKey }
+  | { readonly kind: 'set_webhook_cursor'; readonly position: AuditPosition };
 
 /** Under which name a secret is kept. */
 export type SecretName = 'cloud_api_key' | 'cloud_shared_key';

@@ -16,6 +16,7 @@ import type { FeatureSlot } from './feature-slot.ts';
 import { type Instant, instant, MINUTE_MS, plus } from './instant.ts';
 import { type License, type LicenseId, licenseId } from './license.ts';
 import { type HostInfo, isLive, type Registration } from './registration.ts';
+import { type DenyList, NO_RULES, type Rules } from './rules.ts';
 import { COLLECT_LIMIT, type Denial, type LicenseView, type RememberedAnswer, type Report } from './view.ts';
 
 /** Facts that tests begin with, so that each of them says only what matters to it. */
@@ -57,6 +58,7 @@ export interface ViewFacts {
   readonly reports?: readonly Report[];
   readonly meters?: readonly Meter[];
   readonly staleAnswers?: number;
+  readonly rules?: Rules;
 }
 
 /** What a store would show of these facts to a command of this user. */
@@ -66,6 +68,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
   const ended = byEnd.filter((slot) => !isLive(slot, now));
   return {
     license,
+    rules: facts.rules ?? NO_RULES,
     ...exampleFeatureView(facts, ended, user, now),
     rememberedAnswer: facts.rememberedAnswer ?? null,
     reports: facts.reports ?? [],
@@ -116,6 +119,11 @@ function exampleFeatureView(
     featureSlotCount: featureSlots.filter((slot) => !isOver(slot)).length,
     meter: { storedInUse: ofFeature.length, ...counted },
   };
+}
+
+/** Rules that deny what is given, and nothing else. */
+export function denying(deny: Partial<DenyList>): Rules {
+  return { deny: { ...NO_RULES.deny, ...deny } };
 }
 
 interface Aim {

@@ -6,6 +6,7 @@ import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
 import type { Role } from './role.ts';
+import type { Rules } from './rules.ts';
 import type { Token } from './token.ts';
 
 /** At most this many ended slots are collected by one command; the rest is counted and left to the next. */
@@ -27,6 +28,8 @@ export interface LicenseHead {
   readonly endedFeatureSlots: readonly FeatureSlot[];
   /** What was counted of the license or feature that the command is about, if it is about one. */
   readonly meter: Meter | null;
+  /** What the administrator allows beyond the license. */
+  readonly rules: Rules;
 }
 
 /** The head, and the facts that this command asked for with `needsOf`. */
@@ -171,4 +174,6 @@ export interface SystemView {
   readonly usageSequence: number;
   /** Of the master key that seals the store; only where it is to be replaced. */
   readonly masterKeyFingerprint: string | null;
+  /** What was told before of the thing that is to be told; `null`: nothing. */
+  readonly notedValue: number | null;
 }

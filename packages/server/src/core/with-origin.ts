@@ -1,5 +1,6 @@
+import type { Actor } from './actor.ts';
 import type { LicenseEvent } from './audit-event.ts';
-import type { Actor, LicenseCommand } from './command.ts';
+import type { LicenseCommand } from './command.ts';
 import type { Decision } from './decision.ts';
 
 /** What clients ask for. The other commands say themselves on which of their events somebody stands. */

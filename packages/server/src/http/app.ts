@@ -3,6 +3,7 @@ import { Fault } from '../core/fault.ts';
 import type { Accounts } from '../services/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type AccessRules, identifyCaller, type Peer } from './caller.ts';
+import { type AdmitClient, createClientRate } from './client-rate.ts';
 import { errorReply, problem } from './problem.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { type Reply, toResponse } from './reply.ts';
@@ -16,29 +17,30 @@ export interface AppOptions {
   readonly log: Log;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
+  /** From one address; 0 is without a limit. */
+  readonly clientRequestsPerMinute: number;
   /** Milliseconds that never run back. */
   readonly readMonotonicMs: () => number;
 }
 
 /** What the server around the app tells about a request; a test passes it by hand. */
-export type AppEnv = { Bindings: { readonly peer?: Peer; readonly incoming?: IncomingPeer } };
-
-interface IncomingPeer {
-  readonly socket: { readonly remoteAddress?: string | undefined };
-}
+export type AppEnv = { Bindings: { readonly peer: Peer } };
 
 /** The whole HTTP side as one function from request to response: it needs no socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const requestLog = createRequestLog(options);
+  const handling = {
+    ...options,
+    admitClient: createClientRate({ ...options, requestsPerMinute: options.clientRequestsPerMinute }),
+  };
   for (const route of options.routes) {
     if (!Object.hasOwn(ACCESS, route.access))
       throw new Error(`The route "${route.name}" declares no access.`);
     app.on([...route.methods], [...route.paths], async (c) => {
       // Looking at the headers of an answer must not change anything.
       if (c.req.method === 'HEAD' && isChanging(route)) return toResponse(notAllowed('HEAD', route));
-      const peer = c.env.peer ?? networkPeer(c.env.incoming);
-      return toResponse(await answer(route, c.req.raw, peer, options, requestLog));
+      return toResponse(await answer(route, c.req.raw, c.env.peer, handling, requestLog));
     });
   }
   app.notFound((c) => {
@@ -50,8 +52,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   return app;
 }
 
-function networkPeer(incoming: IncomingPeer | undefined): Peer {
-  return { address: incoming?.socket.remoteAddress ?? '', isControl: false };
+interface Handling extends AppOptions {
+  readonly admitClient: AdmitClient;
 }
 
 /** Who may, what comes in, do it; whatever is thrown on the way becomes an answer. */
@@ -59,7 +61,7 @@ async function answer(
   route: Route,
   request: Request,
   peer: Peer,
-  options: AppOptions,
+  options: Handling,
   requestLog: RequestLog,
 ): Promise<Reply> {
   const startedMs = options.readMonotonicMs();
@@ -73,7 +75,8 @@ async function answer(
 
 const NOTHING = Object.freeze({});
 
-async function handle(route: Route, request: Request, peer: Peer, options: AppOptions): Promise<Reply> {
+async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
+  if (ACCESS[route.access].class === 'client') options.admitClient(peer);
   const visit = { route, request, peer, rules: options.rules, accounts: options.accounts };
   const caller = await identifyCaller(visit);
   const input = inputOf(route, request.method);

@@ -1,4 +1,4 @@
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import { includesRole, type Role } from '../core/role.ts';
 import type { Accounts } from '../services/accounts.ts';
 import { RequestError } from '../services/request-error.ts';

@@ -5,12 +5,16 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { LIMITS } from '../config.ts';
+import type { Certificates } from '../services/certificates.ts';
 import type { AppEnv } from './app.ts';
+import { type Connections, watchConnections } from './connections.ts';
+import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
 import { bugReply, problem } from './problem.ts';
 import { HEADERS, toResponse } from './reply.ts';
 
@@ -26,17 +30,54 @@ export interface ListenOptions {
   readonly port: number;
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
+  readonly trustedProxies: readonly string[];
+  /** `null` is plain HTTP. */
+  readonly certificates: Certificates | null;
+  /** Milliseconds that never run back. */
+  readonly readMonotonicMs: () => number;
 }
 
-/** Serves the app over TCP, with every bound of the connection itself. */
+/** Why it cannot be listened there, and what to do. */
+export class ListenError extends Error {}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program does already. Stop it, or choose another port with --port.',
+  EACCES: 'this user may not. Choose a port above 1023 with --port.',
+  EADDRNOTAVAIL: 'this machine has no such address. Choose another with --host.',
+  ENOTFOUND: 'this name is not known. Choose an address with --host.',
+};
+
+/** Serves the app over TCP or over TLS, with every bound of the connection itself. */
 export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
-  const server = createHttpServer(getRequestListener(app.fetch as never, LISTENER_OPTIONS));
+  const { certificates, readMonotonicMs } = options;
+  const isTls = certificates !== null;
+  const peers = createNetworkPeers(options.trustedProxies);
+  const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
+    app.fetch(request, { peer: peers.read(incoming) });
+  const server = createHttpServer(getRequestListener(fetch as never, LISTENER_OPTIONS), certificates);
   server.maxConnections = options.maxConnections;
-  limitPerAddress(server, options.maxConnectionsPerAddress);
-  await listening(server, () => server.listen(options.port, options.host));
+  limitPerAddress(server, options.maxConnectionsPerAddress, peers);
+  // Looked at now, while they are there: of one that is gone, no address is known.
+  if (isTls) server.on('secureConnection', peers.meet);
+  const connections = watchConnections(server, { isTls, readMonotonicMs });
+  try {
+    const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
+    await listening(server, () => server.listen(place));
+  } catch (error) {
+    connections.stopWatching();
+    throw explain(error as NodeJS.ErrnoException, options);
+  }
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
-  return { url: `http://${host}:${port}`, stop: () => stopServer(server) };
+  return {
+    url: `${isTls ? 'https' : 'http'}://${host}:${port}`,
+    stop: () => stopServer(server, connections),
+  };
+}
+
+function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
+  const reason = REASONS[error.code ?? ''];
+  return reason === undefined ? error : new ListenError(`Cannot listen on ${host} port ${port}: ${reason}`);
 }
 
 /** Requests that are HTTP but cannot be turned into a request of ours, such as one with a broken Host. */
@@ -52,14 +93,15 @@ export const LISTENER_OPTIONS = {
 
 type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
 
-export function createHttpServer(handle: Handle): Server {
-  const server = createServer({
+export function createHttpServer(handle: Handle, certificates: Certificates | null = null): Server {
+  const options = {
     headersTimeout: LIMITS.headersTimeoutMs,
     requestTimeout: LIMITS.requestTimeoutMs,
     connectionsCheckingInterval: LIMITS.connectionCheckMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     requireHostHeader: false,
-  });
+  };
+  const server = certificates === null ? createServer(options) : createSecureServer(options, certificates);
   const handleWithHost: Handle = (incoming, outgoing) =>
     lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
   server.on('request', handleWithHost);
@@ -68,6 +110,21 @@ export function createHttpServer(handle: Handle): Server {
   server.on('checkExpectation', handleWithHost);
   server.on('connect', (_, socket: Socket) => refuseTunnel(socket));
   server.on('clientError', answerBrokenRequest);
+  return server;
+}
+
+/** A client without a certificate, or with one that is not believed, is a client like any other. */
+function createSecureServer(options: object, certificates: Certificates): Server {
+  const context = certificates.read();
+  const server = createTlsServer({
+    ...options,
+    ...context,
+    handshakeTimeout: LIMITS.handshakeTimeoutMs,
+    requestCert: context.ca !== undefined,
+    rejectUnauthorized: false,
+  });
+  // Connections that are open go on with what they were opened with.
+  certificates.onChange((changed) => server.setSecureContext(changed));
   return server;
 }
 
@@ -119,6 +176,9 @@ function refuseTunnel(socket: Socket): void {
 function endWith(socket: Socket, code: ErrorCode, message: string): void {
   const { status, body, headers } = lastAnswer(code, message);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  // Closed with something unread, the connection would break before the answer is there. Who reads slowly
+  // on purpose gets no more than a moment.
+  setTimeout(() => socket.destroy(), LIMITS.farewellMs).unref();
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
@@ -129,11 +189,12 @@ function lastAnswer(code: ErrorCode, message: string) {
   return { status, body, headers: { ...HEADERS.json, 'Content-Length': length, Connection: 'close' } };
 }
 
-/** One address cannot take all connections from the others. */
-function limitPerAddress(server: Server, most: number): void {
+/** One address cannot take all connections from the others. Behind a proxy there are many. */
+function limitPerAddress(server: Server, most: number, peers: NetworkPeers): void {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {
-    const address = socket.remoteAddress ?? '';
+    const { address, isProxy } = peers.meet(socket);
+    if (isProxy) return;
     const count = (open.get(address) ?? 0) + 1;
     if (count > most) {
       socket.destroy();
@@ -150,11 +211,20 @@ function limitPerAddress(server: Server, most: number): void {
 
 const IDLE_CHECK_MS = 50;
 
-export async function stopServer(server: Server): Promise<void> {
+export async function stopServer(server: Server, connections?: Connections): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), LIMITS.drainTimeoutMs);
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    connections?.cutUnagreed();
+  };
+  const closeAll = () => {
+    server.closeAllConnections();
+    connections?.cutAll();
+  };
+  const idle = setInterval(closeIdle, IDLE_CHECK_MS);
+  const cut = setTimeout(closeAll, LIMITS.drainTimeoutMs);
   await closed;
+  connections?.stopWatching();
   clearInterval(idle);
   clearTimeout(cut);
 }

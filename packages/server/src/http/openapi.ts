@@ -11,6 +11,12 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'store_unavailable',
 ];
 
+const ACCESS_ERRORS: Readonly<Record<(typeof ACCESS)[Access]['class'], readonly ErrorCode[]>> = {
+  public: [],
+  client: ['too_many_requests'],
+  admin: ['unauthorized', 'store_unavailable'],
+};
+
 const WHO: Readonly<Record<Access, string>> = {
   public: 'Anyone may call this.',
   client: 'Anyone who reaches the port may call this.',
@@ -66,8 +72,7 @@ function describeOperation(route: Route, method: string, index: number): object 
 function errorsOf(route: Route): readonly ErrorCode[] {
   const body = route.body === undefined ? [] : BODY_ERRORS;
   const query = route.query === undefined ? [] : (['validation_error', 'store_unavailable'] as const);
-  const access =
-    ACCESS[route.access].class === 'admin' ? (['unauthorized', 'store_unavailable'] as const) : [];
+  const access = ACCESS_ERRORS[ACCESS[route.access].class];
   return [...new Set<ErrorCode>([...access, ...body, ...query, ...route.errors, ...COMMON_ERRORS])];
 }
 

@@ -10,11 +10,16 @@ import { toWire } from './to-wire.ts';
  * The one place where the four kinds of "no" become answers: refusals of the core, rejections of the request,
  * faults of what the server stands on, and bugs. Always `{status, code, message}`, with facts behind it.
  */
-export function problem(code: ErrorCode, message: string, details: Refused['details'] = {}): TextReply {
+export function problem(
+  code: ErrorCode,
+  message: string,
+  details: Refused['details'] = {},
+  retryAfterSeconds = 1,
+): TextReply {
   const { status } = ERRORS[code];
   const body = JSON.stringify({ status, code, message, ...toWire(details) });
   return status === 503 || status === 429
-    ? { status, body, type: 'json', headers: { 'Retry-After': String(details.retryAfterSeconds ?? 1) } }
+    ? { status, body, type: 'json', headers: { 'Retry-After': String(retryAfterSeconds) } }
     : { status, body, type: 'json' };
 }
 
@@ -24,7 +29,9 @@ export function refusalReply({ code, message, details }: Refused): Reply {
 
 /** `null` for a bug: whatever it is, its text stays in the log. */
 export function errorReply(error: unknown): Reply | null {
-  if (error instanceof RequestError) return problem(error.code, error.message, error.details);
+  if (error instanceof RequestError) {
+    return problem(error.code, error.message, error.details, error.retryAfterSeconds);
+  }
   if (error instanceof JsonTextError) return problem(error.code, error.message);
   if (error instanceof Fault) return problem(error.code, error.message);
   return null;

@@ -4,17 +4,22 @@ import type { Catalogue } from '../services/catalogue.ts';
 import type { CloudLink } from '../services/cloud-link.ts';
 import type { Counting } from '../services/counting.ts';
 import type { Credentials } from '../services/credentials.ts';
+import type { EventFeed } from '../services/event-feed.ts';
 import type { Identity } from '../services/identity.ts';
 import type { KeyCustody } from '../services/key-custody.ts';
 import type { Lending } from '../services/lending.ts';
 import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
+import type { RuleBook } from '../services/rule-book.ts';
+import type { Webhooks } from '../services/webhooks.ts';
 import type { AccessRules } from './caller.ts';
 import type { Route } from './route.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
+import { eventRoutes } from './routes/admin/events.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
+import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
@@ -42,6 +47,9 @@ export interface Services {
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
   readonly offline: Offline;
+  readonly ruleBook: RuleBook;
+  readonly feed: EventFeed;
+  readonly webhooks: Webhooks;
   readonly allowKeysInUrl: boolean;
   readonly rules: AccessRules;
   readonly settings: Config;
@@ -62,8 +70,10 @@ export function createRoutes(services: Services): readonly Route[] {
     ...passwordRoutes(services),
     ...registrationRoutes(lending),
     ...oversightRoutes(services),
+    ...eventRoutes(services.feed),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),
+    ...ruleRoutes(services.ruleBook),
     ...keyAdminRoutes(services),
     ...userRoutes(accounts),
     ...tokenRoutes(accounts.tokens),

@@ -1,4 +1,4 @@
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import type { Refused } from '../core/decision.ts';
 import type { Role } from '../core/role.ts';
 import type { AccountRecord } from '../store/query.ts';

@@ -6,7 +6,7 @@ import {
   type LicenseHolder,
   type Vouched,
 } from '../cloud/cloud.ts';
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import { type LicenseId, NO_TIE } from '../core/license.ts';
 import type { LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';

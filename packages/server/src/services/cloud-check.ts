@@ -6,7 +6,8 @@ import {
   type Identification,
   type Vouched,
 } from '../cloud/cloud.ts';
-import type { Actor, CloudCounts, Verdict } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
+import type { CloudCounts, Verdict } from '../core/command.ts';
 import type { License } from '../core/license.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudSession } from './cloud-session.ts';

@@ -1,5 +1,5 @@
 import { CloudFault, type CloudHost, type CloudRefusal } from '../cloud/cloud.ts';
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { BacklogRecord, LicenseRecord } from '../store/query.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Actor, BorrowUntil, Target } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
+import type { BorrowUntil, Target } from '../core/command.ts';
 import type { Narrowing } from '../core/consumption.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
@@ -42,6 +43,7 @@ export function createCounting(store: Store): Counting {
       store.execute({
         kind: 'register_feature',
         ...identify(request),
+        host: request.host,
         feature: requireFeature(feature),
         until,
       }),

@@ -1,5 +1,6 @@
+import type { Actor } from '../core/actor.ts';
 import type { CloudKeyName } from '../core/audit-event.ts';
-import type { Actor, CloudKeys } from '../core/command.ts';
+import type { CloudKeys } from '../core/system-command.ts';
 import { secretFingerprint } from '../secrets/seal.ts';
 import type { Store } from '../store/store.ts';
 import { RequestError } from './request-error.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import { Fault } from '../core/fault.ts';
 import { type KeyExport, MIN_PASSPHRASE_LENGTH, sealExport } from '../secrets/key-export.ts';
 import { findNextKey, settleNextKey, stageNextKey } from '../secrets/key-rotation.ts';

@@ -1,4 +1,5 @@
-import type { Actor, BorrowUntil, Target } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
+import type { BorrowUntil, Target } from '../core/command.ts';
 import type { HostInfo } from '../core/registration.ts';
 import type { RegistrationRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';

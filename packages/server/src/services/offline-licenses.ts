@@ -1,7 +1,8 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { isConfirmationCode, makeActivationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
 import { LicenseFileError } from '@berth/protocol/license-file';
-import type { Actor, FileFacts } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
+import type { FileFacts } from '../core/command.ts';
 import type { Refused } from '../core/decision.ts';
 import { type License, NO_TIE } from '../core/license.ts';
 import { readVendorFile, type VendorFile } from '../offline/read-file.ts';

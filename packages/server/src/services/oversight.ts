@@ -1,4 +1,4 @@
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import type { AuditLink, AuditVerdict, ListAudit, StoreDescription } from '../store/query.ts';
 import type { ClockStatus, Executed, Store } from '../store/store.ts';
 

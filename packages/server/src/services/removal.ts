@@ -1,4 +1,4 @@
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { BacklogRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';

@@ -4,10 +4,18 @@ import type { ErrorCode } from '@berth/protocol/errors';
 export class RequestError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, string | number>>;
+  /** For codes that are worth another try: after how many seconds. */
+  readonly retryAfterSeconds: number;
 
-  constructor(code: ErrorCode, message: string, details: Readonly<Record<string, string | number>> = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: Readonly<Record<string, string | number>> = {},
+    retryAfterSeconds = 1,
+  ) {
     super(message);
     this.code = code;
     this.details = details;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }

@@ -98,5 +98,6 @@ function tooEarly(waitMs: number): RequestError {
     'too_many_requests',
     `Too many wrong passwords. Try again in ${retryAfterSeconds} s.`,
     { retryAfterSeconds },
+    retryAfterSeconds,
   );
 }

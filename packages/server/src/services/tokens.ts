@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Actor } from '../core/command.ts';
+import type { Actor } from '../core/actor.ts';
 import { Fault } from '../core/fault.ts';
 import { plus } from '../core/instant.ts';
 import type { Role } from '../core/role.ts';

@@ -15,7 +15,9 @@ import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from '
 import { fileCases, ownFileCases } from './exercise-files.ts';
 import { LENDING } from './exercise-lending.ts';
 import { ISOLATION, LICENSES } from './exercise-licenses.ts';
+import { noticeCases } from './exercise-notices.ts';
 import { restartCases } from './exercise-restart.ts';
+import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
 
 type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
@@ -28,6 +30,9 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'slots come and go': LENDING,
   'licenses change': LICENSES,
   'failures stay alone': ISOLATION,
+  'rules of the administrator': RULES,
+  'rules after a close': rulesRestartCases('restart'),
+  'rules after a crash': rulesRestartCases('crash'),
   accounts: ACCOUNTS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),
@@ -48,6 +53,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'licenses in files, after a crash': fileCases('crash'),
   "the server's own files, after a close": ownFileCases('restart'),
   "the server's own files, after a crash": ownFileCases('crash'),
+  'what was told, after a close': noticeCases('restart'),
+  'what was told, after a crash': noticeCases('crash'),
   'counting goes on after a close': countingRestartCases('restart'),
   'counting goes on after a crash': countingRestartCases('crash'),
   'many who want a feature at once': FEATURES_AT_ONCE,

@@ -1,10 +1,12 @@
 import type { RecordedEvent } from '../core/audit-event.ts';
-import type { CloudKeys } from '../core/command.ts';
+import type { AuditPosition } from '../core/audit-position.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
 import type { Role } from '../core/role.ts';
+import type { Rules } from '../core/rules.ts';
+import type { CloudKeys } from '../core/system-command.ts';
 import type { Token } from '../core/token.ts';
 import type { Report } from '../core/view.ts';
 
@@ -21,13 +23,15 @@ export type Query =
   | { readonly kind: 'find_token'; readonly tokenHash: string }
   | { readonly kind: 'list_tokens'; readonly limit: number }
   | { readonly kind: 'is_set_up' }
+  | { readonly kind: 'find_webhook_cursor' }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
   | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
   | { readonly kind: 'describe_seal' }
-  | { readonly kind: 'find_cloud_keys' };
+  | { readonly kind: 'find_cloud_keys' }
+  | { readonly kind: 'find_rules' };
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -62,6 +66,8 @@ export interface Answers {
   list_tokens: readonly TokenRecord[];
   /** Whether an administrator has had a password of their own. */
   is_set_up: boolean;
+  /** Up to where the webhook was told; `null`: there never was one. */
+  find_webhook_cursor: AuditPosition | null;
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];
@@ -71,6 +77,7 @@ export interface Answers {
   describe_seal: SealDescription;
   /** For whoever talks to the licensing cloud; no answer to anybody else may hold it. */
   find_cloud_keys: CloudKeys;
+  find_rules: RulesRecord;
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];
@@ -179,4 +186,10 @@ export interface StoreDescription {
 export interface SealDescription {
   /** The fingerprint of the master key that opens the secrets of the store. */
   readonly sealedBy: string;
+}
+
+export interface RulesRecord {
+  readonly rules: Rules;
+  /** `null`: there have never been any. */
+  readonly changedAt: Instant | null;
 }

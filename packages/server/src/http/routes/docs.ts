@@ -6,8 +6,8 @@ import { defineRoute, type Route } from '../route.ts';
 
 /** The API described by itself. `routes` is the whole table, these three included. */
 export function docsRoutes(routes: () => readonly Route[], version: string): readonly Route[] {
-  const document = once(() => JSON.stringify(describeApi(routes(), version), null, 2));
-  const page = once(() => renderDocs(routes(), version));
+  const document = madeOnce(() => JSON.stringify(describeApi(routes(), version), null, 2));
+  const page = madeOnce(() => renderDocs(routes(), version));
   return [
     defineRoute({
       name: 'openapi',
@@ -42,11 +42,11 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
   ];
 }
 
-/** Writing them takes far longer than sending them, and anybody may ask for them. */
-function once(write: () => string): () => string {
-  let written: string | undefined;
+/** Anyone may ask for these texts, and each takes milliseconds to make. */
+function madeOnce(make: () => string): () => string {
+  let made: string | null = null;
   return () => {
-    written ??= write();
-    return written;
+    made ??= make();
+    return made;
   };
 }

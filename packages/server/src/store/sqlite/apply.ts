@@ -2,6 +2,7 @@ import type { Change, SystemChange } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
+import { orNoRules, type Rules } from '../../core/rules.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { applyAccountChange } from './apply-account.ts';
 import { applyMeterChange } from './apply-meter.ts';
@@ -32,6 +33,7 @@ export interface SystemTarget {
   readonly statements: Statements;
   readonly now: Instant;
   masterKey: MasterKey;
+  rules: Rules;
 }
 
 /** Writes what was decided. It decides nothing itself. */
@@ -115,6 +117,19 @@ export function applySystemChange(target: SystemTarget, change: SystemChange): v
       break;
     case 'set_usage_sequence':
       statements.setUsageSequence.run(change.sequence);
+      break;
+    case 'put_rules':
+      statements.putRules.run(JSON.stringify(change.rules), now);
+      target.rules = orNoRules(change.rules);
+      break;
+    case 'put_notice':
+      statements.putNotice.run(change.key.kind, change.key.subject, change.value);
+      break;
+    case 'remove_notice':
+      statements.removeNotice.run(change.key.kind, change.key.subject);
+      break;
+    case 'set_webhook_cursor':
+      statements.setWebhookCursor.run(change.position.seq, change.position.index);
       break;
     case 'put_secret':
     case 'reseal_secrets':

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { Outcome } from '../../core/decision.ts';
-import { exampleLicense, NOW, register } from '../../core/examples.ts';
+import { denying, exampleLicense, NOW, register } from '../../core/examples.ts';
 import { Fault } from '../../core/fault.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
-import { grantedOf, users } from '../exercise-bench.ts';
+import { codeOf, grantedOf, users } from '../exercise-bench.ts';
 import { expectSound } from '../exercise-soundness.ts';
 import type { Store } from '../store.ts';
 import { openInThreadStore } from './in-thread-store.ts';
@@ -94,6 +94,24 @@ describe('a disk that takes no more', options, () => {
     assert.equal(kinds().at(-1), 'store_recovered');
     assert.deepEqual(await listUsers(store), ['eve', ...users(50)]);
     await expectSound(store);
+    await store.close();
+  });
+
+  test('leaves the rules in force that were', async (t) => {
+    const { file, onNotice } = setUp(t);
+    const clock = createManualClock(NOW);
+    const store = openInThreadStore({ file, masterKey, clock, onNotice });
+    const deny = (...users_: string[]) =>
+      store.execute({ kind: 'set_rules', rules: denying({ users: users_ }), digest: 'd', by: 'server' });
+    await install(store);
+    await deny('mallory');
+    limitFileSize(0);
+    await expectFaults([deny('ada'), store.execute(register('ada'))]);
+    limitFileSize('unlimited');
+    clock.advance(1000);
+    assert.equal(codeOf(await store.execute(register('mallory'))), 'blacklisted');
+    assert.equal(codeOf(await store.execute(register('ada'))), 'granted');
+    assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, denying({ users: ['mallory'] }));
     await store.close();
   });
 

@@ -3,12 +3,15 @@ import type { Command, InstallLicense, LicenseCommand, Target } from '../../core
 import { decide, targetOf } from '../../core/decide.ts';
 import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
+import { noticeKeyOf } from '../../core/decide-notice.ts';
+import { decideSetRules } from '../../core/decide-set-rules.ts';
 import { type DecidedCommand, decideSystem } from '../../core/decide-system.ts';
-import type { Decision, Refused } from '../../core/decision.ts';
+import type { Decision, Refused, SystemDecision } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import { judgeFile } from '../../core/judge-file.ts';
 import type { LicenseId } from '../../core/license.ts';
 import { isLive } from '../../core/registration.ts';
+import type { Rules } from '../../core/rules.ts';
 import type { Candidate, SystemView } from '../../core/view.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
@@ -16,7 +19,7 @@ import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { eventText } from './audit-chain.ts';
 import { bindHardware } from './bind-hardware.ts';
 import { loadAccountView } from './load-account-view.ts';
-import { findAnswer, findRegistration, loadView } from './load-view.ts';
+import { findAnswer, findNotice, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import type { ServerClock } from './server-clock.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
@@ -31,6 +34,8 @@ export interface Batch {
   now: Instant;
   /** What seals the secrets; another one after a command that replaces it. */
   masterKey: MasterKey;
+  /** Those in force; others after a command that sets them. */
+  rules: Rules;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
   readonly answers: AnswerCount;
@@ -96,7 +101,13 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'rotate_master_key':
     case 'open_request':
     case 'number_usage':
-      return executeSystem(batch, command, undo);
+    case 'note':
+    case 'set_webhook_cursor':
+      return executeSystem(batch, undo, () =>
+        decideSystem(command, loadSystemView(batch, command), batch.now),
+      );
+    case 'set_rules':
+      return executeSystem(batch, undo, () => decideSetRules(command, batch.rules));
     case 'bind_hardware':
       rememberAll(batch, undo);
       return bindHardware(batch, command.hardwareId);
@@ -134,7 +145,7 @@ function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): ShelfEntry 
 
 /** Exported for the clock, which collects before it goes back. */
 export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseCommand): Decision {
-  return decide(command, loadView(batch.statements, entry, command, batch.now), batch.now);
+  return decide(command, loadView(batch, entry, command), batch.now);
 }
 
 /** A file is judged by what is known of its license, here or removed, and of the request that it answers. */
@@ -156,7 +167,7 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
   const removed = batch.shelf.findRemoved(id);
   undo.push(removed === undefined ? () => batch.shelf.remove(id) : rememberEntry(batch.shelf, removed));
   const entry = removed === undefined ? batch.shelf.addNew(command.license) : batch.shelf.revive(removed);
-  const view = loadView(batch.statements, entry, command, batch.now);
+  const view = loadView(batch, entry, command);
   return write(batch, entry, decideAddLicense(command, view, batch.now));
 }
 
@@ -213,14 +224,14 @@ function candidateOf(
   };
 }
 
-function executeSystem(batch: Batch, command: DecidedCommand, undo: Undo[]): Executed {
-  const { masterKey } = batch;
+function executeSystem(batch: Batch, undo: Undo[], decideOnServer: () => SystemDecision): Executed {
+  const { masterKey, rules } = batch;
   const eventCount = batch.systemEvents.length;
   undo.push(() => {
-    batch.masterKey = masterKey;
+    Object.assign(batch, { masterKey, rules });
     batch.systemEvents.length = eventCount;
   });
-  const decision = decideSystem(command, loadSystemView(batch, command), batch.now);
+  const decision = decideOnServer();
   for (const change of decision.changes) applySystemChange(batch, change);
   for (const event of decision.events) batch.systemEvents.push(eventText(event));
   if (decision.changes.length > 0 || decision.events.length > 0) batch.isChanged = true;
@@ -233,5 +244,6 @@ function loadSystemView({ statements, masterKey }: Batch, command: DecidedComman
     usageSequence:
       command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,
+    notedValue: command.kind === 'note' ? findNotice(statements, noticeKeyOf(command)) : null,
   };
 }

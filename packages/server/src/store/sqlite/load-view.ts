@@ -1,7 +1,9 @@
 import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf } from '../../core/decide.ts';
+import type { NoticeKey } from '../../core/decide-notice.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { Registration } from '../../core/registration.ts';
+import type { Rules } from '../../core/rules.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,
@@ -16,14 +18,17 @@ import { answerFromRow, denialFromRow, instantOrNull, registrationFromRow, repor
 import { NO_END, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
+/** Where a view is loaded from. */
+interface ViewSource {
+  readonly statements: Statements;
+  readonly rules: Rules;
+  readonly now: Instant;
+}
+
 /** Loads the narrow view that a decision asks for. A renewal costs one statement. */
-export function loadView(
-  statements: Statements,
-  entry: ShelfEntry,
-  command: LicenseCommand,
-  now: Instant,
-): LicenseView {
-  const head = loadHead(statements, entry, command, now);
+export function loadView(source: ViewSource, entry: ShelfEntry, command: LicenseCommand): LicenseView {
+  const { statements, now } = source;
+  const head = loadHead(source, entry, command);
   const needs = needsOf(command, head, now);
   const id = entry.license.id;
   return {
@@ -60,11 +65,15 @@ export function findAnswer(
   return row === undefined ? null : answerFromRow(row);
 }
 
+/** What was told before of the same thing; `null`: nothing. */
+export function findNotice(statements: Statements, { kind, subject }: NoticeKey): number | null {
+  return (statements.findNotice.get(kind, subject)?.value as number | undefined) ?? null;
+}
+
 function loadHead(
-  statements: Statements,
+  { statements, rules, now }: ViewSource,
   entry: ShelfEntry,
   command: LicenseCommand,
-  now: Instant,
 ): LicenseHead {
   const { license, storedInUse } = entry;
   const need = meterNeedOf(command, license, now);
@@ -76,6 +85,7 @@ function loadHead(
     endedBeyond: countBeyond(statements, entry, ended.length, now),
     endedFeatureSlots: loadEndedFeatureSlots(statements, entry, ended, now),
     meter: need === null ? null : entry.meters.get(statements, need),
+    rules,
   };
 }
 

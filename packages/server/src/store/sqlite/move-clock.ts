@@ -1,5 +1,5 @@
+import type { Actor } from '../../core/actor.ts';
 import { isResettable } from '../../core/clock.ts';
-import type { Actor } from '../../core/command.ts';
 import { type Done, type Refused, refuse } from '../../core/decision.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
 import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/instant.ts';
@@ -57,6 +57,7 @@ export function resetClock(batch: Batch, by: Actor): Done | Refused {
   batch.statements.pullBackDenials.run({ now: to });
   batch.statements.pullBackTokens.run({ now: to });
   batch.statements.pullBackAnswers.run({ now: to });
+  batch.statements.pullBackRules.run({ now: to });
   return { kind: 'done', count: 1 };
 }
 

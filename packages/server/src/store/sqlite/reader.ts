@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { AuditPosition } from '../../core/audit-position.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
 import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
 import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
@@ -16,6 +17,7 @@ import type {
   ListRegistrations,
   Query,
   RegistrationRecord,
+  RulesRecord,
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
@@ -24,10 +26,12 @@ import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
 import {
   backlogFromRow,
+  instantOrNull,
   isReportOf,
   licenseFromRow,
   type Row,
   registrationFromRow,
+  rulesFromRow,
   usageFromRow,
 } from './rows.ts';
 import { findCloudKeys, findSealingFingerprint, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
@@ -79,6 +83,8 @@ export class SqliteReader {
         return listTokens(this.#db, query.limit, now);
       case 'is_set_up':
         return isSetUp(this.#db);
+      case 'find_webhook_cursor':
+        return this.#findWebhookCursor();
       case 'list_untidy':
         return this.#listUntidy(now);
       case 'list_backlog':
@@ -93,6 +99,8 @@ export class SqliteReader {
         return { sealedBy: findSealingFingerprint(this.#db) ?? '' };
       case 'find_cloud_keys':
         return findCloudKeys(this.#db, masterKeys);
+      case 'find_rules':
+        return this.#findRules();
     }
   }
 
@@ -204,6 +212,12 @@ export class SqliteReader {
     }));
   }
 
+  #findWebhookCursor(): AuditPosition | null {
+    const row = this.#get('SELECT webhook_seq, webhook_index FROM server');
+    if (row === undefined || row.webhook_seq === null) return null;
+    return { seq: row.webhook_seq as number, index: row.webhook_index as number };
+  }
+
   /** Licenses on which the sweeper has something to collect. */
   #listUntidy(now: Instant): readonly LicenseId[] {
     const rows = this.#all(
@@ -248,6 +262,11 @@ export class SqliteReader {
        WHERE license.facts ->> 'source' IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`,
     );
     return rows.map(usageFromRow);
+  }
+
+  #findRules(): RulesRecord {
+    const row = this.#get('SELECT rules, rules_at FROM server');
+    return { rules: rulesFromRow(row), changedAt: instantOrNull(row?.rules_at) };
   }
 
   #describe(now: Instant): StoreDescription {

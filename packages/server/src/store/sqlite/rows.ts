@@ -6,6 +6,7 @@ import type { FeatureSlot } from '../../core/feature-slot.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseSource, licenseId } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
+import { NO_RULES, orNoRules, type Rules } from '../../core/rules.ts';
 import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
 import type { BacklogRecord, UsageRecord } from '../query.ts';
 
@@ -18,6 +19,12 @@ export function instantOrNull(value: SQLOutputValue | undefined): Instant | null
 
 export function licenseFromRow(row: Row): License {
   return JSON.parse(row.facts as string) as License;
+}
+
+/** Of the one row about the server. */
+export function rulesFromRow(row: Row | undefined): Rules {
+  const text = row?.rules ?? null;
+  return text === null ? NO_RULES : orNoRules(JSON.parse(text as string) as Rules);
 }
 
 export function registrationFromRow(row: Row): Registration {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import type { CloudKeys } from '../../core/command.ts';
 import type { SystemChange } from '../../core/decision.ts';
+import type { CloudKeys } from '../../core/system-command.ts';
 import {
   fingerprint,
   fingerprintOfSeal,

@@ -151,6 +151,18 @@ const SQL = {
       (SELECT id FROM offline_request WHERE answered_by IS NULL ORDER BY made_at DESC LIMIT -1 OFFSET ?)`,
   setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
 
+  // rules
+  putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
+  pullBackRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
+
+  // what was told
+  findNotice: 'SELECT value FROM notice WHERE kind = ? AND subject = ?',
+  putNotice: `
+    INSERT INTO notice (kind, subject, value) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET value = excluded.value`,
+  removeNotice: 'DELETE FROM notice WHERE kind = ? AND subject = ?',
+  setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
+
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
 

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
-import type { RotateMasterKey } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant, plus } from '../../core/instant.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
+import type { RotateMasterKey } from '../../core/system-command.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';

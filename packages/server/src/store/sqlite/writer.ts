@@ -4,6 +4,7 @@ import { type ClockReading, jumpAtStart, jumpEvent } from '../../core/clock.ts';
 import type { Command } from '../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
 import { type Instant, MINUTE_MS } from '../../core/instant.ts';
+import type { Rules } from '../../core/rules.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
@@ -13,7 +14,7 @@ import { type ChainHead, eventText, joinEvents, linkMac, SYSTEM_CHAIN } from './
 import { openWritable, readPragma } from './database.ts';
 import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
 import { prolongLive } from './move-clock.ts';
-import { instantOrNull } from './rows.ts';
+import { instantOrNull, rulesFromRow } from './rows.ts';
 import { chooseMasterKey, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { Shelf, type ShelfEntry } from './shelf.ts';
@@ -61,6 +62,7 @@ export class SqliteWriter {
   #auditKey!: Uint8Array;
   /** One; two of which either may be the one, while a commit that replaces the key has failed. */
   #masterKeys: readonly MasterKey[];
+  #rules!: Rules;
   #systemHead!: ChainHead;
   #storedMark!: Instant;
   #notices: StoreNotice[] = [];
@@ -159,6 +161,7 @@ export class SqliteWriter {
   #load(): void {
     const server = this.#statements.getServer.get();
     this.#systemHead = { n: server?.audit_n as number, mac: server?.audit_mac as Uint8Array };
+    this.#rules = rulesFromRow(server);
     this.#shelf = new Shelf(this.#statements.listLicenses.all());
     this.#answers = {
       count: this.#statements.countAnswers.get()?.count as number,
@@ -225,6 +228,7 @@ export class SqliteWriter {
       clock: this.#clock,
       now: reading.now,
       masterKey: this.#masterKeys[0] as MasterKey,
+      rules: this.#rules,
       systemEvents: [],
       answers: this.#answers,
       isChanged: force,
@@ -270,6 +274,7 @@ export class SqliteWriter {
     this.#statements.commit.run();
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
+    this.#rules = batch.rules;
     this.#storedMark = batch.now;
     for (const entry of changed) Object.assign(entry, { isChanged: false, events: [] });
   }

@@ -26,10 +26,11 @@ test('the status tells what the server stands on', async (t) => {
   const { get, post, folder } = await openTestApp(t);
   await post('/api/v4/register', { user: 'ann' });
   const { body } = await get('/api/admin/status');
-  const { store, clock, cloud, cloud_keys, master_key, ...rest } = body;
-  const running = { version: '1.2.3', url: null, uptime_seconds: 0, data: folder, healthy: true };
+  const { store, clock, cloud, webhooks, cloud_keys, master_key, ...rest } = body;
+  const running = { version: '1.2.3', url: null, tls: null, uptime_seconds: 0, data: folder, healthy: true };
   assert.deepEqual(rest, { ...running, hardware_id: 'test-machine' });
   assert.equal((cloud as Facts).state, 'not_configured');
+  assert.equal((webhooks as Facts).state, 'off');
   const { identity, engine, ...facts } = store as Facts;
   assert.match(identity as string, /^[0-9a-f]{32}$/);
   assert.match(engine as string, /^SQLite 3\./);

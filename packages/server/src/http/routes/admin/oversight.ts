@@ -1,13 +1,17 @@
 import { licenseId as licenseIdField, name, positiveInteger } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
+import { formatTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { licenseId, licenseState } from '../../../core/license.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
+import type { CertificateFacts } from '../../../services/certificates.ts';
 import type { CloudLink } from '../../../services/cloud-link.ts';
 import type { Identity } from '../../../services/identity.ts';
 import type { Executed } from '../../../services/lending.ts';
 import type { Oversight } from '../../../services/oversight.ts';
+import type { Webhooks } from '../../../services/webhooks.ts';
 import { actorOf } from '../../caller.ts';
+import { presentEvent } from '../../present-event.ts';
 import { presentLicense } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, jsonText, type Reply } from '../../reply.ts';
@@ -22,6 +26,8 @@ export interface ServerFacts {
   /** The address it serves, or `null` when a command has opened a stopped server's data. */
   readUrl(): string | null;
   readUptimeSeconds(): number;
+  /** The certificate that it shows, or `null` where it speaks plain HTTP. */
+  readTls(): CertificateFacts | null;
 }
 
 interface OversightServices extends KeyAdministration {
@@ -29,6 +35,7 @@ interface OversightServices extends KeyAdministration {
   readonly catalogue: Catalogue;
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
+  readonly webhooks: Webhooks;
   readonly facts: ServerFacts;
 }
 
@@ -55,11 +62,31 @@ const cloudStatus = z.looseObject({
   reports_uncertain: z.int(),
 });
 
+const webhookStatus = z.looseObject({
+  state: z.enum(['off', 'untried', 'ok', 'failing']),
+  delivered_at: z.string().nullable(),
+  failing_at: z.string().nullable().meta({ description: 'since when the receiver takes nothing' }),
+  error: z.string().nullable(),
+  waiting: z.int().meta({ description: 'events that are not delivered yet; not counted beyond a thousand' }),
+  delivered: z.int().meta({ description: 'since the start' }),
+  dropped: z.int().meta({ description: 'events that were given up since the start' }),
+});
+
+const tlsStatus = z.object({
+  subject: z.string(),
+  fingerprint256: z.string(),
+  valid_to: z.string(),
+  asks_clients: z.boolean().meta({ description: 'whether clients are asked for certificates' }),
+  error: z.string().nullable().meta({ description: 'why what lies in the files now is not in force' }),
+});
+
 const statusObject = keysObject
   .extend({
     version: z.string(),
+    tls: tlsStatus.nullable().meta({ description: 'the certificate in force; null is plain HTTP' }),
     hardware_id: z.string(),
     cloud: cloudStatus,
+    webhooks: webhookStatus,
     clock: clockStatus.nullable(),
   })
   .loose();
@@ -78,7 +105,7 @@ export function oversightRoutes(services: OversightServices): readonly Route[] {
 }
 
 function statusRoute(services: OversightServices): Route {
-  const { oversight, cloudLink, identity, facts } = services;
+  const { oversight, cloudLink, identity, webhooks, facts } = services;
   return defineRoute({
     name: 'admin_status',
     methods: ['GET'],
@@ -92,15 +119,23 @@ function statusRoute(services: OversightServices): Route {
         version: facts.version,
         url: facts.readUrl(),
         uptime_seconds: facts.readUptimeSeconds(),
+        tls: presentTls(facts.readTls()),
         data: facts.data,
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
         hardware_id: await identity.readHardwareId(),
         ...(await presentKeys(services)),
         cloud: toWire(await cloudLink.describe()),
+        webhooks: toWire(await webhooks.describe()),
         clock: await describeClock(oversight),
       }),
   });
+}
+
+function presentTls(tls: CertificateFacts | null) {
+  if (tls === null) return null;
+  const { validUntil, ...rest } = tls;
+  return { ...toWire(rest), valid_to: formatTimestamp(validUntil) };
 }
 
 async function describeClock(oversight: Oversight) {
@@ -225,9 +260,7 @@ function auditRoute(oversight: Oversight): Route {
 
 /** The events of a link, the newest first as the links are. */
 function presentLink({ seq, chain, at, events }: Awaited<ReturnType<Oversight['listAudit']>>[number]) {
-  return events
-    .toReversed()
-    .map((event) => toWire({ seq, licenseId: chain === 0 ? null : chain, at, ...event }));
+  return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
 }
 
 function auditVerifyRoute(oversight: Oversight): Route {

@@ -27,6 +27,7 @@ export const LICENSE_REFUSALS = [
   'license_expired',
   'server_identity_changed',
   'license_check_overdue',
+  'blacklisted',
 ] as const;
 
 export function lendingRoutes(lending: Lending): readonly Route[] {

@@ -1,0 +1,58 @@
+import type { DenyList } from '../core/rules.ts';
+import { RulesError } from '../services/parse-rules.ts';
+import { openRulesFile, readRules } from '../services/rules-file.ts';
+import type { AdminAnswer } from './admin-client.ts';
+import type { Command, LocalContext } from './command.ts';
+import { formatFacts, formatTable } from './terminal.ts';
+
+/** Who is barred, and whether a file can be used. The rules themselves are changed in their file. */
+export const RULES_COMMANDS: readonly Command[] = [
+  {
+    words: 'rules show',
+    arguments: [],
+    flags: '',
+    about: 'who is barred now, and since when',
+    ask: (client) => client.get('/api/admin/rules'),
+    show: showRules,
+  },
+  {
+    words: 'rules check',
+    arguments: ['[FILE]'],
+    flags: '',
+    about: 'whether a rules file can be used, and whom it bars; without FILE: the one in force',
+    local: checkRules,
+    show: ({ file, deny }: Checked) => `${file} can be used.\n${showDenied(deny)}`,
+  },
+];
+
+interface Checked {
+  readonly file: string;
+  readonly deny: DenyList;
+}
+
+interface ShownRules extends Checked {
+  readonly digest: string;
+  readonly changed_at: string | null;
+  readonly error: string | null;
+}
+
+function showRules({ file, deny, digest, changed_at, error }: ShownRules): string {
+  const facts = { file, 'in force since': changed_at, digest, ...(error === null ? {} : { error }) };
+  return `${formatFacts(facts)}\n\n${showDenied(deny)}`;
+}
+
+function showDenied({ users, hosts, addresses }: DenyList): string {
+  const rows = [
+    ...users.map((word) => ['user', word]),
+    ...hosts.map((word) => ['host', word]),
+    ...addresses.map((word) => ['address', word]),
+  ];
+  return rows.length === 0 ? 'Nobody is barred.' : formatTable(['barred', 'which'], rows);
+}
+
+async function checkRules({ config, words: [named] }: LocalContext): Promise<AdminAnswer> {
+  const file = openRulesFile(named === undefined ? config : { ...config, rules: named });
+  const rules = readRules(file, await file.read());
+  if (rules instanceof RulesError) return { ok: false, body: { message: rules.message } as never };
+  return { ok: true, body: { file: file.path, deny: rules.deny } as never };
+}

@@ -1,0 +1,98 @@
+import { hostname, release, type } from 'node:os';
+import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
+import type { Loop } from './background/loop.ts';
+import { openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
+import type { Config } from './config.ts';
+import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
+import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
+import { createCloudSession } from './services/cloud-session.ts';
+import { type Credentials, createCredentials } from './services/credentials.ts';
+import { createIdentity, type Identity } from './services/identity.ts';
+import { LinkState } from './services/link-state.ts';
+import { createOffline, type Offline } from './services/offline.ts';
+import { systemClock } from './store/clock.ts';
+import { readMachineId } from './store/machine-id.ts';
+import type { Store } from './store/store.ts';
+import { describeLink } from './telemetry/link-notices.ts';
+import type { Log } from './telemetry/log.ts';
+
+/** Everything that has to do with the vendor's licensing cloud. */
+export interface CloudParts {
+  readonly cloudLink: CloudLink;
+  readonly credentials: Credentials;
+  readonly identity: Identity;
+  readonly offline: Offline;
+  /** Who wants to know that other keys were set. */
+  readonly listeners: Set<() => void>;
+  close(): Promise<void>;
+}
+
+interface CloudOptions {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `false` for a command that opens the data of a stopped server. */
+  readonly isServing: boolean;
+  readonly version: string;
+}
+
+export function composeCloud(store: Store, options: CloudOptions, log: Log): CloudParts {
+  const { config, env, isServing, version } = options;
+  const { url, settleSeconds } = config.cloud;
+  const cutOff = new AbortController();
+  const cloud = openCloud(config.cloud, { readWall: systemClock.readWall, signal: cutOff.signal });
+  const state = new LinkState(systemClock.readWall, (link) => describeLink(log, link));
+  const listeners = new Set<() => void>([() => state.forget()]);
+  const onKeysChanged = () => {
+    for (const listener of listeners) listener();
+  };
+  const credentials = createCredentials(store, { onKeysChanged });
+  const machineId = readMachineId(env);
+  const identity = createIdentity(store, { hardwareId: config.hardwareId || null, machineId });
+  const host = { hostname: hostname(), osVersion: `${type()} ${release()}`, version };
+  const { readKeys } = credentials;
+  // A server that runs has bound itself to its machine.
+  const requireHome = isServing ? async () => {} : identity.requireHome;
+  const cloudLink = createCloudLink({
+    store,
+    session: createCloudSession({ cloud, readKeys, state, requireHome }),
+    identity,
+    state,
+    host,
+    url: url === '' ? null : url,
+    settleMs: settleSeconds * SECOND_MS,
+    readMonotonicMs: systemClock.readMonotonicMs,
+  });
+  const offline = createOffline({
+    store,
+    identity: {
+      ...identity,
+      readHardwareId: async () => {
+        await requireHome();
+        return identity.readHardwareId();
+      },
+    },
+    readKeys,
+    host,
+    vendorKey: readVendorKey(config.cloud),
+    airgapKey: readAirgapKey(config.airgap),
+    acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
+  });
+  return { cloudLink, credentials, identity, offline, listeners, close: async () => cutOff.abort() };
+}
+
+/** Without a cloud there is nothing to do. New keys are tried at once. */
+export function startCloudLoops(
+  { cloudLink, listeners }: CloudParts,
+  { cloud: settings }: Config,
+  log: Log,
+): readonly (() => Promise<void>)[] {
+  if (settings.url === '') return [];
+  const checks = createCloudChecks(cloudLink, log, settings.checkMinutes * MINUTE_MS);
+  const loops: readonly Loop[] = [
+    checks,
+    createCloudReports(cloudLink, log, settings.reportSeconds * SECOND_MS),
+  ];
+  listeners.add(checks.wake);
+  for (const loop of loops) loop.start();
+  return loops.map((loop) => loop.stop);
+}

@@ -1,0 +1,65 @@
+import type { SystemDecision } from './decision.ts';
+import { DAY_MS, type Instant } from './instant.ts';
+import type { License } from './license.ts';
+import type { Note, SetWebhookCursor } from './system-command.ts';
+import type { SystemView } from './view.ts';
+
+export type NoticeCommand = Note | SetWebhookCursor;
+
+/** Under which name it is written down that something was told. */
+export interface NoticeKey {
+  readonly kind: 'license_expiring' | 'cloud_unreachable';
+  /** Empty where there is only one such thing. */
+  readonly subject: string;
+}
+
+/** That an outage is over is told of an outage that was told of. */
+export function noticeKeyOf({ notice }: Note): NoticeKey {
+  if (notice.kind === 'license_expiring') return { kind: notice.kind, subject: String(notice.licenseId) };
+  return { kind: 'cloud_unreachable', subject: '' };
+}
+
+/** Whether it is time to say that a license ends. Its grace comes on top, and is not counted. */
+export function isExpiring({ validUntil, enabled, active }: License, now: Instant, days: number): boolean {
+  if (validUntil === null || !enabled || !active) return false;
+  return now < validUntil && validUntil <= now + days * DAY_MS;
+}
+
+export function decideNotice(command: NoticeCommand, view: SystemView): SystemDecision {
+  if (command.kind === 'note') return decideNote(command, view);
+  const { position } = command;
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'set_webhook_cursor', position }],
+    events: [],
+  };
+}
+
+const NOTHING_NEW: SystemDecision = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
+
+/**
+ * Each thing is told once, however often and by however many servers it is noticed: the end of a license's
+ * term once for every such end, an outage once until it is over.
+ */
+function decideNote(command: Note, { notedValue }: SystemView): SystemDecision {
+  const { notice } = command;
+  const key = noticeKeyOf(command);
+  switch (notice.kind) {
+    case 'license_expiring':
+      if (notedValue === notice.validUntil) return NOTHING_NEW;
+      return told({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+    case 'cloud_unreachable':
+      if (notedValue !== null) return NOTHING_NEW;
+      return told({ kind: 'put_notice', key, value: notice.failingAt }, notice);
+    case 'cloud_reachable':
+      if (notedValue === null) return NOTHING_NEW;
+      return told({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
+  }
+}
+
+function told(
+  change: SystemDecision['changes'][number],
+  event: SystemDecision['events'][number],
+): SystemDecision {
+  return { outcome: { kind: 'done', count: 1 }, changes: [change], events: [event] };
+}

@@ -1,0 +1,22 @@
+/** " Did you mean …?", or nothing when nothing is near. */
+export function suggest(word: string, known: readonly string[]): string {
+  const ranked = known.map((name) => ({ name, distance: distance(word.toLowerCase(), name.toLowerCase()) }));
+  const best = ranked.sort((a, b) => a.distance - b.distance)[0];
+  return best !== undefined && best.distance <= Math.max(2, word.length / 3)
+    ? ` Did you mean "${best.name}"?`
+    : '';
+}
+
+/** How many letters have to be changed to turn one word into the other. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}

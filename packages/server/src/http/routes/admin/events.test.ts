@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { describe, type TestContext, test } from 'node:test';
+import { pollUntil } from '../../../../../../test/faults/poll.ts';
+import { FOREIGN, openTestApp, type TestApp } from '../../../../../../test/support/test-app.ts';
+import { systemClock } from '../../../store/clock.ts';
+import { listen } from '../../listen.ts';
+
+const LIMIT = {
+  maxConnections: 200,
+  maxConnectionsPerAddress: 200,
+  trustedProxies: [],
+  certificates: null,
+  readMonotonicMs: systemClock.readMonotonicMs,
+};
+
+/** The app on a real socket; events are polled for by hand. */
+async function openServer(t: TestContext) {
+  const app = await openTestApp(t);
+  const server = await listen(app.app, { host: '127.0.0.1', port: 0, ...LIMIT });
+  t.after(async () => {
+    app.feed.close();
+    await server.stop();
+  });
+  return { ...app, ...server };
+}
+
+/** A client that reads what comes, as it comes. */
+class Listener {
+  text = '';
+  readonly incoming: IncomingMessage;
+
+  constructor(incoming: IncomingMessage) {
+    this.incoming = incoming.setEncoding('utf8');
+    incoming.on('data', (text: string) => {
+      this.text += text;
+    });
+    incoming.on('error', () => {});
+  }
+
+  static async open(url: string, query = '', headers = {}, method = 'GET'): Promise<Listener> {
+    const outgoing = request(`${url}/api/admin/events${query}`, { headers, method });
+    outgoing.end();
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+    return new Listener(incoming);
+  }
+
+  get ids(): readonly string[] {
+    return Array.from(this.text.matchAll(/^id: (.*)$/gm), ([, id]) => id as string);
+  }
+
+  waitFor(text: string): Promise<true> {
+    return pollUntil(text, () => this.text.includes(text) || undefined);
+  }
+
+  close(): void {
+    this.incoming.destroy();
+  }
+}
+
+async function lend({ post }: Pick<TestApp, 'post'>, ...users: readonly string[]): Promise<void> {
+  for (const user of users) await post('/api/v4/borrow', { user });
+}
+
+describe('the stream of events', () => {
+  test('tells each event as the audit log tells it, under an id, at once', async (t) => {
+    const server = await openServer(t);
+    const listener = await Listener.open(server.url);
+    assert.equal(listener.incoming.statusCode, 200);
+    const { headers } = listener.incoming;
+    assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8');
+    assert.equal(headers['cache-control'], 'no-store');
+    assert.equal(headers['x-accel-buffering'], 'no');
+    await listener.waitFor('retry: ');
+    await lend(server, 'ann');
+    await server.feed.poll();
+    await listener.waitFor('slot_borrowed');
+    const { events } = (await server.get('/api/admin/audit')).body as { events: object[] };
+    const [borrowed, lent] = events;
+    assert.equal(
+      listener.text,
+      'retry: 2000\n\n' +
+        `id: 2.0\nevent: slot_lent\ndata: ${JSON.stringify(lent)}\n\n` +
+        `id: 2.1\nevent: slot_borrowed\ndata: ${JSON.stringify(borrowed)}\n\n`,
+    );
+  });
+
+  test('goes on after the last event that was heard, whoever says so', async (t) => {
+    const server = await openServer(t);
+    await lend(server, 'ann', 'bob', 'cyd');
+    const all = ['1.0', '2.0', '2.1', '3.0', '3.1', '4.0', '4.1'];
+    const ways: readonly [string, Record<string, string>, number][] = [
+      ['?after=0', {}, 0],
+      ['?after=2', {}, 3],
+      ['?after=2.0', {}, 2],
+      ['', { 'last-event-id': '3.0' }, 4],
+      ['?after=0', { 'last-event-id': '4.0' }, 6],
+      ['?after=3', { 'last-event-id': '' }, 5],
+    ];
+    for (const [query, headers, place] of ways) {
+      const listener = await Listener.open(server.url, query, headers);
+      await listener.waitFor('id: 4.1\n');
+      assert.deepEqual(listener.ids, all.slice(place), JSON.stringify([query, headers]));
+      listener.close();
+    }
+  });
+
+  test('is cut and taken up again without a gap or a repeat, while slots are lent', async (t) => {
+    const server = await openServer(t);
+    const heard: string[] = [];
+    for (let round = 0; round < 10; round++) {
+      const last = heard.at(-1);
+      const headers = last === undefined ? {} : { 'last-event-id': last };
+      const listener = await Listener.open(server.url, '?after=0', headers);
+      await listener.waitFor('retry: ');
+      await lend(server, `user-${round}-a`);
+      await server.feed.poll();
+      await lend(server, `user-${round}-b`);
+      await pollUntil('something new', () => listener.ids.length > 0 || undefined);
+      listener.close();
+      heard.push(...listener.ids);
+    }
+    const last = await Listener.open(server.url, '', { 'last-event-id': heard.at(-1) as string });
+    const links = await server.store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 });
+    const expected = links.toReversed().flatMap(({ seq, events }) => events.map((_, n) => `${seq}.${n}`));
+    if (heard.length < expected.length) await last.waitFor(`id: ${expected.at(-1)}\n`);
+    assert.deepEqual([...heard, ...last.ids], expected);
+  });
+
+  test('refuses what is no id', async (t) => {
+    const { get } = await openTestApp(t);
+    for (const query of ['?after=x', '?after=', '?after=-1', '?after=1&after=2']) {
+      assert.equal((await get(`/api/admin/events${query}`)).body.code, 'validation_error', query);
+    }
+    const answer = await get('/api/admin/events', { headers: { 'last-event-id': 'x' } });
+    assert.equal(answer.body.code, 'validation_error');
+    assert.equal((await get('/api/admin/events', { peer: FOREIGN })).status, 401);
+  });
+
+  test('gives a sign of life', async (t) => {
+    const server = await openServer(t);
+    const listener = await Listener.open(server.url);
+    await listener.waitFor('retry: ');
+    await server.feed.beat();
+    await listener.waitFor('\n:\n\n');
+  });
+});
+
+describe('nobody is held who does not listen', () => {
+  test('one who goes away', async (t) => {
+    const server = await openServer(t);
+    const listeners = await Promise.all(Array.from({ length: 50 }, () => Listener.open(server.url)));
+    await pollUntil('all are there', () => server.feed.subscriberCount === 50 || undefined);
+    for (const listener of listeners) listener.close();
+    await pollUntil('all are gone', () => server.feed.subscriberCount === 0 || undefined);
+  });
+
+  test('one who only asks for the headers', async (t) => {
+    const server = await openServer(t);
+    const { incoming } = await Listener.open(server.url, '', {}, 'HEAD');
+    assert.equal(incoming.statusCode, 200);
+    await once(incoming, 'end');
+    assert.equal(server.feed.subscriberCount, 0);
+  });
+
+  test('the hundred and first is told to wait', async (t) => {
+    const server = await openServer(t);
+    await Promise.all(Array.from({ length: 100 }, () => Listener.open(server.url)));
+    await pollUntil('all are there', () => server.feed.subscriberCount === 100 || undefined);
+    const listener = await Listener.open(server.url);
+    assert.equal(listener.incoming.statusCode, 429);
+    await listener.waitFor('"too_many_subscribers"');
+  });
+
+  test('when the server stops, the stream ends before it would be cut', async (t) => {
+    const app = await openTestApp(t);
+    const server = await listen(app.app, { host: '127.0.0.1', port: 0, ...LIMIT });
+    const { incoming } = await Listener.open(server.url);
+    // A connection that is cut is an error here.
+    const ended = once(incoming, 'end');
+    app.feed.close();
+    await server.stop();
+    await ended;
+  });
+});

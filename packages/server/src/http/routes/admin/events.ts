@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { type AuditPosition, eventId, readPosition } from '../../../core/audit-position.ts';
+import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/event-feed.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { presentEvent } from '../../present-event.ts';
+import type { Reply } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+
+const NO_ID = 'must be the id of an event, such as 12.0, or the number of a link, such as 12';
+
+const eventsQuery = z.object({
+  after: z
+    .string({ error: NO_ID })
+    .refine((text) => readPosition(text) !== null, { error: NO_ID })
+    .optional()
+    .meta({ description: 'continue after this event or link; otherwise it begins with now' }),
+});
+
+export function eventRoutes(feed: EventFeed): readonly Route[] {
+  return [
+    defineRoute({
+      name: 'admin_events',
+      methods: ['GET'],
+      paths: ['/api/admin/events'],
+      access: 'operator',
+      summary: 'Follows the audit log: each event as it happens',
+      query: eventsQuery,
+      answer: {
+        kind: 'events',
+        about:
+          'Server-sent events without an end: an id to continue after with Last-Event-ID, the kind, and ' +
+          'the event as /api/admin/audit tells it.',
+      },
+      errors: ['too_many_subscribers'],
+      handle: ({ request, query, isStillAllowed }) => {
+        feed.requireRoom();
+        const after = readLastId(request.headers.get('last-event-id')) ?? readPosition(query.after ?? '');
+        return follow(() => feed.subscribe({ after, isStillAllowed }));
+      },
+    }),
+  ];
+}
+
+/** What a browser sends when it comes back: it knows more than the address that it was first given. */
+function readLastId(header: string | null): AuditPosition | null {
+  if (header === null || header === '') return null;
+  const position = readPosition(header);
+  if (position === null) throw new RequestError('validation_error', `"Last-Event-ID" ${NO_ID}.`);
+  return position;
+}
+
+/** Nothing is held for an answer that nobody reads, such as the one to a HEAD. */
+function follow(subscribe: () => Subscription): Reply {
+  let subscription: Subscription | null = null;
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        subscription ??= subscribe();
+        // A log that cannot be read now is read again when they come back.
+        const item = await subscription.next().catch(() => null);
+        if (isCancelled) return;
+        if (item !== null) return controller.enqueue(ENCODER.encode(textOf(item)));
+        subscription.end();
+        controller.close();
+      },
+      cancel() {
+        isCancelled = true;
+        subscription?.end();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { status: 200, body, type: 'events', headers: { 'X-Accel-Buffering': 'no' } };
+}
+
+const ENCODER = new TextEncoder();
+
+/** How long a browser waits before it comes back. */
+const RETRY_MS = 2000;
+
+function textOf(item: FeedItem): string {
+  switch (item.kind) {
+    case 'opened':
+      return `retry: ${RETRY_MS}\n\n`;
+    case 'beat':
+      return ':\n\n';
+    case 'links':
+      return item.links.map(linkText).join('');
+  }
+}
+
+/** Everybody who has caught up gets the same links: their text is made once. */
+const TEXTS = new WeakMap<object, string>();
+
+function linkText({ link, from }: FeedLink): string {
+  const known = from === 0 ? TEXTS.get(link) : undefined;
+  if (known !== undefined) return known;
+  const text = link.events
+    .map((event, index) => {
+      const data = JSON.stringify(presentEvent(link, event));
+      return `id: ${eventId({ seq: link.seq, index })}\nevent: ${event.kind}\ndata: ${data}\n\n`;
+    })
+    .slice(from)
+    .join('');
+  if (from === 0) TEXTS.set(link, text);
+  return text;
+}

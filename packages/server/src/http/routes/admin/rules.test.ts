@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { CONTROL, FOREIGN, LOCAL, openTestApp } from '../../../../../../test/support/test-app.ts';
+
+describe('GET /api/admin/rules', () => {
+  test('tells who is barred, since when, and what is wrong with the file', async (t) => {
+    const { get, folder, ruleBook } = await openTestApp(t);
+    const file = join(folder, 'rules.yaml');
+    const nobody = { users: [], hosts: [], addresses: [] };
+    const { status, body } = await get('/api/admin/rules');
+    assert.equal(status, 200);
+    assert.deepEqual(
+      { ...body, digest: '' },
+      { file, deny: nobody, changed_at: null, digest: '', error: null },
+    );
+    writeFileSync(file, 'deny: {users: [mallory], hosts: [lab-*], addresses: [10.0.0.0/8]}');
+    await ruleBook.begin();
+    writeFileSync(file, 'deny: {user: []}');
+    const after = (await get('/api/admin/rules')).body;
+    assert.deepEqual(after.deny, { users: ['mallory'], hosts: ['lab-*'], addresses: ['10.0.0.0/8'] });
+    assert.equal(after.changed_at, '2030-01-15T12:00:00.000Z');
+    assert.match(String(after.error), /rules\.yaml cannot be used: "deny\.user" is unknown/);
+    assert.equal((await get('/api/admin/rules', { peer: FOREIGN })).status, 401);
+  });
+});
+
+describe('who is barred', () => {
+  test('hears so from every operation that would give them something', async (t) => {
+    const { post, folder, ruleBook } = await openTestApp(t);
+    writeFileSync(join(folder, 'rules.yaml'), 'deny: {users: [mallory]}');
+    await ruleBook.begin();
+    for (const path of ['register', 'borrow', 'add_consumption']) {
+      const { status, body } = await post(`/api/v4/${path}`, { product: 'cad', user: 'Mallory' });
+      assert.deepEqual([status, body.code, body.barred], [400, 'blacklisted', 'user'], path);
+    }
+    const { body } = await post('/api/v4/unregister', { product: 'cad', user: 'mallory' });
+    assert.equal(body.code, 'device_not_found', 'giving back is not barred');
+    assert.equal((await post('/api/v4/register', { product: 'cad', user: 'ada' })).status, 200);
+  });
+
+  test('is barred by the host, where it is all that is known of the user, too', async (t) => {
+    const { post, folder, ruleBook } = await openTestApp(t);
+    writeFileSync(join(folder, 'rules.yaml'), 'deny: {hosts: [lab-*]}');
+    await ruleBook.begin();
+    const where = { product: 'cad', os_hostname: 'LAB-3' };
+    for (const [path, extra] of [
+      ['register', {}],
+      ['register', { user: 'ada' }],
+      ['borrow', {}],
+      ['featureRegister', { feature: 'render' }],
+      ['featureRegister', { feature: 'render', user: 'ada' }],
+    ] as const) {
+      const { body } = await post(`/api/v4/${path}`, { ...where, ...extra });
+      assert.deepEqual([body.code, body.barred], ['blacklisted', 'host'], path);
+    }
+  });
+
+  test('is barred by the address of the connection, and by the one that they tell', async (t) => {
+    const { post, folder, ruleBook } = await openTestApp(t);
+    writeFileSync(join(folder, 'rules.yaml'), 'deny: {addresses: [203.0.113.0/24]}');
+    await ruleBook.begin();
+    const body = { product: 'cad', user: 'ada', consumptions: 1 };
+    const codeOf = async (path: string, extra: object, peer = LOCAL) =>
+      (await post(`/api/v4/${path}`, { ...body, ...extra }, { peer })).body.code;
+    assert.equal(await codeOf('register', {}, FOREIGN), 'blacklisted');
+    assert.equal(await codeOf('add_consumption', {}, FOREIGN), 'blacklisted');
+    assert.equal(await codeOf('register', { ip_local: '203.0.113.77' }), 'blacklisted');
+    assert.equal(await codeOf('register', { ip_local: '203.0.114.1' }), undefined);
+    assert.equal(await codeOf('register', {}, CONTROL), undefined);
+  });
+});

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { openTestLink, openTestStore, readEvents } from '../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../test/support/test-license.ts';
+import { type Cloud, CloudFault } from '../cloud/cloud.ts';
+import { DAY_MS, instant, MINUTE_MS, plus } from '../core/instant.ts';
+import type { License } from '../core/license.ts';
+import { createNotices } from './notices.ts';
+
+/** The real link to a cloud of which only the way there is made up. */
+async function openNotices(t: TestContext, licenses: readonly License[] = []) {
+  const { store, clock } = await openTestStore(t, licenses);
+  let isAway = false;
+  const cloud = {
+    probe: async () => {
+      if (isAway) throw new CloudFault('timeout', 'It is away.', { mayHaveArrived: true });
+      return { kind: 'ok', value: null };
+    },
+  } as unknown as Cloud;
+  const { cloudLink, credentials } = openTestLink(store, clock, { cloud });
+  await credentials.setKeys({ apiKey: 'a'.repeat(20), sharedKey: 'b'.repeat(20) }, 'test');
+  const { readWall } = clock;
+  const open = () => createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  const notices = open();
+  const told = async () =>
+    (await readEvents(store)).filter(({ kind }) => /^(license_expiring|cloud_(un)?reachable)$/.test(kind));
+  return {
+    store,
+    clock,
+    notices,
+    open,
+    told,
+    /** The background asks the cloud. */
+    async ask(away: boolean) {
+      isAway = away;
+      await cloudLink.checkAll().catch(() => {});
+    },
+  };
+}
+
+describe('licenses that end', () => {
+  test('are told of once, in time, whoever looks', async (t) => {
+    const { clock, store, notices, open, told } = await openNotices(t);
+    const validUntil = plus(clock.readWall(), 20 * DAY_MS);
+    const endless = testLicense(2, { product: 'cam' });
+    for (const license of [testLicense(1, { validUntil }), endless]) {
+      await store.execute({ kind: 'install_license', license, by: 'test' });
+    }
+    assert.equal(await notices.look(), 0);
+    clock.advance(6 * DAY_MS);
+    await store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.equal(await notices.look(), 1);
+    assert.equal(await notices.look(), 0);
+    assert.equal(await open().look(), 0);
+    assert.deepEqual(await told(), [{ kind: 'license_expiring', licenseId: 1, product: 'cad', validUntil }]);
+  });
+
+  test('are told of again when the vendor has prolonged them and that ends, too', async (t) => {
+    const { clock, store, notices, told } = await openNotices(t);
+    const install = (days: number) => {
+      const license = testLicense(1, { validUntil: plus(clock.readWall(), days * DAY_MS) });
+      return store.execute({ kind: 'install_license', license, by: 'test' });
+    };
+    for (const days of [3, 300, 10]) {
+      await install(days);
+      await notices.look();
+    }
+    assert.equal((await told()).length, 2);
+  });
+});
+
+describe('a cloud that stays away', () => {
+  test('is told of when it has been away for long enough, once, and again when it is back', async (t) => {
+    const { clock, notices, open, told, ask } = await openNotices(t);
+    await ask(false);
+    assert.equal(await notices.look(), 0);
+    const failingAt = clock.readWall();
+    await ask(true);
+    clock.advance(15 * MINUTE_MS - 1);
+    assert.equal(await notices.look(), 0, 'not yet');
+    clock.advance(1);
+    await ask(true);
+    assert.equal(await notices.look(), 1);
+    clock.advance(60 * MINUTE_MS);
+    assert.equal(await open().look(), 0, 'told before');
+    await ask(false);
+    assert.equal(await notices.look(), 1);
+    assert.equal(await notices.look(), 0);
+    assert.deepEqual(await told(), [
+      { kind: 'cloud_unreachable', failingAt, code: 'cloud_unavailable', reason: 'timeout' },
+      { kind: 'cloud_reachable', failingAt },
+    ]);
+  });
+
+  test('for a moment is not worth a word', async (t) => {
+    const { clock, notices, told, ask } = await openNotices(t);
+    for (let n = 0; n < 5; n++) {
+      await ask(true);
+      clock.advance(10 * MINUTE_MS);
+      await notices.look();
+      await ask(false);
+      await notices.look();
+    }
+    assert.deepEqual(await told(), []);
+  });
+});
+
+test('without a cloud there is nothing to say about it', async (t) => {
+  const { store, clock } = await openTestStore(t, []);
+  const { cloudLink } = openTestLink(store, clock, {});
+  const readWall = () => instant(clock.readWall() + DAY_MS);
+  const notices = createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  assert.equal(await notices.look(), 0);
+});

@@ -1,0 +1,53 @@
+import { isExpiring } from '../core/decide-notice.ts';
+import { type Instant, MINUTE_MS } from '../core/instant.ts';
+import type { Note } from '../core/system-command.ts';
+import type { Store } from '../store/store.ts';
+import type { CloudLink } from './cloud-link.ts';
+
+/** Things that nobody did, and that an administrator wants to hear of all the same. */
+export interface Notices {
+  /** Looks whether there is something to tell. Answers how much there was; all of it is told once. */
+  look(): Promise<number>;
+}
+
+export interface NoticeOptions {
+  readonly store: Store;
+  readonly cloudLink: Pick<CloudLink, 'describe'>;
+  /** The clock by which the link to the cloud notes since when it fails. */
+  readonly readWall: () => Instant;
+  /** How long before its end a license is told of. */
+  readonly expiryDays: number;
+  /** How long the link to the cloud has to fail. */
+  readonly cloudMinutes: number;
+}
+
+export function createNotices(options: NoticeOptions): Notices {
+  return {
+    look: async () => (await lookAtLicenses(options)) + (await lookAtCloud(options)),
+  };
+}
+
+async function lookAtLicenses({ store, expiryDays }: NoticeOptions): Promise<number> {
+  let told = 0;
+  for (const { license, now } of await store.read({ kind: 'list_licenses', product: null })) {
+    const { id: licenseId, product, validUntil } = license;
+    if (validUntil === null || !isExpiring(license, now, expiryDays)) continue;
+    told += await note(store, { kind: 'license_expiring', licenseId, product, validUntil });
+  }
+  return told;
+}
+
+/** A cloud that refuses the keys is of as little use as one that is away; the code says which it is. */
+async function lookAtCloud({ store, cloudLink, readWall, cloudMinutes }: NoticeOptions): Promise<number> {
+  const { state, failingAt, error } = await cloudLink.describe();
+  if (state === 'ok') return note(store, { kind: 'cloud_reachable' });
+  if ((state !== 'failing' && state !== 'refused') || failingAt === null || error === null) return 0;
+  if (readWall() < failingAt + cloudMinutes * MINUTE_MS) return 0;
+  const { code, reason } = error;
+  return note(store, { kind: 'cloud_unreachable', failingAt, code, reason });
+}
+
+async function note(store: Store, notice: Note['notice']): Promise<number> {
+  const outcome = await store.execute({ kind: 'note', notice });
+  return outcome.kind === 'done' ? outcome.count : 0;
+}

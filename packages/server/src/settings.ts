@@ -1,0 +1,206 @@
+import { parseRange } from './core/address-range.ts';
+
+export type Value = string | number | boolean | readonly string[];
+
+export interface Setting {
+  readonly path: string;
+  readonly default: Value;
+  readonly about: string;
+  /** The words that are allowed, or the range of a number. */
+  readonly oneOf?: readonly string[];
+  /** What the words of a list are. */
+  readonly each?: { readonly called: string; isValid(word: string): boolean };
+  readonly from?: number;
+  readonly to?: number;
+}
+
+export const WEBHOOK_TOPICS = [
+  'slot_denied',
+  'license_expiring',
+  'cloud_unreachable',
+  'clock_jumped',
+] as const;
+
+/** Every setting with its default, its bounds and a sentence. */
+export const SETTINGS: readonly Setting[] = [
+  { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
+  { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 takes a free one.' },
+  { path: 'data', default: './data', about: 'Folder that holds everything the server keeps.' },
+  {
+    path: 'hardwareId',
+    default: '',
+    about: "What the vendor knows this server as; left empty, it is made from the data and the machine's id.",
+  },
+  {
+    path: 'rules',
+    default: '',
+    about: 'The file that says who is barred; left empty, rules.yaml in the data folder, if it is there.',
+  },
+  {
+    path: 'cloud.url',
+    default: '',
+    about: "Where the vendor's licensing cloud is; left empty, the server works alone.",
+  },
+  {
+    path: 'cloud.publicKey',
+    default: '',
+    about: 'The public key that its answers are signed with: a PEM file, or the text of one.',
+  },
+  {
+    path: 'cloud.checkMinutes',
+    default: 60,
+    from: 1,
+    to: 7 * 24 * 60,
+    about: 'How often licenses are checked there.',
+  },
+  {
+    path: 'cloud.reportSeconds',
+    default: 60,
+    from: 1,
+    to: 24 * 60 * 60,
+    about: 'How often consumption is reported there.',
+  },
+  {
+    path: 'cloud.timeoutSeconds',
+    default: 15,
+    from: 1,
+    to: 120,
+    about: 'How long one exchange with it may take.',
+  },
+  {
+    path: 'cloud.settleSeconds',
+    default: 30,
+    from: 0,
+    to: 24 * 60 * 60,
+    about: 'How long a report without an answer waits before the total there is looked at.',
+  },
+  {
+    path: 'airgap.publicKey',
+    default: '',
+    about: "What the vendor's confirmation codes are signed with: base64 of the two numbers of the key.",
+  },
+  {
+    path: 'airgap.acceptUnsignedPolicies',
+    default: false,
+    about: 'Whether a policy file needs no signature; whoever carries it can then change what it grants.',
+  },
+  {
+    path: 'auth.localAdmin',
+    default: 'setup',
+    oneOf: ['setup', 'always', 'never'],
+    about: 'Whether a caller on this machine may administrate without credentials.',
+  },
+  {
+    path: 'auth.clients',
+    default: 'open',
+    oneOf: ['open', 'required'],
+    about: 'Whether applications have to show a token or a client certificate.',
+  },
+  {
+    path: 'auth.requireTls',
+    default: false,
+    about: 'Whether nobody is signed in over plain HTTP.',
+  },
+  {
+    path: 'auth.throttleSignIns',
+    default: true,
+    about: 'Whether wrong passwords slow down whoever sends them; switch it off only to measure.',
+  },
+  { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Open connections in all.' },
+  {
+    path: 'http.maxConnectionsPerAddress',
+    default: 2000,
+    from: 1,
+    to: 100000,
+    about: 'Open connections from one address; those of trusted proxies are not counted.',
+  },
+  {
+    path: 'http.clientRequestsPerMinute',
+    default: 0,
+    from: 0,
+    to: 1000000,
+    about: 'Requests of applications from one address; 0 is without a limit.',
+  },
+  {
+    path: 'http.trustedProxies',
+    default: [],
+    each: {
+      called: 'addresses and ranges, such as 10.0.0.5 or 10.0.0.0/8',
+      isValid: (word) => parseRange(word) !== null,
+    },
+    about: 'Proxies that are believed when they say whom they speak for (X-Forwarded-For, Forwarded).',
+  },
+  {
+    path: 'http.allowKeysInUrl',
+    default: true,
+    about: 'Whether GET setKeys takes keys in its URL; POST takes them in its body anyway.',
+  },
+  {
+    path: 'tls.cert',
+    default: '',
+    about: 'The certificate with its chain, a PEM file; empty is plain HTTP.',
+  },
+  { path: 'tls.key', default: '', about: 'The private key of the certificate, a PEM file.' },
+  {
+    path: 'tls.clientCa',
+    default: '',
+    about: 'Whose certificates of clients are believed, a PEM file; left empty, none is asked for.',
+  },
+  {
+    path: 'log.level',
+    default: 'info',
+    oneOf: ['debug', 'info', 'warn', 'error'],
+    about: 'The least severe lines that are written.',
+  },
+  {
+    path: 'log.format',
+    default: 'auto',
+    oneOf: ['auto', 'json', 'text'],
+    about: 'How lines look; auto is text on a terminal and JSON elsewhere.',
+  },
+  { path: 'log.requests', default: false, about: 'Write a line for every request, successful ones too.' },
+  {
+    path: 'log.slowRequestMs',
+    default: 1000,
+    from: 1,
+    to: 600000,
+    about: 'A request that takes longer is written to the log.',
+  },
+  {
+    path: 'sweeper.intervalSeconds',
+    default: 30,
+    from: 0,
+    to: 3600,
+    about: 'How often ended slots are tidied away; 0 switches it off, and no answer changes by it.',
+  },
+  {
+    path: 'notices.expiryDays',
+    default: 14,
+    from: 1,
+    to: 365,
+    about: 'How long before a license ends it is told of, in the audit log and to the webhook.',
+  },
+  {
+    path: 'notices.cloudMinutes',
+    default: 15,
+    from: 1,
+    to: 7 * 24 * 60,
+    about: 'How long the licensing cloud has to be away before it is told of.',
+  },
+  {
+    path: 'webhooks.url',
+    default: '',
+    about: 'Where events are sent to; left empty, nowhere. It needs a secret, too.',
+  },
+  {
+    path: 'webhooks.events',
+    default: WEBHOOK_TOPICS,
+    oneOf: WEBHOOK_TOPICS,
+    about: 'What is sent there.',
+  },
+  {
+    path: 'webhooks.secretFile',
+    default: '',
+    about: 'A file with the secret that events are signed with; BERTH_WEBHOOKS_SECRET is the secret itself.',
+  },
+];

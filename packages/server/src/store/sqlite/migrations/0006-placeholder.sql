@@ -1,0 +1,1 @@
+-- Its place is taken.

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { runBerth } from '../faults/berth-command.ts';
+import { ServerUnderTest } from '../faults/server-under-test.ts';
+import { temporaryFolder } from '../support/server-process.ts';
+
+/** The commands of this file share their compiled code, which makes them twice as fast. */
+process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+const RULES = 'deny:\n  users: [mallory]\n  addresses: [10.0.0.0/8]\n';
+
+describe('berth rules check', () => {
+  test('says whom a file would bar, without a server and without data', async (t) => {
+    const data = join(temporaryFolder(t), 'none');
+    const file = join(temporaryFolder(t), 'draft.yaml');
+    writeFileSync(file, RULES);
+    const { code, stdout, stderr } = await runBerth(data, ['rules', 'check', file]);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.equal(stdout, `${file} can be used.\nbarred   which\nuser     mallory\naddress  10.0.0.0/8\n`);
+    const { stdout: json } = await runBerth(data, ['rules', 'check', file, '--json']);
+    const deny = { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] };
+    assert.deepEqual(JSON.parse(json), { file, deny });
+  });
+
+  test('fails for a file that cannot be used, and says why', async (t) => {
+    const data = temporaryFolder(t);
+    const file = join(data, 'rules.yaml');
+    writeFileSync(file, 'deny: {adresses: []}');
+    const { code, stdout, stderr } = await runBerth(data, ['rules', 'check']);
+    assert.deepEqual([code, stdout], [1, '']);
+    const sentence = '"deny.adresses" is unknown. Did you mean "addresses"?';
+    assert.equal(stderr, `The rules file ${file} cannot be used: ${sentence}\n`);
+    const missing = await runBerth(data, ['rules', 'check', join(data, 'none.yaml')]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /none\.yaml cannot be used: it is not there\.\n$/);
+  });
+
+  test('needs no file in the data folder', async (t) => {
+    const { code, stdout } = await runBerth(temporaryFolder(t), ['rules', 'check']);
+    assert.equal(code, 0);
+    assert.match(stdout, /rules\.yaml can be used\.\nNobody is barred\.\n$/);
+  });
+});
+
+describe('berth rules show', () => {
+  test('says the same while the server runs and when it is stopped', async (t) => {
+    const server = ServerUnderTest.make(t);
+    writeFileSync(join(server.data, 'rules.yaml'), RULES);
+    await server.start();
+    const running = await runBerth(server.data, ['rules', 'show']);
+    assert.equal(running.code, 0);
+    const [facts, barred] = running.stdout.split('\n\n');
+    assert.match(facts ?? '', /^file +\S+rules\.yaml\nin force since +\S+Z\ndigest +[0-9a-f]{16}$/);
+    assert.equal(barred, 'barred   which\nuser     mallory\naddress  10.0.0.0/8\n');
+    await server.stop();
+    assert.equal((await runBerth(server.data, ['rules', 'show'])).stdout, running.stdout);
+  });
+});
+
+describe('a rules file that cannot be used', () => {
+  test('keeps the server from starting while no rules are in force', async (t) => {
+    const data = temporaryFolder(t);
+    writeFileSync(join(data, 'rules.yaml'), 'deny: [');
+    const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^The rules file \S+rules\.yaml cannot be used: it is not valid YAML: [^\n]+\n$/);
+    const named = await runBerth(data, ['serve', '--port', '0', '--rules', join(data, 'none.yaml')]);
+    assert.equal(named.code, 1);
+    assert.match(named.stderr, /none\.yaml cannot be used: it is not there\. Put it right: [^\n]+\n$/);
+  });
+
+  test('is logged, and the rules in force stay', async (t) => {
+    const server = ServerUnderTest.make(t);
+    const file = join(server.data, 'rules.yaml');
+    writeFileSync(file, RULES);
+    await server.start();
+    await server.stop();
+    writeFileSync(file, 'deny: [');
+    await server.start();
+    assert.match(server.log, /the rules file was not taken; the rules in force stay/);
+    const { body } = await server.api.get('/api/admin/rules');
+    assert.deepEqual(body.deny, { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] });
+    assert.match(String(body.error), /it is not valid YAML/);
+    await server.stop();
+    rmSync(file);
+    await server.start();
+    assert.deepEqual((await server.api.get('/api/admin/rules')).body.error, null);
+  });
+});

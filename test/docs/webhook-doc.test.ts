@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { instant } from '../../packages/server/src/core/instant.ts';
+import { createHttpWebhooks } from '../../packages/server/src/webhooks/http-webhooks.ts';
+import { temporaryFolder } from '../support/server-process.ts';
+
+const PAGE = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+const SECRET = 'x'.repeat(32);
+
+/** The receiver of the page, as a program of its own; answers its lines. */
+async function startExample(t: TestContext) {
+  const [, example] = /```js\n([\s\S]*?)```/.exec(PAGE) as RegExpExecArray;
+  const file = join(temporaryFolder(t), 'receiver.mjs');
+  writeFileSync(file, example as string);
+  const env = { ...process.env, PORT: '0', BERTH_WEBHOOKS_SECRET: SECRET };
+  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill());
+  const lines = createInterface({ input: child.stdout });
+  const [port] = (await once(lines, 'line')) as [string];
+  return { url: `http://127.0.0.1:${port}/`, lines };
+}
+
+test('the receiver of the page takes what is genuine and fresh, and nothing else', async (t) => {
+  const { url, lines } = await startExample(t);
+  const send = (secret: string, offMs: number) => {
+    const { signal } = new AbortController();
+    const readWall = () => Date.now() + offMs;
+    const options = { url, secret, userAgent: 'Berth', timeoutMs: 10_000, signal, readWall };
+    const event = { kind: 'server_started', version: '1' } as const;
+    const webhooks = createHttpWebhooks({ ...options, present: () => ({ ...event }) });
+    return webhooks.send({ id: '1.0', licenseId: null, at: instant(0), event });
+  };
+  const refused = { kind: 'failed', reason: 'it answered with the status 401' };
+  assert.deepEqual(await send('y'.repeat(32), 0), refused, 'another secret');
+  assert.deepEqual(await send(SECRET, -301_000), refused, 'too old');
+  const printed = once(lines, 'line');
+  assert.deepEqual(await send(SECRET, 0), { kind: 'delivered' });
+  assert.match(String(await printed), /^\{/);
+  assert.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 401, 'no signature');
+});

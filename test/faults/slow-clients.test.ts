@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { request as requestTls } from 'node:https';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { makeTestCertificate } from '../support/certificate.ts';
+import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import {
+  openSlowClient,
+  SLOW_HANDSHAKES,
+  SLOW_KINDS,
+  type SlowClient,
+  type SlowKind,
+} from './slow-clients.ts';
+
+async function startServer(t: TestContext, args: readonly string[] = []) {
+  const server = await startServerProcess({ data: temporaryFolder(t), args: ['--demo', ...args] });
+  t.after(() => server.stop('SIGKILL'));
+  return server;
+}
+
+/** Kinds in turn, so that all are there from the beginning. */
+function openMany(url: string, kinds: readonly SlowKind[], count: number): readonly SlowClient[] {
+  return Array.from({ length: count }, (_, index) =>
+    openSlowClient(url, kinds[index % kinds.length] as SlowKind),
+  );
+}
+
+/** An application that renews its slot; answers the status that it gets. */
+function renew(url: string): Promise<number> {
+  const headers = { 'Content-Type': 'application/json' };
+  const options = { method: 'POST', headers, rejectUnauthorized: false };
+  return new Promise((resolve, reject) => {
+    const asked = (url.startsWith('https:') ? requestTls : request)(`${url}/api/v4/register`, options);
+    asked.on('error', reject).on('response', (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode as number));
+    });
+    asked.end('{"product":"demo","user":"honest"}');
+  });
+}
+
+/** Asks like any other client until the slow ones are gone, and answers every status that it got. */
+async function askMeanwhile(url: string, gone: Promise<unknown>): Promise<readonly number[]> {
+  const statuses: number[] = [];
+  let isOver = false;
+  void gone.then(() => {
+    isOver = true;
+  });
+  while (!isOver) statuses.push(await renew(url));
+  return statuses;
+}
+
+async function expectAllCut(url: string, clients: readonly SlowClient[]): Promise<void> {
+  const cuts = Promise.all(clients.map(({ wasCut }) => wasCut));
+  const statuses = await askMeanwhile(url, cuts);
+  const late = (await cuts).flatMap((wasCut, index) => (wasCut ? [] : [clients[index]?.kind.name]));
+  assert.deepEqual([...new Set(late)], [], `${late.length} were not cut within 15 s`);
+  assert.deepEqual([...new Set(statuses)], [200], 'others are answered all the while');
+}
+
+test('a thousand slow clients are cut within 15 s, and the others are served', async (t) => {
+  const server = await startServer(t);
+  const clients = openMany(server.url, SLOW_KINDS, 1000);
+  await expectAllCut(server.url, clients);
+  for (const { kind, readHeard } of clients) {
+    if (kind.reads) assert.match(readHeard(), /^HTTP\/1\.1 408 .*"request_timeout"/s, kind.name);
+  }
+  assert.doesNotMatch(server.readLog(), /"level":"error"/);
+  assert.equal(await server.stop(), 0);
+});
+
+test('slow clients are cut over TLS too, from the handshake on', async (t) => {
+  const folder = temporaryFolder(t);
+  const { cert, key } = makeTestCertificate();
+  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key);
+  const server = await startServer(t, ['--tls-cert', certFile, '--tls-key', keyFile]);
+  await expectAllCut(server.url, openMany(server.url, [...SLOW_KINDS, ...SLOW_HANDSHAKES], 60));
+  assert.doesNotMatch(server.readLog(), /"level":"error"/);
+  assert.equal(await server.stop(), 0);
+});

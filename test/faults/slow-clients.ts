@@ -1,0 +1,88 @@
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** One way of being slow. What it sends first, and what little it goes on with. */
+export interface SlowKind {
+  readonly name: string;
+  readonly first: string | Uint8Array;
+  readonly dribble: string;
+  readonly reads: boolean;
+  /** Before TLS is agreed upon. */
+  readonly isRaw?: boolean;
+}
+
+const HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n';
+
+/** Answers of more bytes than the system holds for somebody who does not read. */
+const MANY_REQUESTS = 25;
+
+export const SLOW_KINDS: readonly SlowKind[] = [
+  { name: 'sends nothing', first: '', dribble: '', reads: true },
+  {
+    name: 'sends headers byte by byte',
+    first: `GET / HTTP/1.1\r\n${HEAD}X-Slow: `,
+    dribble: '0',
+    reads: true,
+  },
+  {
+    name: 'sends a body byte by byte',
+    first: `POST /api/v4/register HTTP/1.1\r\n${HEAD}Content-Length: 60000\r\n\r\n`,
+    dribble: '0',
+    reads: true,
+  },
+  {
+    name: 'asks and asks, and reads nothing',
+    first: `GET /api/v4/openapi.json HTTP/1.1\r\n${HEAD}\r\n`.repeat(MANY_REQUESTS),
+    // Whoever does not read notices the end only when writing.
+    dribble: '\r\n',
+    reads: false,
+  },
+];
+
+/** The head of a message that begins a handshake, of which 512 bytes are announced. */
+const HALF_A_HELLO = Buffer.from('1603010200010001fc0303', 'hex');
+
+export const SLOW_HANDSHAKES: readonly SlowKind[] = [
+  { name: 'begins no handshake', first: '', dribble: '', reads: true, isRaw: true },
+  { name: 'shakes hands byte by byte', first: HALF_A_HELLO, dribble: '0', reads: true, isRaw: true },
+];
+
+export interface SlowClient {
+  readonly kind: SlowKind;
+  /** What it was told, if it has read anything. */
+  readHeard(): string;
+  /** Whether the server has cut it in time. */
+  readonly wasCut: Promise<boolean>;
+}
+
+const DEADLINE_MS = 15_000;
+const DRIBBLE_MS = 200;
+
+/** Opens a connection, is slow on it, and waits for the server to cut it. */
+export function openSlowClient(url: string, kind: SlowKind): SlowClient {
+  const { hostname: host, port, protocol } = new URL(url);
+  const isTls = protocol === 'https:' && kind.isRaw !== true;
+  const place = { host, port: Number(port) };
+  const socket: Socket = isTls ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
+  let heard = '';
+  socket.on('error', () => {});
+  if (kind.reads) {
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      heard += text;
+    });
+  } else socket.pause();
+  socket.once(isTls ? 'secureConnect' : 'connect', () => socket.write(kind.first));
+  const dribble = setInterval(() => socket.writable && socket.write(kind.dribble), DRIBBLE_MS);
+  const wasCut = new Promise<boolean>((resolve) => {
+    const late = setTimeout(() => {
+      resolve(false);
+      socket.destroy();
+    }, DEADLINE_MS);
+    socket.once('close', () => {
+      clearInterval(dribble);
+      clearTimeout(late);
+      resolve(true);
+    });
+  });
+  return { kind, readHeard: () => heard, wasCut };
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { type CurlAnswer, curl } from './curl.ts';
+
+const JSON_HEADERS = ['-H', 'Content-Type: application/json', '-H', 'Accept: application/json'];
+
+/** The seven operations of the API as anybody types them, on a server with the demo license. */
+const CALLS = {
+  register: post({ product: 'demo', user: 'ada', os_hostname: 'ws-7', ip_local: '10.0.0.7', user_info: '' }),
+  borrow: post({ product: 'demo', user: 'bob', os_hostname: 'laptop' }),
+  add_consumption: post({ product: 'demo', consumptions: '1' }),
+  add_feature_consumption: post({ product: 'demo', feature: 'export', consumptions: '1' }),
+  'airgap/license': post({
+    license_policy: 'e30=',
+    license_key: 'AAAA-BBBB-CCCC-DDDD',
+    policy_id: '1',
+    confirmation_code: 'AAAA',
+  }),
+  'license/generate': post({}),
+  'setKeys?apiKey=an-api-key&sharedKey=a-shared-key': ['-H', 'Accept: application/json'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+function post(body: object): readonly string[] {
+  return [...JSON_HEADERS, '-d', JSON.stringify(body)];
+}
+
+export type Call = keyof typeof CALLS;
+export type Fates = Readonly<Record<Call, string>>;
+
+/** How a server without a vendor's key answers those whom it lets in: the handler itself says no. */
+const LET_IN: Partial<Record<Call, string>> = { 'airgap/license': '400 airgap_key_not_configured' };
+const CLIENT_CALLS = new Set<string>([
+  'register',
+  'borrow',
+  'add_consumption',
+  'add_feature_consumption',
+] satisfies Call[]);
+
+export interface Visit {
+  readonly url: string;
+  readonly token?: string;
+  /** More words for curl. */
+  readonly words?: readonly string[];
+  readonly under?: readonly string[];
+}
+
+/** One of the seven, by curl. */
+export function makeCall(call: Call, { url, token, words = [], under = [] }: Visit): Promise<CurlAnswer> {
+  const shown = token === undefined ? [] : ['-H', `Authorization: Bearer ${token}`];
+  return curl([`${url}/api/v4/${call}`, ...CALLS[call], ...shown, ...words], under);
+}
+
+/** What became of a call: its status, and the code where it was refused. */
+export function fateOf({ status, headers, text }: CurlAnswer): string {
+  // A browser that is asked for a password keeps it, and sends it for whoever asks it to.
+  assert.equal(headers.get('www-authenticate'), null);
+  return status === 200 ? '200' : `${status} ${JSON.parse(text).code}`;
+}
+
+/** What becomes of each of the seven, one after the other. */
+export async function makeSevenCalls(visit: Visit): Promise<Fates> {
+  const fates: [string, string][] = [];
+  for (const call of Object.keys(CALLS) as Call[]) fates.push([call, fateOf(await makeCall(call, visit))]);
+  return Object.fromEntries(fates) as Fates;
+}
+
+/** `in`: they are let in; otherwise how they are sent away. */
+interface Expectation {
+  readonly clients: string;
+  readonly admins: string;
+}
+
+/** The fates of somebody's calls as a client, and of those as an administrator. */
+export function expectFates({ clients, admins }: Expectation): Fates {
+  const fates = (Object.keys(CALLS) as Call[]).map((call) => {
+    const fate = CLIENT_CALLS.has(call) ? clients : admins;
+    return [call, fate === 'in' ? (LET_IN[call] ?? '200') : fate];
+  });
+  return Object.fromEntries(fates) as Fates;
+}
