@@ -241,11 +241,12 @@ function damaged(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
     });
 }
 
-/** The user that no request may ever register. */
+/** The user that no request may ever ask for. */
 export const SMUGGLED = 'smuggled';
 
 const HIDDEN_BODY = JSON.stringify({ user: SMUGGLED });
-const HIDDEN = `POST /api/v4/register HTTP/1.1\r\nHost: x\r\nContent-Length: ${HIDDEN_BODY.length}\r\n\r\n${HIDDEN_BODY}`;
+const HIDDEN_HEAD = `POST /api/v4/register HTTP/1.1\r\nHost: x\r\nContent-Length: ${HIDDEN_BODY.length}`;
+const HIDDEN = `${HIDDEN_HEAD}\r\n\r\n${HIDDEN_BODY}`;
 
 /** A request inside another, for whoever reads the length of the outer one in one of two ways. */
 const SMUGGLERS = [
