@@ -248,19 +248,24 @@ const HIDDEN_BODY = JSON.stringify({ user: SMUGGLED });
 const HIDDEN_HEAD = `POST /api/v4/register HTTP/1.1\r\nHost: x\r\nContent-Length: ${HIDDEN_BODY.length}`;
 const HIDDEN = `${HIDDEN_HEAD}\r\n\r\n${HIDDEN_BODY}`;
 
+/** The outer request ends here for whoever believes in chunks, and before for whoever does not. */
+const AFTER_CHUNKS = `0\r\n\r\n${HIDDEN}`;
+
 /** A request inside another, for whoever reads the length of the outer one in one of two ways. */
 const SMUGGLERS = [
-  ['Content-Length: 0', 'Transfer-Encoding: chunked'],
-  ['Transfer-Encoding: chunked', 'Content-Length: 0'],
-  [`Content-Length: ${HIDDEN.length}`, 'Content-Length: 0'],
-  [`Content-Length: 0, ${HIDDEN.length}`],
-  ['Transfer-Encoding: chunked, identity'],
-  ['Transfer-Encoding: identity', `Content-Length: ${HIDDEN.length}`],
-  ['Transfer-Encoding: xchunked', 'Content-Length: 0'],
-  ['Transfer-Encoding : chunked', `Content-Length: ${HIDDEN.length}`],
-  ['Content-Length: 0\rX: y'],
-  [`Content-Length: ${HIDDEN.length}`],
-].map((headers) => `POST /api/v4/health HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n${HIDDEN}`);
+  [['Content-Length: 0', 'Transfer-Encoding: chunked'], AFTER_CHUNKS],
+  [['Transfer-Encoding: chunked', 'Content-Length: 5'], AFTER_CHUNKS],
+  [['Transfer-Encoding: chunked', `Content-Length: ${AFTER_CHUNKS.length}`], AFTER_CHUNKS],
+  [['Transfer-Encoding: chunked, identity'], AFTER_CHUNKS],
+  [['Transfer-Encoding: xchunked', 'Content-Length: 5'], AFTER_CHUNKS],
+  [['Transfer-Encoding : chunked', `Content-Length: ${AFTER_CHUNKS.length}`], AFTER_CHUNKS],
+  [['Content-Length: 0\rX: y'], HIDDEN],
+  [[`Content-Length: ${HIDDEN.length}`, 'Content-Length: 0'], HIDDEN],
+  [[`Content-Length: 0, ${HIDDEN.length}`], HIDDEN],
+  [[`Content-Length: ${HIDDEN.length}`], HIDDEN],
+].map(([headers, body]) =>
+  ['POST /api/v4/health HTTP/1.1', 'Host: x', ...(headers as string[]), '', body].join('\r\n'),
+);
 
 export function anyUtterance(paths: readonly string[]): fc.Arbitrary<Utterance> {
   const one = message(paths);

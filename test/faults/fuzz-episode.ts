@@ -56,14 +56,15 @@ export async function runEpisode(t: TestContext, { seed, requests }: Episode, ta
 async function judge(world: FuzzWorld, request: FuzzRequest, tally: RouteTally): Promise<void> {
   const seq = await readLastSeq(world);
   world.trace.read();
-  const { answer, tookMs } = await measure(world, request);
+  const { answer, tookMs: firstMs } = await measure(world, request);
   judgeForm(request, answer);
   await judgeTraces(world, answer.status, seq);
   judgePrototypes();
   tally.calls += 1;
   if (isAdmitted(answer)) tally.admitted += 1;
+  const tookMs = firstMs > MOST_MS ? await measureAgain(world, request, firstMs) : firstMs;
+  assert.ok(tookMs <= MOST_MS, `it takes ${Math.round(tookMs)} ms each time`);
   tally.slowestMs = Math.max(tally.slowestMs, tookMs);
-  if (tookMs > MOST_MS) await judgeSlowness(world, request, tookMs);
 }
 
 const NOT_ADMITTED = /"code":"(unauthorized|forbidden|csrf_rejected|not_found|method_not_allowed)"/;
@@ -96,10 +97,10 @@ function readWorkedMs(): number {
 }
 
 /** A busy machine makes anything slow now and then; what is slow each time is slow by itself. */
-async function judgeSlowness(world: FuzzWorld, request: FuzzRequest, firstMs: number): Promise<void> {
+async function measureAgain(world: FuzzWorld, request: FuzzRequest, firstMs: number): Promise<number> {
   let least = firstMs;
   for (let again = 0; again < 3; again++) least = Math.min(least, (await measure(world, request)).tookMs);
-  assert.ok(least <= MOST_MS, `it takes ${Math.round(least)} ms each time`);
+  return least;
 }
 
 /** After all that: the numbers, the rows and the audit log say the same. */
