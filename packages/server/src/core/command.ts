@@ -42,7 +42,9 @@ export type SystemCommand =
   | AcceptClock
   | ResetClock
   | SetCloudKeys
-  | RotateMasterKey;
+  | RotateMasterKey
+  | SignHeads
+  | ThinAudit;
 
 /** Which license is meant. Nothing given means: the one product that the server holds. */
 export interface Target {
@@ -332,5 +334,19 @@ export interface RotateMasterKey {
   readonly kind: 'rotate_master_key';
   readonly newKey: Uint8Array;
   readonly newFingerprint: string;
+  readonly by: Actor;
+}
+
+/** Signs the newest link of every chain, unless nothing has happened since they were last signed. */
+export interface SignHeads {
+  readonly kind: 'sign_heads';
+}
+
+/** Puts totals in the place of old links. One command takes a bounded number of them. */
+export interface ThinAudit {
+  readonly kind: 'thin_audit';
+  readonly before: Instant;
+  /** One license's chain, `'system'`, or all of them. */
+  readonly chain: LicenseId | 'system' | null;
   readonly by: Actor;
 }

@@ -4,7 +4,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { readPragma } from './database.ts';
 
 /** In order; a migration's number is its place in this list. Never changed once released, only added to. */
-const MIGRATIONS = ['0001-lending.sql', '0002-consumption.sql', '0003-cloud.sql', '0004-files.sql'] as const;
+const MIGRATIONS = [
+  '0001-lending.sql',
+  '0002-consumption.sql',
+  '0003-cloud.sql',
+  '0004-files.sql',
+  '0005-placeholder.sql',
+  '0006-audit.sql',
+] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -23,6 +23,7 @@ import type {
 } from '../query.ts';
 import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
+import { readAudit } from './read-audit.ts';
 import {
   backlogFromRow,
   isReportOf,
@@ -69,7 +70,14 @@ export class SqliteReader {
       case 'list_audit':
         return this.#listAudit(query);
       case 'verify_audit':
-        return verifyAudit(this.#db, loadAuditKey(this.#db, ...masterKeys));
+        return verifyAudit(this.#db, {
+          audit: loadAuditKey(this.#db, ...masterKeys),
+          identity: loadIdentityKey(this.#db, ...masterKeys),
+        });
+      case 'describe_audit':
+      case 'list_links':
+      case 'list_segments':
+        return readAudit(this.#db, query);
       case 'find_account':
         return this.#findAccount(query.name);
       case 'find_token':
