@@ -12,6 +12,7 @@ import type { Route } from '../../packages/server/src/http/route.ts';
 import { createRoutes } from '../../packages/server/src/http/route-table.ts';
 import { loadMasterKey } from '../../packages/server/src/secrets/master-key.ts';
 import { type Accounts, createAccounts } from '../../packages/server/src/services/accounts.ts';
+import { createAuditTrail } from '../../packages/server/src/services/audit-trail.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
 import { createCloudLink } from '../../packages/server/src/services/cloud-link.ts';
 import { createCloudSession } from '../../packages/server/src/services/cloud-session.ts';
@@ -97,6 +98,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const accounts = createAccounts(store);
   const facts = { version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 };
   const services = {
+    audit: createAuditTrail(store),
     catalogue: createCatalogue(store),
     counting: createCounting(store),
     lending: createLending(store),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { hostname, release, type } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
+import { createHeadSigner } from './background/audit-loop.ts';
 import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import type { Loop } from './background/loop.ts';
@@ -18,6 +19,7 @@ import { createRoutes } from './http/route-table.ts';
 import { openExport } from './secrets/key-export.ts';
 import { fingerprint, SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
+import { createAuditTrail } from './services/audit-trail.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
 import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
 import { createCloudSession } from './services/cloud-session.ts';
@@ -103,6 +105,8 @@ async function serveStore(store: Store, options: ServeOptions, log: Log, stops: 
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
   stops.push(...startLoops(store, config, log), ...startCloudLoops(parts, config, log));
+  // After a crash this names what the last run has left unsigned.
+  await store.execute({ kind: 'sign_heads' });
   await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
@@ -137,6 +141,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
   const cloud = composeCloud(store, options, log);
   const routes = createRoutes({
     accounts,
+    audit: createAuditTrail(store),
     catalogue,
     ...cloud,
     counting: createCounting(store),
@@ -277,7 +282,7 @@ type Stop = () => Promise<void>;
 
 function startLoops(store: Store, { sweeper }: Config, log: Log): readonly Stop[] {
   const housekeeping = createHousekeeping(store);
-  const loops = [createClockKeeper(housekeeping, log)];
+  const loops = [createClockKeeper(housekeeping, log), createHeadSigner(createAuditTrail(store), log)];
   if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
   for (const loop of loops) loop.start();
   return loops.map((loop) => loop.stop);
@@ -302,6 +307,7 @@ async function stopServer({ stops, store, log }: { stops: readonly Stop[]; store
   await Promise.all(stops.map((stop) => stop()));
   try {
     await store.execute({ kind: 'record_event', event: { kind: 'server_stopped', version: VERSION } });
+    await store.execute({ kind: 'sign_heads' });
   } finally {
     await store.close();
   }

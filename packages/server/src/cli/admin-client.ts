@@ -10,6 +10,8 @@ export interface AdminClient {
   post(path: string, body?: Readonly<Record<string, unknown>>): Promise<AdminAnswer>;
   /** Sends a file as it is. */
   upload(path: string, text: string): Promise<AdminAnswer>;
+  /** Hands a long answer on as it comes in, piece by piece. */
+  download(path: string, take: TakeChunk): Promise<AdminAnswer>;
   close(): Promise<void>;
 }
 
@@ -17,7 +19,11 @@ export interface AdminAnswer {
   readonly ok: boolean;
   /** Parsed JSON: the answer, or `{status, code, message}`. */
   readonly body: never;
+  /** It has gone to standard output by itself. */
+  readonly isPrinted?: boolean;
 }
+
+export type TakeChunk = (chunk: Uint8Array) => Promise<void>;
 
 export interface StoppedServer {
   fetch(request: Request): Promise<Response>;
@@ -43,10 +49,7 @@ export async function connectAdmin(config: Config, openStopped: OpenStopped): Pr
     if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
     const address = findControl(config.data);
     if (address !== null && (await isAnswering(address))) {
-      return createClient(
-        (method, path, body) => sendOver(address, method, path, body),
-        async () => {},
-      );
+      return createClient(sendOver(address), async () => {});
     }
     await delay(ATTEMPT_INTERVAL_MS);
   }
@@ -55,19 +58,35 @@ export async function connectAdmin(config: Config, openStopped: OpenStopped): Pr
   );
 }
 
-type Send = (method: string, path: string, body: string | null) => Promise<{ status: number; text: string }>;
+/** An answer whose body is still to be read. */
+interface Incoming {
+  readonly status: number;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+type Send = (method: string, path: string, body: string | null) => Promise<Incoming>;
 
 function createClient(send: Send, close: () => Promise<void>): AdminClient {
   const call = async (method: string, path: string, body: string | null): Promise<AdminAnswer> => {
-    const { status, text } = await send(method, path, body);
-    return { ok: status === 200, body: JSON.parse(text) as never };
+    const { status, chunks } = await send(method, path, body);
+    return { ok: status === 200, body: JSON.parse(await readAll(chunks)) as never };
   };
   return {
     get: (path, query = {}) => call('GET', path + queryString(query), null),
     post: (path, body = {}) => call('POST', path, JSON.stringify(body)),
     upload: (path, text) => call('POST', path, text),
+    async download(path, take) {
+      const { status, chunks } = await send('GET', path, null);
+      if (status !== 200) return { ok: false, body: JSON.parse(await readAll(chunks)) as never };
+      for await (const chunk of chunks) await take(chunk);
+      return { ok: true, body: {} as never };
+    },
     close,
   };
+}
+
+async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(chunks)).toString('utf8');
 }
 
 function queryString(query: Readonly<Record<string, string | undefined>>): string {
@@ -78,7 +97,7 @@ function queryString(query: Readonly<Record<string, string | undefined>>): strin
 function sendTo(stopped: StoppedServer): Send {
   return async (method, path, body) => {
     const response = await stopped.fetch(new Request(`http://localhost${path}`, { method, body }));
-    return { status: response.status, text: await response.text() };
+    return { status: response.status, chunks: response.body ?? new Blob().stream() };
   };
 }
 
@@ -97,26 +116,33 @@ function findControl(folder: string): ControlAddress | null {
 
 async function isAnswering(address: ControlAddress): Promise<boolean> {
   try {
-    return (await sendOver(address, 'GET', '/', null)).status === 200;
+    const { status, chunks } = await sendOver(address)('GET', '/', null);
+    await readAll(chunks);
+    return status === 200;
   } catch {
     return false;
   }
 }
 
-function sendOver(address: ControlAddress, method: string, path: string, body: string | null) {
-  return new Promise<{ status: number; text: string }>((resolve, reject) => {
-    const fail = ({ message }: Error) =>
-      reject(new ServerUnreachable(`The server went away before it answered: ${message}.`));
-    const outgoing = httpRequest({ ...address, method, path }, (incoming) => {
-      let text = '';
-      incoming.on('error', fail);
-      incoming.setEncoding('utf8');
-      incoming.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
+function sendOver(address: ControlAddress): Send {
+  return (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const outgoing = httpRequest({ ...address, method, path }, (incoming) =>
+        resolve({ status: incoming.statusCode ?? 0, chunks: untilItGoesAway(incoming) }),
+      );
+      outgoing.on('error', (error) => reject(wentAway(error)));
+      outgoing.end(body ?? undefined);
     });
-    outgoing.on('error', fail);
-    outgoing.end(body ?? undefined);
-  });
+}
+
+async function* untilItGoesAway(incoming: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* incoming;
+  } catch (error) {
+    throw wentAway(error as Error);
+  }
+}
+
+function wentAway({ message }: Error): ServerUnreachable {
+  return new ServerUnreachable(`The server went away before it answered: ${message}.`);
 }

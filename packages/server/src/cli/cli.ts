@@ -1,6 +1,12 @@
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, flagOf, loadConfig, SETTINGS, suggest } from '../config.ts';
-import { type AdminClient, connectAdmin, ServerUnreachable, type StoppedServer } from './admin-client.ts';
+import {
+  type AdminAnswer,
+  type AdminClient,
+  connectAdmin,
+  ServerUnreachable,
+  type StoppedServer,
+} from './admin-client.ts';
 import type { Command, Flags as CommandFlags, LocalContext } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { InputError } from './read-secrets.ts';
@@ -93,7 +99,7 @@ function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
   return connectAdmin(config, () => deps.openStoppedServer(config, process.env));
 }
 
-interface Invocation extends Omit<LocalContext, 'lines'> {
+interface Invocation extends Omit<LocalContext, 'lines' | 'flags'> {
   readonly flags: Flags;
 }
 
@@ -111,17 +117,28 @@ async function runCommand(
   }
   const own = flags as CommandFlags;
   const lines = await terminal.readSecrets(command.reads?.(own) ?? []);
-  const answer = await ('local' in command
-    ? command.local({ ...context, words: given, lines })
-    : withClient(open, (client) => command.ask(client, given, own, lines)));
+  const answer = await answerWith(command, { ...context, words: given, flags: own, lines }, open);
   if (!answer.ok) {
     const problem = answer.body as { message: string };
     if (flags.json === true) terminal.print(JSON.stringify(answer.body, null, 2));
     terminal.complain(problem.message);
     return EXIT_FAILED;
   }
-  terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
+  if (answer.isPrinted !== true) {
+    terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
+  }
   return command.isFailure?.(answer.body) === true ? EXIT_FAILED : EXIT_OK;
+}
+
+function answerWith(
+  command: Command,
+  context: LocalContext,
+  open: () => Promise<AdminClient>,
+): Promise<AdminAnswer> {
+  const { words, flags, lines } = context;
+  if (!('ask' in command)) return command.local(context);
+  if ('local' in command && command.isLocal(flags)) return command.local(context);
+  return withClient(open, (client) => command.ask(client, words, flags, lines));
 }
 
 async function withClient<T>(open: () => Promise<AdminClient>, work: (client: AdminClient) => Promise<T>) {
@@ -167,6 +184,8 @@ const COMMAND_FLAGS = {
   'license-id': { type: 'string' },
   system: { type: 'boolean' },
   limit: { type: 'string' },
+  before: { type: 'string' },
+  file: { type: 'string' },
   'new-key': { type: 'boolean' },
   'license-key': { type: 'string' },
   'policy-id': { type: 'string' },
@@ -196,6 +215,8 @@ const OWN_FLAGS = [
   'not-counted',
   'system',
   'limit',
+  'before',
+  'file',
   'new-key',
 ] as const;
 

@@ -153,8 +153,8 @@ export interface HeadsSigned {
 export interface AuditThinned {
   readonly kind: 'audit_thinned';
   readonly before: string;
-  /** Up to which link each chain is thinned out now, and how many of its links have gone. */
-  readonly thinned: readonly { readonly chain: number; readonly upTo: number; readonly links: number }[];
+  /** Up to which link each chain is thinned out now, and how many of its links have gone with it. */
+  readonly thinned: readonly (readonly [chain: number, upTo: number, links: number])[];
   readonly by: Actor;
 }
 

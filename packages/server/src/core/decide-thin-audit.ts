@@ -32,8 +32,8 @@ export function decideThinAudit(
   if (refusal !== null) return { outcome: refusal, events: [] };
   const thinned = chains
     .filter(({ thinnedTo, oldTo }) => oldTo > thinnedTo)
-    .map(({ chain, thinnedTo, oldTo }) => ({ chain, upTo: oldTo, links: oldTo - thinnedTo }));
-  const count = thinned.reduce((sum, { links }) => sum + links, 0);
+    .map(({ chain, thinnedTo, oldTo }) => [chain, oldTo, oldTo - thinnedTo] as const);
+  const count = thinned.reduce((sum, [, , links]) => sum + links, 0);
   return {
     outcome: { kind: 'done', count },
     events: count === 0 ? [] : [{ kind: 'audit_thinned', before: say(before), thinned, by }],

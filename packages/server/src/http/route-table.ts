@@ -1,4 +1,5 @@
 import type { Accounts } from '../services/accounts.ts';
+import type { AuditTrail } from '../services/audit-trail.ts';
 import type { Catalogue } from '../services/catalogue.ts';
 import type { CloudLink } from '../services/cloud-link.ts';
 import type { Counting } from '../services/counting.ts';
@@ -9,6 +10,7 @@ import type { Lending } from '../services/lending.ts';
 import type { Offline } from '../services/offline.ts';
 import type { Oversight } from '../services/oversight.ts';
 import type { Route } from './route.ts';
+import { auditRoutes } from './routes/admin/audit.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
@@ -26,6 +28,7 @@ import { productRoutes } from './routes/v4/products.ts';
 
 export interface Services {
   readonly accounts: Accounts;
+  readonly audit: AuditTrail;
   readonly catalogue: Catalogue;
   readonly counting: Counting;
   readonly lending: Lending;
@@ -52,6 +55,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...keyRoutes(services),
     ...registrationRoutes(lending),
     ...oversightRoutes(services),
+    ...auditRoutes(services),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),
     ...keyAdminRoutes(services),

@@ -22,10 +22,7 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
       );
       break;
     case 'heads_signed':
-      log.info(
-        { links: notice.links, digest: notice.digest },
-        'the audit log was signed; a log that is kept elsewhere shows when data was put back to an older state',
-      );
+      log.info({ links: notice.links, digest: notice.digest }, 'the audit log was signed as it stands');
       break;
     case 'anchor_lost':
       log.error('the audit log is not as the server left it; run "berth audit verify"');

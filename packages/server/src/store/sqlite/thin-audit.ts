@@ -28,7 +28,7 @@ export function thinAudit(batch: Batch, command: ThinAudit): Done | Refused {
     chains.push(found);
   }
   const { outcome, events } = decideThinAudit(command, chains, batch.now);
-  const goingTo = new Map(events.flatMap(({ thinned }) => thinned.map(({ chain, upTo }) => [chain, upTo])));
+  const goingTo = new Map(events.flatMap(({ thinned }) => thinned.map(([chain, upTo]) => [chain, upTo])));
   for (const { chain, folded } of chains) {
     if (folded !== null && goingTo.get(chain) === folded.lastN) putSegment(batch, folded);
   }

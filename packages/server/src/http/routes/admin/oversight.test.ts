@@ -26,7 +26,8 @@ test('the status tells what the server stands on', async (t) => {
   const { get, post, folder } = await openTestApp(t);
   await post('/api/v4/register', { user: 'ann' });
   const { body } = await get('/api/admin/status');
-  const { store, clock, cloud, cloud_keys, master_key, ...rest } = body;
+  const { store, clock, cloud, cloud_keys, master_key, identity_key, ...rest } = body;
+  assert.match(identity_key as string, /^[0-9a-f]{64}$/);
   const running = { version: '1.2.3', url: null, uptime_seconds: 0, data: folder, healthy: true };
   assert.deepEqual(rest, { ...running, hardware_id: 'test-machine' });
   assert.equal((cloud as Facts).state, 'not_configured');
