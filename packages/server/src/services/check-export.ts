@@ -20,8 +20,9 @@ type Facts = Readonly<Record<string, unknown>>;
 
 /** The links of one chain in the file. */
 interface Span {
-  readonly first: number;
   last: number;
+  /** The last link that is not in the file: its totals have to cover it. */
+  missing: number;
 }
 
 /** A line of an export is a link; even one that names all heads of many licenses is far smaller. */
@@ -63,7 +64,7 @@ export class ExportCheck {
   end(): ExportVerdict {
     if (!this.#isSigned) this.#tell('The end is missing: the export was broken off.');
     if (this.#isSigned && this.#restBytes > 0) this.#tell('Something follows the signature.');
-    for (const [chain, { first }] of this.#spans) this.#checkStart(chain, first);
+    for (const [chain, { missing }] of this.#spans) this.#checkMissing(chain, missing);
     const key = this.#header?.identity_key;
     return {
       ok: this.#problems.length === 0,
@@ -110,14 +111,15 @@ export class ExportCheck {
 
   #takeLink({ seq, chain, n, events }: Facts): boolean {
     if (!isNumber(seq) || !isNumber(chain) || !isNumber(n) || !Array.isArray(events)) return false;
-    if (seq <= this.#lastSeq) this.#tell(`Link ${n} of chain ${chain} is not in its place.`);
+    const span = this.#spans.get(chain) ?? { last: 0, missing: 0 };
+    if (seq <= this.#lastSeq || n <= span.last)
+      this.#tell(`Link ${n} of chain ${chain} is not in its place.`);
+    if (n > span.last + 1) span.missing = n - 1;
+    span.last = n;
+    this.#spans.set(chain, span);
     this.#lastSeq = seq;
     this.#links += 1;
     this.#events += events.length;
-    const span = this.#spans.get(chain);
-    if (span === undefined) this.#spans.set(chain, { first: n, last: n });
-    else if (n !== span.last + 1) this.#tell(`Chain ${chain} has a gap between ${span.last} and ${n}.`);
-    if (span !== undefined) span.last = n;
     return true;
   }
 
@@ -128,10 +130,10 @@ export class ExportCheck {
     return true;
   }
 
-  /** A chain begins with its first link, or where its totals end. */
-  #checkStart(chain: number, first: number): void {
-    if (first === 1 || first <= (this.#thinnedTo.get(chain) ?? 0) + 1) return;
-    this.#tell(`The links before ${first} of chain ${chain} are missing.`);
+  /** Totals cover the first links of a chain, and may reach further than what is missing. */
+  #checkMissing(chain: number, missing: number): void {
+    if (missing <= (this.#thinnedTo.get(chain) ?? 0)) return;
+    this.#tell(`Links of chain ${chain} are missing, up to link ${missing}.`);
   }
 
   #checkSignature({ signature }: Facts): void {
