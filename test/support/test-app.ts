@@ -193,7 +193,7 @@ function toBody(body: unknown): NonNullable<RequestInit['body']> {
 
 export async function readAnswer(response: Response): Promise<TestAnswer> {
   const text = await response.text();
-  const isJson = text !== '' && response.headers.get('content-type')?.startsWith('application/json');
+  const isJson = text !== '' && response.headers.get('content-type')?.startsWith('application/json;');
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 

@@ -47,9 +47,9 @@ export function linkMac(key: Uint8Array, previousMac: Uint8Array, link: LinkCont
 const MAC_BYTES = 32;
 
 /**
- * What vouches for all chains at once: how many links were ever written, and the sum of all heads. A tail that
- * is cut off changes the sum, however well the rest of the file is made to match, and nobody without the key
- * can say what the sum would be then.
+ * What vouches for all chains at once: how many links were ever written, and the sum of all heads. A tail
+ * that is cut off changes the sum, however well the rest of the file is made to match, and nobody without the
+ * key can say what the sum would be then.
  */
 export interface Anchor {
   readonly links: number;

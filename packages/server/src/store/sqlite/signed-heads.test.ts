@@ -41,7 +41,7 @@ async function listSigned(store: Store): Promise<readonly HeadsSigned[]> {
 }
 
 describe('signing the heads', () => {
-  test('names every chain as it stood, under a signature of this server, and says so to the log', async (t) => {
+  test('names every chain as it stood, under a signature of this server, and tells the log', async (t) => {
     const { open, notices } = setUp(t);
     const store = open();
     await install(store);

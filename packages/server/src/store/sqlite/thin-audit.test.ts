@@ -157,7 +157,8 @@ describe('totals', () => {
     };
     assert.equal(isFound('SELECT 1'), false);
     for (const tampering of TAMPERINGS) assert.equal(isFound(tampering), true, tampering);
-    const undone = `DELETE FROM audit_segment WHERE chain = 1; INSERT INTO audit_segment SELECT * FROM earlier;
+    const undone = `DELETE FROM audit_segment WHERE chain = 1;
+      INSERT INTO audit_segment SELECT * FROM earlier;
       INSERT INTO audit_link SELECT * FROM gone`;
     assert.equal(isFound(undone), false, 'what was thinned out and is put back as it was is no lie');
   });

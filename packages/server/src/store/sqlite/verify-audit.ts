@@ -92,7 +92,7 @@ function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>): r
     .map((chain) => ({ chain, n: 0, problem: 'There are links of a license that does not exist.' }));
 }
 
-/** What every single chain cannot tell: that it ends where the server has left it, and that none is missing. */
+/** What no single chain can tell: that it ends where the server has left it, and that none is missing. */
 function checkAnchor(
   db: DatabaseSync,
   key: Uint8Array,
