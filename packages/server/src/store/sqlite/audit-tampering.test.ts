@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { borrow, exampleLicense, NOW, register, unregister } from '../../core/examples.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
+import { borrow, exampleLicense, NOW, unregister } from '../../core/examples.ts';
+import { MINUTE_MS } from '../../core/instant.ts';
 import { licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock, type ManualClock } from '../clock.ts';
@@ -237,43 +237,3 @@ describe('a log of a thousand events', () => {
     assert.ok(isFound(() => run('UPDATE license SET audit_n = 9223372036854775807 WHERE id = 1')));
   });
 });
-
-/** Opens the file as a server does, lets it work, and looks at the log again. */
-async function goOn(work: (store: Store) => Promise<unknown>): Promise<boolean> {
-  const store = open(createManualClock(plus(NOW, 24 * HOUR_MS)));
-  await work(store);
-  await store.close();
-  db.exec('BEGIN');
-  try {
-    return verifySnapshot(db, keys).ok;
-  } finally {
-    db.exec('ROLLBACK');
-  }
-}
-
-describe('a log from which somebody has cut a tail', () => {
-  const CUT = { seq: 0, chain: 1, n: 20 };
-
-  test('does not become whole by what the server writes later', async (t) => {
-    const backup = join(folder, 'backup.db');
-    db.exec(`VACUUM INTO '${backup}'`);
-    t.after(() => restore(backup));
-    cut(CUT);
-    setHead({ chain: 1, n: 19 });
-    assert.equal(
-      await goOn((store) => store.execute(register('later', { licenseId: LICENSES[0] ?? null }))),
-      false,
-    );
-    run('UPDATE server SET audit_anchor = NULL');
-    assert.equal(await goOn((store) => store.execute({ kind: 'sign_heads' })), false, 'not anchored anew');
-  });
-});
-
-/** Puts the rows of a copy in the place of those of the file. */
-function restore(backup: string): void {
-  db.exec(`ATTACH '${backup}' AS backup`);
-  for (const table of ['audit_link', 'audit_segment', 'license', 'registration', 'server']) {
-    db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM backup.${table}`);
-  }
-  db.exec('DETACH backup');
-}

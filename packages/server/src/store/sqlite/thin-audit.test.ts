@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { THIN_LIMIT } from '../../core/decide-thin-audit.ts';
 import { exampleLicense, NOW, register, unregister } from '../../core/examples.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../../core/instant.ts';
 import { type LicenseId, licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import type { Store } from '../store.ts';
+import { anchorMac, linkMac, sumHeads } from './audit-chain.ts';
+import { listHeads } from './audit-ledger.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import { verifySnapshot } from './verify-audit.ts';
@@ -24,7 +27,13 @@ async function setUp(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-thin-'));
   const file = join(folder, 'berth.db');
   const clock = createManualClock(NOW);
-  const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
+  const stores: Store[] = [];
+  const reopen = () => {
+    const opened = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
+    stores.push(opened);
+    return opened;
+  };
+  const store = reopen();
   for (const id of [ONE, TWO]) {
     const license = exampleLicense({ id, product: `p${id}` });
     await store.execute({ kind: 'install_license', license, by: 'admin' });
@@ -38,10 +47,28 @@ async function setUp(t: TestContext) {
   const db = new DatabaseSync(file);
   t.after(async () => {
     db.close();
-    await store.close();
+    await stores.at(-1)?.close();
     rmSync(folder, { recursive: true });
   });
-  return { store, clock, db };
+  return { store, clock, db, reopen };
+}
+
+/** A chain of the second license that is as long as this, and as old as the first link. */
+function writeManyLinks(db: DatabaseSync, count: number): void {
+  const key = loadAuditKey(db, masterKey);
+  const add = db.prepare('INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)');
+  let mac: Uint8Array = new Uint8Array(0);
+  db.exec(
+    `BEGIN; DELETE FROM audit_link WHERE chain IN (0, ${TWO}); UPDATE server SET audit_n = 0, audit_mac = x''`,
+  );
+  for (let n = 1; n <= count; n++) {
+    const link = { chain: TWO, n, at: NOW, events: '[{"kind":"slot_lent"}]' };
+    mac = linkMac(key, mac, link);
+    add.run(link.chain, n, link.at, link.events, mac);
+  }
+  db.prepare('UPDATE license SET audit_n = ?, audit_mac = ? WHERE id = ?').run(count, mac, TWO);
+  db.prepare('UPDATE server SET audit_anchor = ?').run(anchorMac(key, sumHeads(key, listHeads(db))));
+  db.exec('COMMIT');
 }
 
 function thin(store: Store, before: Instant, chain: LicenseId | 'system' | null = null) {
@@ -117,6 +144,18 @@ describe('a log that was thinned out', () => {
       'a link that is newer than the date was thinned out',
     );
     await verify(store);
+  });
+
+  test('is thinned out in commits of a bounded size', async (t) => {
+    const { store, db, reopen } = await setUp(t);
+    await store.close();
+    writeManyLinks(db, THIN_LIMIT + 500);
+    const again = reopen();
+    assert.deepEqual(await thin(again, minutes(1), TWO), { kind: 'done', count: THIN_LIMIT });
+    await verify(again);
+    assert.deepEqual(await thin(again, minutes(1), TWO), { kind: 'done', count: 499 });
+    assert.deepEqual(await thin(again, minutes(1), TWO), { kind: 'done', count: 0 });
+    assert.equal((await verify(again)).thinned, THIN_LIMIT + 499);
   });
 
   test('is refused for a license that was never here', async (t) => {
