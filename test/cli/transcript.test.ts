@@ -27,6 +27,7 @@ const LOOKING: readonly (readonly string[])[] = [
   ['audit', 'list', '--license-id', '1'],
   ['audit', 'list', '--limit', '1', '--license-id', '1'],
   ['audit', 'verify'],
+  ['audit', 'thin', '--before', '2020-01-01'],
   ['key', 'show'],
 ];
 
@@ -214,5 +215,6 @@ describe('what is said', () => {
     assert.equal(kinds.at(-1), 'license_added');
     assertOutput('audit verify', 'The audit log is whole: n events in n links of 3 chains.');
     assert.equal(JSON.parse(read(running, 'audit verify --json').stdout).ok, true);
+    assertOutput('audit thin --before 2020-01-01', 'There is nothing as old as that.');
   });
 });

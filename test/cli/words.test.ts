@@ -21,6 +21,8 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['status', '--jsno'], /^Unknown option '--jsno'\. Did you mean "--json"\?\n/],
   [['status', '--demo'], /^"berth status" takes no --demo\.\n/],
   [['audit', 'list', '--product', 'cad'], /^"berth audit list" takes no --product\.\n/],
+  [['audit', 'list', '--file', 'x'], /^"berth audit list" takes no --file\.\n/],
+  [['audit', 'verify', '--before', '2030-01-01'], /^"berth audit verify" takes no --before\.\n/],
   [['key', 'show', '--new-key'], /^"berth key show" takes no --new-key\.\n/],
   [['key', 'import'], /^"berth key import" needs FILE\.\n/],
   [['key', 'set', 'a-secret'], /^"a-secret" is one word too many\.\n/],

@@ -7,6 +7,7 @@ export async function compareWithBook(api: BerthApi, book: SlotBook): Promise<vo
   book.reconcile(holders);
   book.checkLimits(await api.licenses(), holders);
   book.checkAudit(await api.eventsAfter(book.lastSeq));
+  book.checkHeld(holders);
   const verdict = await api.verifyAudit();
   if (verdict.ok !== true) book.violations.push(`the audit log is broken: ${JSON.stringify(verdict)}`);
 }

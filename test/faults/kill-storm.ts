@@ -20,6 +20,8 @@ export interface KillStormOptions {
   readonly cycles: number;
   readonly seed: number;
   readonly data: string;
+  /** The moment of a kill is drawn from so many acknowledgements. By default a long storm. */
+  readonly mostAcknowledged?: number;
   /** A control: throws the write-ahead log away after each kill, which must be found out. */
   readonly losesLog?: boolean;
 }
@@ -60,7 +62,7 @@ export async function runKillStorm(options: KillStormOptions): Promise<KillStorm
   try {
     while (server !== null && cycle < cycles && book.violations.length === 0) {
       cycle += 1;
-      await stormAndKill(server, book, random);
+      await stormAndKill(server, book, random, options.mostAcknowledged);
       if (options.losesLog === true) rmSync(join(data, 'berth.db-wal'), { force: true });
       server = await restart(data, book, restartsMs);
       if (server !== null) await inspect(server, book);
@@ -91,11 +93,18 @@ async function finish(server: ServerProcess, data: string, book: SlotBook): Prom
   if (verdict.code !== 0) book.violations.push(`audit verify: ${verdict.stdout}${verdict.stderr}`);
 }
 
+/** Fewer would hit a server that has hardly anything under way. */
+export const LEAST_ACKNOWLEDGED = 50;
 const MOST_ACKNOWLEDGED_BEFORE_KILL = 1500;
 const MOST_MS_BEFORE_KILL = 15;
 
 /** The moment is a number of acknowledgements and some milliseconds: it hits all phases of a commit. */
-async function stormAndKill(server: ServerProcess, book: SlotBook, random: Random): Promise<void> {
+async function stormAndKill(
+  server: ServerProcess,
+  book: SlotBook,
+  random: Random,
+  mostAcknowledged = MOST_ACKNOWLEDGED_BEFORE_KILL,
+): Promise<void> {
   const api = new BerthApi(server.url, { connections: CLIENTS });
   const storm = new Storm({
     api,
@@ -105,7 +114,7 @@ async function stormAndKill(server: ServerProcess, book: SlotBook, random: Rando
     usersPerClient: USERS_PER_CLIENT,
     seed: pickNumber(random, { from: 0, to: 2 ** 31 }),
   });
-  const target = book.acknowledged + pickNumber(random, { from: 50, to: MOST_ACKNOWLEDGED_BEFORE_KILL });
+  const target = book.acknowledged + pickNumber(random, { from: LEAST_ACKNOWLEDGED, to: mostAcknowledged });
   const restMs = random() * MOST_MS_BEFORE_KILL;
   const running = storm.run();
   while (book.acknowledged < target && book.violations.length === 0) await delay(1);

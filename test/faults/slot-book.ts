@@ -81,6 +81,18 @@ export class SlotBook {
     }
   }
 
+  /** The records alone tell who holds a slot: lent once more than given back, or as often. */
+  checkHeld(holders: readonly Holder[]): void {
+    const held = new Set(holders.map(({ license_id, user }) => `${license_id}/${user}`));
+    for (const key of new Set([...this.#states.keys(), ...held])) {
+      const lent = this.#audited.get(`${key} slot_lent`) ?? 0;
+      const returned = this.#audited.get(`${key} slot_returned`) ?? 0;
+      if (lent - returned === (held.has(key) ? 1 : 0)) continue;
+      const holds = held.has(key) ? 'holds a slot' : 'holds none';
+      this.violations.push(`${key}: ${holds}, but was lent ${lent} and gave back ${returned}`);
+    }
+  }
+
   /** Every grant, borrow and return has exactly one event, and whoever was denied appears. */
   checkAudit(newEvents: readonly AuditedEvent[]): void {
     for (const event of newEvents) {

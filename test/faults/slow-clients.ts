@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
@@ -14,29 +15,36 @@ export interface SlowKind {
 const HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n';
 
 /** Answers of more bytes than the system holds for somebody who does not read. */
-const MANY_REQUESTS = 25;
+const MANY_REQUESTS = 16;
 
+const SENDS_NOTHING: SlowKind = { name: 'sends nothing', first: '', dribble: '', reads: true };
+
+const SENDS_HEADERS: SlowKind = {
+  name: 'sends headers byte by byte',
+  first: `GET / HTTP/1.1\r\n${HEAD}X-Slow: `,
+  dribble: '0',
+  reads: true,
+};
+
+const SENDS_BODY: SlowKind = {
+  name: 'sends a body byte by byte',
+  first: `POST /api/v4/register HTTP/1.1\r\n${HEAD}Content-Length: 60000\r\n\r\n`,
+  dribble: '0',
+  reads: true,
+};
+
+const READS_NOTHING: SlowKind = {
+  name: 'asks and asks, and reads nothing',
+  first: `GET /api/v4/openapi.json HTTP/1.1\r\n${HEAD}\r\n`.repeat(MANY_REQUESTS),
+  // Whoever does not read notices the end only when writing.
+  dribble: '\r\n',
+  reads: false,
+};
+
+/** Fewer of the last kind: each of them has megabytes of the machine's memory filled. */
 export const SLOW_KINDS: readonly SlowKind[] = [
-  { name: 'sends nothing', first: '', dribble: '', reads: true },
-  {
-    name: 'sends headers byte by byte',
-    first: `GET / HTTP/1.1\r\n${HEAD}X-Slow: `,
-    dribble: '0',
-    reads: true,
-  },
-  {
-    name: 'sends a body byte by byte',
-    first: `POST /api/v4/register HTTP/1.1\r\n${HEAD}Content-Length: 60000\r\n\r\n`,
-    dribble: '0',
-    reads: true,
-  },
-  {
-    name: 'asks and asks, and reads nothing',
-    first: `GET /api/v4/openapi.json HTTP/1.1\r\n${HEAD}\r\n`.repeat(MANY_REQUESTS),
-    // Whoever does not read notices the end only when writing.
-    dribble: '\r\n',
-    reads: false,
-  },
+  ...Array.from({ length: 3 }, () => [SENDS_NOTHING, SENDS_HEADERS, SENDS_BODY]).flat(),
+  READS_NOTHING,
 ];
 
 /** The head of a message that begins a handshake, of which 512 bytes are announced. */
@@ -56,33 +64,37 @@ export interface SlowClient {
 }
 
 const DEADLINE_MS = 15_000;
-const DRIBBLE_MS = 200;
+const DRIBBLE_MS = 500;
 
-/** Opens a connection, is slow on it, and waits for the server to cut it. */
-export function openSlowClient(url: string, kind: SlowKind): SlowClient {
+/** Opens a connection and begins to be slow on it; the server has to cut it from then on. */
+export async function openSlowClient(url: string, kind: SlowKind): Promise<SlowClient> {
   const { hostname: host, port, protocol } = new URL(url);
   const isTls = protocol === 'https:' && kind.isRaw !== true;
   const place = { host, port: Number(port) };
   const socket: Socket = isTls ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
   let heard = '';
-  socket.on('error', () => {});
   if (kind.reads) {
     socket.setEncoding('latin1').on('data', (text: string) => {
       heard += text;
     });
   } else socket.pause();
-  socket.once(isTls ? 'secureConnect' : 'connect', () => socket.write(kind.first));
-  const dribble = setInterval(() => socket.writable && socket.write(kind.dribble), DRIBBLE_MS);
-  const wasCut = new Promise<boolean>((resolve) => {
+  await once(socket, isTls ? 'secureConnect' : 'connect');
+  socket.on('error', () => {});
+  socket.write(kind.first);
+  return { kind, readHeard: () => heard, wasCut: beSlow(socket, kind) };
+}
+
+function beSlow(socket: Socket, { dribble }: SlowKind): Promise<boolean> {
+  const timer = setInterval(() => socket.writable && socket.write(dribble), DRIBBLE_MS);
+  return new Promise<boolean>((resolve) => {
     const late = setTimeout(() => {
       resolve(false);
       socket.destroy();
     }, DEADLINE_MS);
     socket.once('close', () => {
-      clearInterval(dribble);
+      clearInterval(timer);
       clearTimeout(late);
       resolve(true);
     });
   });
-  return { kind, readHeard: () => heard, wasCut };
 }

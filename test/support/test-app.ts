@@ -13,6 +13,7 @@ import type { Route } from '../../packages/server/src/http/route.ts';
 import { createRoutes } from '../../packages/server/src/http/route-table.ts';
 import { loadMasterKey } from '../../packages/server/src/secrets/master-key.ts';
 import { type Accounts, createAccounts } from '../../packages/server/src/services/accounts.ts';
+import { createAuditTrail } from '../../packages/server/src/services/audit-trail.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
 import { createCloudLink } from '../../packages/server/src/services/cloud-link.ts';
 import { createCloudSession } from '../../packages/server/src/services/cloud-session.ts';
@@ -114,6 +115,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     readTls: () => null,
   };
   const services = {
+    audit: createAuditTrail(store),
     catalogue: createCatalogue(store),
     counting: createCounting(store),
     lending: createLending(store),
@@ -221,7 +223,7 @@ export async function readAnswer(response: Response): Promise<TestAnswer> {
   const isEndless = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   if (isEndless) await response.body?.cancel();
   const text = isEndless ? '' : await response.text();
-  const isJson = text !== '' && response.headers.get('content-type')?.startsWith('application/json');
+  const isJson = text !== '' && response.headers.get('content-type')?.startsWith('application/json;');
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 

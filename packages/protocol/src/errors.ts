@@ -107,6 +107,7 @@ export const ERRORS = {
   recall_limit_reached: { status: 400, retryable: true, title: 'Too many borrowed slots were recalled' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
   clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
+  audit_not_whole: { status: 400, retryable: false, title: 'The audit log is not as it was written' },
 
   // The licensing cloud says no, or cannot be asked.
   cloud_not_configured: { status: 400, retryable: false, title: 'No licensing cloud is configured' },

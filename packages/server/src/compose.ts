@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
+import { createHeadSigner } from './background/audit-loop.ts';
 import { createCertificateWatch } from './background/certificate-loop.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import { createRulesLoop, describeRules } from './background/rules-loop.ts';
@@ -18,6 +19,7 @@ import { createRoutes } from './http/route-table.ts';
 import { openExport } from './secrets/key-export.ts';
 import { fingerprint, SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
+import { createAuditTrail } from './services/audit-trail.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
 import { CertificateError } from './services/certificate-files.ts';
 import { type Certificates, openCertificates } from './services/certificates.ts';
@@ -112,6 +114,8 @@ async function serveStore(
     ...startLoops(store, { ...parts, certificates }, config, log),
     ...startCloudLoops(parts.cloud, config, log),
   );
+  // After a crash this names what the last run has left unsigned.
+  await store.execute({ kind: 'sign_heads' });
   await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
@@ -158,6 +162,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
   const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
   const routes = createRoutes({
     accounts,
+    audit: createAuditTrail(store),
     catalogue,
     ...cloud,
     ruleBook,
@@ -236,7 +241,11 @@ function startLoops(
   log: Log,
 ): readonly Stop[] {
   const housekeeping = createHousekeeping(store);
-  const loops = [createClockKeeper(housekeeping, log), createRulesLoop(ruleBook, log)];
+  const loops = [
+    createClockKeeper(housekeeping, log),
+    createRulesLoop(ruleBook, log),
+    createHeadSigner(createAuditTrail(store), log),
+  ];
   if (certificates !== null) loops.push(createCertificateWatch(certificates, log));
   if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
   for (const loop of loops) loop.start();
@@ -248,6 +257,7 @@ async function stopServer({ stops, store, log }: { stops: readonly Stop[]; store
   await Promise.all(stops.map((stop) => stop()));
   try {
     await store.execute({ kind: 'record_event', event: { kind: 'server_stopped', version: VERSION } });
+    await store.execute({ kind: 'sign_heads' });
   } finally {
     await store.close();
   }

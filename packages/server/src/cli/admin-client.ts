@@ -12,6 +12,8 @@ export interface AdminClient {
   upload(path: string, text: string): Promise<AdminAnswer>;
   /** An answer that goes on; `null`: the server is stopped, and nothing goes on. */
   follow(path: string, query: Query): Promise<AdminStream | AdminAnswer | null>;
+  /** Hands a long answer on as it comes in, piece by piece. */
+  download(path: string, take: TakeChunk): Promise<AdminAnswer>;
   close(): Promise<void>;
 }
 
@@ -26,7 +28,11 @@ export interface AdminAnswer {
   readonly ok: boolean;
   /** Parsed JSON: the answer, or `{status, code, message}`. */
   readonly body: never;
+  /** It has gone to standard output by itself. */
+  readonly isPrinted?: boolean;
 }
+
+export type TakeChunk = (chunk: Uint8Array) => Promise<void>;
 
 export interface StoppedServer {
   fetch(request: Request): Promise<Response>;
@@ -49,19 +55,10 @@ const ATTEMPT_INTERVAL_MS = 100;
 export async function connectAdmin(config: Config, openStopped: OpenStopped): Promise<AdminClient> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stopped = await openStopped();
-    if (stopped !== null)
-      return createClient(
-        sendTo(stopped),
-        async () => null,
-        () => stopped.close(),
-      );
+    if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
     const address = findControl(config.data);
     if (address !== null && (await isAnswering(address))) {
-      return createClient(
-        (method, path, body) => sendOver(address, method, path, body),
-        (path) => followOver(address, path),
-        async () => {},
-      );
+      return createClient(sendOver(address), async () => {});
     }
     await delay(ATTEMPT_INTERVAL_MS);
   }
@@ -70,22 +67,47 @@ export async function connectAdmin(config: Config, openStopped: OpenStopped): Pr
   );
 }
 
-type Send = (method: string, path: string, body: string | null) => Promise<{ status: number; text: string }>;
+/** An answer whose body is still to be read. */
+interface Incoming {
+  readonly status: number;
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Whoever has read enough hangs up; left out where nobody is at the other end. */
+  end?(): void;
+}
 
-type Follow = (path: string) => ReturnType<AdminClient['follow']>;
+type Send = (method: string, path: string, body: string | null) => Promise<Incoming>;
 
-function createClient(send: Send, follow: Follow, close: () => Promise<void>): AdminClient {
+function createClient(send: Send, close: () => Promise<void>): AdminClient {
   const call = async (method: string, path: string, body: string | null): Promise<AdminAnswer> => {
-    const { status, text } = await send(method, path, body);
-    return { ok: status === 200, body: JSON.parse(text) as never };
+    const { status, chunks } = await send(method, path, body);
+    return { ok: status === 200, body: JSON.parse(await readAll(chunks)) as never };
   };
   return {
     get: (path, query = {}) => call('GET', path + queryString(query), null),
     post: (path, body = {}) => call('POST', path, JSON.stringify(body)),
     upload: (path, text) => call('POST', path, text),
-    follow: (path, query) => follow(path + queryString(query)),
+    async follow(path, query) {
+      const { status, chunks, end } = await send('GET', path + queryString(query), null);
+      if (status !== 200) return { ok: false, body: JSON.parse(await readAll(chunks)) as never };
+      return end === undefined ? null : { chunks: asText(chunks), end };
+    },
+    async download(path, take) {
+      const { status, chunks } = await send('GET', path, null);
+      if (status !== 200) return { ok: false, body: JSON.parse(await readAll(chunks)) as never };
+      for await (const chunk of chunks) await take(chunk);
+      return { ok: true, body: {} as never };
+    },
     close,
   };
+}
+
+async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(chunks)).toString('utf8');
+}
+
+async function* asText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
 }
 
 function queryString(query: Query): string {
@@ -96,7 +118,7 @@ function queryString(query: Query): string {
 function sendTo(stopped: StoppedServer): Send {
   return async (method, path, body) => {
     const response = await stopped.fetch(new Request(`http://localhost${path}`, { method, body }));
-    return { status: response.status, text: await response.text() };
+    return { status: response.status, chunks: response.body ?? new Blob().stream() };
   };
 }
 
@@ -115,54 +137,37 @@ function findControl(folder: string): ControlAddress | null {
 
 async function isAnswering(address: ControlAddress): Promise<boolean> {
   try {
-    return (await sendOver(address, 'GET', '/', null)).status === 200;
+    const { status, chunks } = await sendOver(address)('GET', '/', null);
+    await readAll(chunks);
+    return status === 200;
   } catch {
     return false;
   }
 }
 
-function followOver(address: ControlAddress, path: string): ReturnType<AdminClient['follow']> {
-  return new Promise((resolve, reject) => {
-    const outgoing = httpRequest({ ...address, method: 'GET', path }, (incoming) => {
-      const chunks = readChunks(incoming.setEncoding('utf8'));
-      if (incoming.statusCode === 200) resolve({ chunks, end: () => outgoing.destroy() });
-      else readAnswer(chunks).then(resolve, reject);
+function sendOver(address: ControlAddress): Send {
+  return (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const outgoing = httpRequest({ ...address, method, path }, (incoming) =>
+        resolve({
+          status: incoming.statusCode ?? 0,
+          chunks: untilItGoesAway(incoming),
+          end: () => outgoing.destroy(),
+        }),
+      );
+      outgoing.on('error', (error) => reject(wentAway(error)));
+      outgoing.end(body ?? undefined);
     });
-    outgoing.on('error', (error) => reject(wentAway(error)));
-    outgoing.end();
-  });
 }
 
-async function* readChunks(incoming: AsyncIterable<string>): AsyncGenerator<string> {
+async function* untilItGoesAway(incoming: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* incoming;
   } catch (error) {
-    throw new ServerUnreachable(`The connection to the server broke off: ${(error as Error).message}.`);
+    throw wentAway(error as Error);
   }
-}
-
-async function readAnswer(chunks: AsyncIterable<string>): Promise<AdminAnswer> {
-  const texts = await Array.fromAsync(chunks);
-  return { ok: false, body: JSON.parse(texts.join('')) as never };
 }
 
 function wentAway({ message }: Error): ServerUnreachable {
   return new ServerUnreachable(`The server went away before it answered: ${message}.`);
-}
-
-function sendOver(address: ControlAddress, method: string, path: string, body: string | null) {
-  return new Promise<{ status: number; text: string }>((resolve, reject) => {
-    const fail = (error: Error) => reject(wentAway(error));
-    const outgoing = httpRequest({ ...address, method, path }, (incoming) => {
-      let text = '';
-      incoming.on('error', fail);
-      incoming.setEncoding('utf8');
-      incoming.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
-    });
-    outgoing.on('error', fail);
-    outgoing.end(body ?? undefined);
-  });
 }

@@ -9,7 +9,7 @@ import {
   ServerUnreachable,
   type StoppedServer,
 } from './admin-client.ts';
-import type { Command, Flags as CommandFlags, LocalContext } from './command.ts';
+import type { Command, Flags as CommandFlags, FollowingCommand, LocalContext } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { InputError } from './read-secrets.ts';
 import { type StartServer, serve } from './serve.ts';
@@ -101,7 +101,7 @@ function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
   return connectAdmin(config, () => deps.openStoppedServer(config, process.env));
 }
 
-interface Invocation extends Omit<LocalContext, 'lines'> {
+interface Invocation extends Omit<LocalContext, 'lines' | 'flags'> {
   readonly flags: Flags;
 }
 
@@ -125,12 +125,12 @@ async function runCommand(
     return reportFailure(await withClient(open, follow), flags, terminal) ?? EXIT_OK;
   }
   const lines = await terminal.readSecrets(command.reads?.(own) ?? []);
-  const answer = await ('local' in command
-    ? command.local({ ...context, words: given, lines })
-    : withClient(open, (client) => command.ask(client, given, own, lines)));
+  const answer = await answerWith(command, { ...context, words: given, flags: own, lines }, open);
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
-  terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
+  if (answer.isPrinted !== true) {
+    terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
+  }
   return command.isFailure?.(answer.body) === true ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -139,6 +139,17 @@ function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Termin
   if (flags.json === true) terminal.print(JSON.stringify(body, null, 2));
   terminal.complain((body as { message: string }).message);
   return EXIT_FAILED;
+}
+
+function answerWith(
+  command: Exclude<Command, FollowingCommand>,
+  context: LocalContext,
+  open: () => Promise<AdminClient>,
+): Promise<AdminAnswer> {
+  const { words, flags, lines } = context;
+  if (!('ask' in command)) return command.local(context);
+  if ('local' in command && command.isLocal(flags)) return command.local(context);
+  return withClient(open, (client) => command.ask(client, words, flags, lines));
 }
 
 async function withClient<T>(open: () => Promise<AdminClient>, work: (client: AdminClient) => Promise<T>) {
@@ -185,6 +196,8 @@ const COMMAND_FLAGS = {
   system: { type: 'boolean' },
   limit: { type: 'string' },
   after: { type: 'string' },
+  before: { type: 'string' },
+  file: { type: 'string' },
   'new-key': { type: 'boolean' },
   role: { type: 'string' },
   days: { type: 'string' },
@@ -218,6 +231,8 @@ const OWN_FLAGS = [
   'system',
   'limit',
   'after',
+  'before',
+  'file',
   'new-key',
   'role',
   'days',

@@ -39,9 +39,15 @@ interface LocalCommand extends AnsweringCommand {
   local(context: LocalContext): Promise<AdminAnswer>;
 }
 
+/** Asks the server, or does without one, as its flags say. */
+interface EitherCommand extends AskingCommand, LocalCommand {
+  isLocal(flags: Flags): boolean;
+}
+
 export interface LocalContext {
   readonly config: Config;
   readonly words: readonly string[];
+  readonly flags: Flags;
   readonly lines: readonly string[];
   /** Puts the master key of an export in its place, and answers its fingerprint. */
   importMasterKey(text: string, passphrase: string): Promise<string>;
@@ -59,4 +65,4 @@ export interface FollowContext {
   print(line: string): void;
 }
 
-export type Command = AskingCommand | LocalCommand | FollowingCommand;
+export type Command = AskingCommand | LocalCommand | EitherCommand | FollowingCommand;

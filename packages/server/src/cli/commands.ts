@@ -1,12 +1,13 @@
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import type { Command, Flags } from './command.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
-import { formatFacts, formatInline, formatTable } from './terminal.ts';
+import { formatFacts, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -96,23 +97,7 @@ export const COMMANDS: readonly Command[] = [
       client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) }),
     show: () => 'The slot is free. The borrower keeps a proof that ends at its own time.',
   },
-  {
-    words: 'audit list',
-    arguments: [],
-    flags: '[--license-id N | --system] [--limit N]',
-    about: 'what happened, the newest first',
-    ask: askAudit,
-    show: showAudit,
-  },
-  {
-    words: 'audit verify',
-    arguments: [],
-    flags: '',
-    about: 'check every chain of the audit log',
-    ask: (client) => client.get('/api/admin/audit/verify'),
-    show: showVerdict,
-    isFailure: (verdict: { ok: boolean }) => !verdict.ok,
-  },
+  ...AUDIT_COMMANDS,
   ...RULES_COMMANDS,
   ...EVENT_COMMANDS,
   ...KEY_COMMANDS,
@@ -150,27 +135,6 @@ async function askRegistrations(
     const isSame = last?.user === after.after_user && String(last?.license_id) === after.after_license_id;
     if (last === undefined || isSame) return { ok: true, body: { registrations: all } as never };
     after = { after_license_id: String(last.license_id), after_user: String(last.user) };
-  }
-}
-
-const DEFAULT_AUDIT_EVENTS = 100;
-
-/** As many pages as it takes: a page holds links, and a link holds all events of one commit. */
-async function askAudit(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
-  const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
-  const events: Facts[] = [];
-  let before: string | undefined;
-  for (;;) {
-    const chain = flags.system === undefined ? undefined : 'system';
-    const query = { license_id: flags['license-id'], chain, limit: String(most), before };
-    const answer = await client.get('/api/admin/audit', query);
-    if (!answer.ok) return answer;
-    const page = (answer.body as { events: Facts[] }).events;
-    events.push(...page);
-    if (page.length === 0 || events.length >= most) {
-      return { ok: true, body: { events: events.slice(0, most) } as never };
-    }
-    before = String(page.at(-1)?.seq);
   }
 }
 
@@ -231,33 +195,6 @@ function showRegistrations({ registrations }: { registrations: readonly Facts[] 
     heading,
     registrations.map((record) => columns.map((column) => record[column])),
   );
-}
-
-function showAudit({ events }: { events: readonly Facts[] }): string {
-  if (events.length === 0) return 'Nothing happened yet.';
-  const rows = events.map(({ seq, at, license_id, kind, ...facts }) => [
-    at,
-    license_id ?? 'system',
-    kind,
-    formatInline(facts),
-  ]);
-  return formatTable(['at', 'license', 'event', ''], rows);
-}
-
-interface Verdict {
-  readonly ok: boolean;
-  readonly chains: number;
-  readonly links: number;
-  readonly events: number;
-  readonly problems: readonly { chain: number; n: number; problem: string }[];
-}
-
-function showVerdict({ ok, chains, links, events, problems }: Verdict): string {
-  if (ok) return `The audit log is whole: ${events} events in ${links} links of ${chains} chains.`;
-  const lines = problems.map(
-    ({ chain, n, problem }) => `  ${chain === 0 ? 'system' : chain} link ${n}: ${problem}`,
-  );
-  return `The audit log is BROKEN:\n${lines.join('\n')}`;
 }
 
 function flattenFacts(facts: Facts, prefix = ''): Facts {

@@ -47,6 +47,14 @@ export function formatFacts(facts: Readonly<Record<string, unknown>>): string {
 export function formatInline(facts: Readonly<Record<string, unknown>>): string {
   return Object.entries(facts)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}=${sayValue(value)}`)
     .join(' ');
+}
+
+/** A list longer than this fills the screen, and is told by its length. `--json` shows all of it. */
+const LONGEST_SHOWN_LIST = 10;
+
+function sayValue(value: unknown): string {
+  if (Array.isArray(value) && value.length > LONGEST_SHOWN_LIST) return `(${value.length} in all)`;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

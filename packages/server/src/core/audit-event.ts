@@ -150,7 +150,9 @@ export type SystemEvent =
     }
   | LicenseExpiring
   | CloudUnreachable
-  | CloudReachable;
+  | CloudReachable
+  | HeadsSigned
+  | AuditThinned;
 
 export interface ServerStarted {
   readonly kind: 'server_started';
@@ -176,6 +178,27 @@ export type CloudKeyName = 'api_key' | 'shared_key';
 export interface MasterKeyExported {
   readonly kind: 'master_key_exported';
   readonly fingerprint: string;
+  readonly by: Actor;
+}
+
+/** All chains as they stood before this commit, signed with the key that the server shows to others. */
+export interface HeadsSigned {
+  readonly kind: 'heads_signed';
+  /** How many links were ever written. */
+  readonly links: number;
+  /** The license's id or 0 for the system, the number of the newest link, and its MAC in hex. */
+  readonly heads: readonly (readonly [chain: number, n: number, mac: string])[];
+  /** Of what is signed: the log of the server tells it too. */
+  readonly digest: string;
+  readonly signature: string;
+}
+
+/** Old links gave way to their totals. */
+export interface AuditThinned {
+  readonly kind: 'audit_thinned';
+  readonly before: string;
+  /** Up to which link each chain is thinned out now, and how many of its links have gone with it. */
+  readonly thinned: readonly (readonly [chain: number, upTo: number, links: number])[];
   readonly by: Actor;
 }
 

@@ -7,6 +7,8 @@ import type {
   ServerStopped,
 } from './audit-event.ts';
 import type { AuditPosition } from './audit-position.ts';
+import type { Instant } from './instant.ts';
+import type { LicenseId } from './license.ts';
 import type { Role } from './role.ts';
 import type { Rules } from './rules.ts';
 
@@ -30,7 +32,9 @@ export type SystemCommand =
   | RotateMasterKey
   | SetRules
   | Note
-  | SetWebhookCursor;
+  | SetWebhookCursor
+  | SignHeads
+  | ThinAudit;
 
 export interface CreateAccount {
   readonly kind: 'create_account';
@@ -179,4 +183,18 @@ export interface Note {
 export interface SetWebhookCursor {
   readonly kind: 'set_webhook_cursor';
   readonly position: AuditPosition;
+}
+
+/** Signs the newest link of every chain, unless nothing has happened since they were last signed. */
+export interface SignHeads {
+  readonly kind: 'sign_heads';
+}
+
+/** Puts totals in the place of old links. One command takes a bounded number of them. */
+export interface ThinAudit {
+  readonly kind: 'thin_audit';
+  readonly before: Instant;
+  /** One license's chain, `'system'`, or all of them. */
+  readonly chain: LicenseId | 'system' | null;
+  readonly by: Actor;
 }

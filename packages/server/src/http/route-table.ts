@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Accounts } from '../services/accounts.ts';
+import type { AuditTrail } from '../services/audit-trail.ts';
 import type { Catalogue } from '../services/catalogue.ts';
 import type { CloudLink } from '../services/cloud-link.ts';
 import type { Counting } from '../services/counting.ts';
@@ -14,6 +15,7 @@ import type { RuleBook } from '../services/rule-book.ts';
 import type { Webhooks } from '../services/webhooks.ts';
 import type { AccessRules } from './caller.ts';
 import type { Route } from './route.ts';
+import { auditRoutes } from './routes/admin/audit.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { eventRoutes } from './routes/admin/events.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
@@ -38,6 +40,7 @@ import { productRoutes } from './routes/v4/products.ts';
 
 export interface Services {
   readonly accounts: Accounts;
+  readonly audit: AuditTrail;
   readonly catalogue: Catalogue;
   readonly counting: Counting;
   readonly lending: Lending;
@@ -70,6 +73,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...passwordRoutes(services),
     ...registrationRoutes(lending),
     ...oversightRoutes(services),
+    ...auditRoutes(services),
     ...eventRoutes(services.feed),
     ...cloudRoutes(cloudLink),
     ...usageRoutes(offline),

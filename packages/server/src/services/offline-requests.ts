@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
+import { type KeyObject, randomUUID } from 'node:crypto';
 import { type RequestSigner, writeOfflineRequest } from '@berth/protocol/offline-request';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import { type Usage, writeUsageFile } from '@berth/protocol/usage-file';
@@ -9,6 +9,7 @@ import type { UsageRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadKeys } from './cloud-session.ts';
 import type { Identity } from './identity.ts';
+import { readIdentityKey } from './identity-key.ts';
 import { RequestError } from './request-error.ts';
 
 /** What this server writes for the vendor, to be carried there by a person. */
@@ -60,7 +61,7 @@ async function makeRequest(
   const { store, identity, host } = options;
   const requestId = randomUUID();
   const hardwareId = await identity.readHardwareId();
-  const own = await readOwnKey(store);
+  const own = await readIdentityKey(store);
   const signer = await chooseSigner(options, own.privateKey);
   await store.execute({ kind: 'open_request', requestId, request, product, by });
   const { wall } = await store.keepClock();
@@ -81,13 +82,6 @@ async function makeRequest(
   );
   const fileName = `berth-${request}-${requestId.slice(0, 8)}.req`;
   return { requestId, requestData, fileName, hardwareId, signedBy: signer.kind };
-}
-
-async function readOwnKey(store: Store) {
-  const der = await store.read({ kind: 'find_identity_key' });
-  const privateKey = createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
-  const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).toString('base64');
-  return { privateKey, publicKey };
 }
 
 /** The keys for the cloud where both are set; otherwise the server vouches for itself. */
@@ -146,7 +140,7 @@ async function makeUsage({ store, identity }: RequestOptions, by: Actor) {
   const outcome = await store.execute({ kind: 'number_usage', by });
   const sequence = outcome.kind === 'done' ? outcome.count : 0;
   const records = await store.read({ kind: 'list_usage' });
-  const { privateKey, publicKey } = await readOwnKey(store);
+  const { privateKey, publicKey } = await readIdentityKey(store);
   const usage: Usage = {
     schema_version: 1,
     sequence,

@@ -1,11 +1,9 @@
 import type { Actor } from '../core/actor.ts';
-import type { AuditLink, AuditVerdict, ListAudit, StoreDescription } from '../store/query.ts';
+import type { StoreDescription } from '../store/query.ts';
 import type { ClockStatus, Executed, Store } from '../store/store.ts';
 
-/** What an administrator looks at: the audit log, the clock, the state of the server. */
+/** What an administrator looks at: the clock, the state of the server. */
 export interface Oversight {
-  listAudit(filter: Omit<ListAudit, 'kind'>): Promise<readonly AuditLink[]>;
-  verifyAudit(): Promise<AuditVerdict>;
   readClock(): Promise<ClockStatus>;
   /** The same without ever failing: `null` while the disk does. */
   findClock(): Promise<ClockStatus | null>;
@@ -17,8 +15,6 @@ export interface Oversight {
 
 export function createOversight(store: Store): Oversight {
   return {
-    listAudit: (filter) => store.read({ kind: 'list_audit', ...filter }),
-    verifyAudit: () => store.read({ kind: 'verify_audit' }),
     readClock: () => store.keepClock(),
     findClock: async () => (store.isHealthy() ? store.keepClock().catch(() => null) : null),
     acceptClock: (by) => store.execute({ kind: 'accept_clock', by }),

@@ -18,6 +18,9 @@ export type Query =
   | ListRegistrations
   | ListAudit
   | { readonly kind: 'verify_audit' }
+  | { readonly kind: 'describe_audit' }
+  | ListLinks
+  | { readonly kind: 'list_segments' }
   | { readonly kind: 'find_account'; readonly name: string }
   | { readonly kind: 'list_accounts' }
   | { readonly kind: 'find_token'; readonly tokenHash: string }
@@ -54,11 +57,23 @@ export interface ListAudit {
   readonly after?: number;
 }
 
+/** Links as they were written, the oldest first. */
+export interface ListLinks {
+  readonly kind: 'list_links';
+  readonly after: number;
+  /** The last one that is wanted. */
+  readonly upTo: number;
+  readonly limit: number;
+}
+
 export interface Answers {
   list_licenses: readonly LicenseRecord[];
   list_registrations: readonly RegistrationRecord[];
   list_audit: readonly AuditLink[];
   verify_audit: AuditVerdict;
+  describe_audit: AuditExtent;
+  list_links: readonly WrittenLink[];
+  list_segments: readonly AuditSegment[];
   find_account: AccountRecord | null;
   list_accounts: readonly AccountRecord[];
   find_token: TokenRecord | null;
@@ -143,16 +158,48 @@ export interface AuditLink {
   readonly events: readonly RecordedEvent[];
 }
 
+/** A link with its seal. */
+export interface WrittenLink extends Omit<AuditLink, 'events'> {
+  /** The JSON text, byte for byte. */
+  readonly events: string;
+  /** In hex. */
+  readonly mac: string;
+}
+
+/** The first links of a chain, of which only totals are left. MACs are in hex. */
+export interface AuditSegment {
+  readonly chain: number;
+  readonly firstN: number;
+  readonly lastN: number;
+  readonly firstMac: string;
+  readonly lastMac: string;
+  readonly firstAt: Instant;
+  readonly lastAt: Instant;
+  readonly links: number;
+  readonly events: number;
+  /** Events by their kind. */
+  readonly totals: Readonly<Record<string, number>>;
+  readonly mac: string;
+}
+
+export interface AuditExtent {
+  /** The newest link of all; 0: none was ever written. */
+  readonly lastSeq: number;
+}
+
 export interface AuditVerdict {
   readonly ok: boolean;
   readonly chains: number;
   readonly links: number;
   readonly events: number;
+  /** Links of which only totals are left. */
+  readonly thinned: number;
   readonly problems: readonly AuditProblem[];
 }
 
 export interface AuditProblem {
-  readonly chain: number;
+  /** `null`: it concerns all chains together. */
+  readonly chain: number | null;
   readonly n: number;
   readonly problem: string;
 }

@@ -21,6 +21,12 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
         'the wall clock stayed ahead for 24 hours and is followed now; slots got their timeout again',
       );
       break;
+    case 'heads_signed':
+      log.info({ links: notice.links, digest: notice.digest }, 'the audit log was signed as it stands');
+      break;
+    case 'anchor_lost':
+      log.error('the audit log is not as the server left it; run "berth audit verify"');
+      break;
     case 'commit_failed':
       log.error(
         { error: notice.error },

@@ -1,3 +1,4 @@
+import type { HeadsSigned } from '../../core/audit-event.ts';
 import { chooseLicense } from '../../core/choose-license.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
 import { decide, targetOf } from '../../core/decide.ts';
@@ -16,15 +17,18 @@ import type { Candidate, SystemView } from '../../core/view.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
 import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
-import { eventText } from './audit-chain.ts';
+import { type ChainHead, eventText } from './audit-chain.ts';
+import type { AuditLedger } from './audit-ledger.ts';
 import { bindHardware } from './bind-hardware.ts';
 import { loadAccountView } from './load-account-view.ts';
 import { findAnswer, findNotice, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import type { ServerClock } from './server-clock.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
+import { signHeads } from './sign-heads.ts';
 import { standingOf } from './standing.ts';
 import type { Statements } from './statements.ts';
+import { thinAudit } from './thin-audit.ts';
 
 /** What the commands of one transaction work on. */
 export interface Batch {
@@ -38,6 +42,11 @@ export interface Batch {
   rules: Rules;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
+  /** The newest link of the system's chain before this commit. */
+  readonly systemHead: ChainHead;
+  readonly ledger: AuditLedger;
+  /** The heads that this commit signs. */
+  signed: HeadsSigned | null;
   readonly answers: AnswerCount;
   /** Something has to be committed. */
   isChanged: boolean;
@@ -86,6 +95,16 @@ function rememberAll(batch: Batch, undo: Undo[]): void {
   });
 }
 
+/** What a command on the server itself may leave in memory. */
+function rememberSystem(batch: Batch): Undo {
+  const { masterKey, rules, signed } = batch;
+  const eventCount = batch.systemEvents.length;
+  return () => {
+    Object.assign(batch, { masterKey, rules, signed });
+    batch.systemEvents.length = eventCount;
+  };
+}
+
 function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
   switch (command.kind) {
     case 'create_account':
@@ -111,6 +130,12 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
     case 'bind_hardware':
       rememberAll(batch, undo);
       return bindHardware(batch, command.hardwareId);
+    case 'sign_heads':
+      undo.push(rememberSystem(batch));
+      return signHeads(batch);
+    case 'thin_audit':
+      undo.push(rememberSystem(batch));
+      return thinAudit(batch, command);
     case 'accept_clock':
       rememberAll(batch, undo);
       return acceptClock(batch, command.by);
@@ -225,12 +250,7 @@ function candidateOf(
 }
 
 function executeSystem(batch: Batch, undo: Undo[], decideOnServer: () => SystemDecision): Executed {
-  const { masterKey, rules } = batch;
-  const eventCount = batch.systemEvents.length;
-  undo.push(() => {
-    Object.assign(batch, { masterKey, rules });
-    batch.systemEvents.length = eventCount;
-  });
+  undo.push(rememberSystem(batch));
   const decision = decideOnServer();
   for (const change of decision.changes) applySystemChange(batch, change);
   for (const event of decision.events) batch.systemEvents.push(eventText(event));

@@ -16,7 +16,7 @@ import {
 } from '../../core/examples.ts';
 import type { Feature } from '../../core/feature.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
-import type { MasterKey } from '../../secrets/seal.ts';
+import { type MasterKey, seal } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { codeOf, grantedOf, measuredOf } from '../exercise-bench.ts';
 import { expectSoundRows } from './exercise-rows.ts';
@@ -69,6 +69,12 @@ function writeSchema1(file: string): void {
   db.close();
 }
 
+/** As earlier releases kept it. */
+function sealOldAuditKey(db: DatabaseSync): void {
+  const sealed = seal(masterKey, 'audit_key', randomBytes(32));
+  db.prepare("INSERT INTO sealed_secret (name, sealed) VALUES ('audit_key', ?)").run(sealed);
+}
+
 function open(folder: string) {
   const clock = createManualClock(NOW);
   const file = join(folder, 'berth.db');
@@ -94,6 +100,30 @@ describe('data of the first schema', () => {
     const { inUse, registration } = grantedOf(await store.execute(register('ada')));
     assert.deepEqual([inUse, registration.registeredAt], [1, NOW]);
     await store.close();
+  });
+
+  test('is anchored when it is opened, and only then', async (t) => {
+    const folder = makeFolder(t);
+    const file = join(folder, 'berth.db');
+    writeSchema1(file);
+    const db = new DatabaseSync(file);
+    sealOldAuditKey(db);
+    const sealed = db.prepare("SELECT sealed FROM sealed_secret WHERE name = 'audit_key'").get();
+    db.close();
+    const { store } = open(folder);
+    await store.execute(register('ada', { licenseId: LICENSE.id }));
+    assert.deepEqual((await store.read({ kind: 'verify_audit' })).problems, []);
+    await store.close();
+    const tampering = new DatabaseSync(file);
+    assert.equal(tampering.prepare("SELECT 1 FROM sealed_secret WHERE name = 'audit_key'").get(), undefined);
+    tampering.exec('UPDATE server SET audit_anchor = NULL');
+    tampering.prepare("INSERT INTO sealed_secret VALUES ('audit_key', ?)").run(sealed?.sealed as Uint8Array);
+    tampering.close();
+    const again = open(folder).store;
+    await again.execute(register('bob', { licenseId: LICENSE.id }));
+    const { problems } = await again.read({ kind: 'verify_audit' });
+    assert.deepEqual(problems, [{ chain: null, n: 0, problem: 'The anchor of the chains is missing.' }]);
+    await again.close();
   });
 
   test('counts from the first day, and its old counter becomes an event', async (t) => {

@@ -10,7 +10,7 @@ const MIGRATIONS = [
   '0003-cloud.sql',
   '0004-files.sql',
   '0005-accounts.sql',
-  '0006-placeholder.sql',
+  '0006-audit.sql',
   '0007-rules.sql',
   '0008-notices.sql',
 ] as const;

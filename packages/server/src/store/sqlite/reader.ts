@@ -24,6 +24,7 @@ import type {
 import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
+import { readAudit } from './read-audit.ts';
 import {
   backlogFromRow,
   instantOrNull,
@@ -72,7 +73,14 @@ export class SqliteReader {
       case 'list_audit':
         return this.#listAudit(query);
       case 'verify_audit':
-        return verifyAudit(this.#db, loadAuditKey(this.#db, ...masterKeys));
+        return verifyAudit(this.#db, {
+          audit: loadAuditKey(this.#db, ...masterKeys),
+          identity: loadIdentityKey(this.#db, ...masterKeys),
+        });
+      case 'describe_audit':
+      case 'list_links':
+      case 'list_segments':
+        return readAudit(this.#db, query);
       case 'find_account':
         return findAccount(this.#db, query.name);
       case 'list_accounts':

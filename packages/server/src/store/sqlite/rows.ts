@@ -9,6 +9,7 @@ import type { Registration } from '../../core/registration.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules.ts';
 import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
 import type { BacklogRecord, UsageRecord } from '../query.ts';
+import type { Segment } from './audit-chain.ts';
 
 /** As the driver hands it out. Rows never leave this folder. */
 export type Row = Record<string, SQLOutputValue>;
@@ -109,5 +110,20 @@ export function reportFromRow(row: Row): Report {
     amount: row.amount as number,
     cutAt: instant(row.cut_at as number),
     uncertainAt: instantOrNull(row.uncertain_at),
+  };
+}
+
+export function segmentFromRow(row: Row): Segment {
+  return {
+    chain: row.chain as number,
+    firstN: row.first_n as number,
+    lastN: row.last_n as number,
+    firstMac: row.first_mac as Uint8Array,
+    lastMac: row.last_mac as Uint8Array,
+    firstAt: instant(row.first_at as number),
+    lastAt: instant(row.last_at as number),
+    links: row.links as number,
+    events: row.events as number,
+    totals: row.totals as string,
   };
 }

@@ -13,7 +13,12 @@ import {
 } from '../../secrets/seal.ts';
 import type { Statements } from './statements.ts';
 
-const AUDIT_KEY = 'audit_key';
+/**
+ * The audit key of a store whose chains are anchored, and of one that was never opened since they are. The
+ * name is part of the seal: nobody makes an anchored store pass for an old one that is still to be anchored.
+ */
+const AUDIT_KEY = 'anchored_audit_key';
+const OLD_AUDIT_KEY = 'audit_key';
 const AUDIT_KEY_BYTES = 32;
 const IDENTITY_KEY = 'identity_key';
 
@@ -26,6 +31,23 @@ function findSealed(db: DatabaseSync, name: string): Uint8Array | null {
 /** The key of the audit chains; made when the store is new, and the same for as long as it lives. */
 export function loadAuditKey(db: DatabaseSync, ...masterKeys: readonly MasterKey[]): Uint8Array {
   return loadOrMake(db, masterKeys, AUDIT_KEY, () => randomBytes(AUDIT_KEY_BYTES));
+}
+
+/** Whether the chains were anchored before: from then on, an anchor that is missing was taken away. */
+export function isAuditAnchored(db: DatabaseSync): boolean {
+  return findSealed(db, AUDIT_KEY) !== null;
+}
+
+/** Seals the key of an old store under the new name. A new store has none yet. */
+export function renameAuditKey(db: DatabaseSync, masterKey: MasterKey): void {
+  const sealed = findSealed(db, OLD_AUDIT_KEY);
+  if (sealed === null) return;
+  const key = unseal(masterKey, OLD_AUDIT_KEY, sealed);
+  db.prepare('UPDATE sealed_secret SET name = ?, sealed = ? WHERE name = ?').run(
+    AUDIT_KEY,
+    seal(masterKey, AUDIT_KEY, key),
+    OLD_AUDIT_KEY,
+  );
 }
 
 /** The key that this server signs its own files with; as old as the store, too. */
@@ -51,7 +73,7 @@ function loadOrMake(
 
 /** The fingerprint of the master key that seals the store; `null` for a store that has no secret yet. */
 export function findSealingFingerprint(db: DatabaseSync): string | null {
-  const sealed = findSealed(db, AUDIT_KEY);
+  const sealed = findSealed(db, AUDIT_KEY) ?? findSealed(db, OLD_AUDIT_KEY);
   return sealed === null ? null : fingerprintOfSeal(sealed);
 }
 

@@ -165,6 +165,17 @@ const SQL = {
 
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
+  saveAnchor: 'UPDATE server SET audit_anchor = ? WHERE id = 1',
+  saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
+  findSegment: 'SELECT * FROM audit_segment WHERE chain = ?',
+  findFirstLinkSince: `
+    SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at >= ? ORDER BY n LIMIT 1`,
+  listLinksOf: 'SELECT n, at, events, mac FROM audit_link WHERE chain = ? AND n > ? AND n <= ? ORDER BY n',
+  putSegment: `
+    INSERT OR REPLACE INTO audit_segment
+      (chain, first_n, last_n, first_mac, last_mac, first_at, last_at, links, events, totals, mac)
+    VALUES (:chain, :firstN, :lastN, :firstMac, :lastMac, :firstAt, :lastAt, :links, :events, :totals, :mac)`,
+  removeLinks: 'DELETE FROM audit_link WHERE chain = ? AND n <= ?',
 
   // accounts and tokens
   findAccount: 'SELECT role, one_time FROM account WHERE name = ?',

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { exampleLicense, LICENSE_ID, NOW, register, unregister } from '../../core/examples.ts';
+import type { StoreNotice } from '../../core/store-notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import type { AuditVerdict } from '../query.ts';
 import type { Store } from '../store.ts';
 import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
-import { loadAuditKey } from './sealed-secrets.ts';
+import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import { verifyAudit } from './verify-audit.ts';
 import { SqliteWriter } from './writer.ts';
 
@@ -88,10 +89,16 @@ const INSERT = `
   UPDATE audit_link SET n = n - 99 WHERE chain = :chain AND n > 100;
   UPDATE license SET audit_n = audit_n + 1`;
 
+/** Takes the newest link away, and makes everything look as it did before there was one. */
+const CUT = `
+  DELETE FROM audit_link WHERE chain = :chain AND n = 6;
+  UPDATE license SET (audit_n, audit_mac) =
+    (SELECT n, mac FROM audit_link WHERE chain = :chain AND n = 5)`;
+
 describe('the audit', () => {
   test('verifies as it was written', async (t) => {
     const verdict = await verifyAfter(t, () => {});
-    assert.deepEqual(verdict, { ok: true, chains: 2, links: 8, events: 8, problems: [] });
+    assert.deepEqual(verdict, { ok: true, chains: 2, links: 8, events: 8, thinned: 0, problems: [] });
   });
 
   const found: [string, string, number][] = [
@@ -142,7 +149,7 @@ describe('the audit', () => {
     const license = exampleLicense({ slots: 100 });
     writer.executeBatch([{ kind: 'install_license', license, by: 'admin' }, register('ada')]);
     const db = openReadOnly(file);
-    const key = loadAuditKey(db, masterKey);
+    const keys = { audit: loadAuditKey(db, masterKey), identity: loadIdentityKey(db, masterKey) };
     const prepare = db.prepare.bind(db);
     let commits = 0;
     // Somebody else commits before every question that the verification asks.
@@ -150,7 +157,7 @@ describe('the audit', () => {
       writer.executeBatch([register(`user-${++commits}`)]);
       return prepare(...args);
     };
-    assert.deepEqual(verifyAudit(db, key).problems, []);
+    assert.deepEqual(verifyAudit(db, keys).problems, []);
     assert.ok(commits >= 3);
     db.close();
     writer.close();
@@ -164,11 +171,49 @@ describe('the audit', () => {
     assert.deepEqual(new Set(problems.map(({ chain }) => chain)), new Set([0, LICENSE_ID]));
   });
 
+  test('finds a tail that was cut off with its head, however much is written later', async (t) => {
+    const file = join(makeFolder(t), 'berth.db');
+    await writeHistory(file);
+    const db = new DatabaseSync(file);
+    run(CUT)(db);
+    db.close();
+    for (const users of [['one'], ['two', 'three']]) {
+      await goOn(file, users);
+      const { problems } = await verify(file);
+      assert.deepEqual(
+        problems.map(({ chain, n }) => [chain, n]),
+        [[null, 0]],
+      );
+    }
+  });
+
+  test('is told to the log when it does not fit, and only then', async (t) => {
+    const file = join(makeFolder(t), 'berth.db');
+    const openAndListen = async () => {
+      const notices: StoreNotice[] = [];
+      const onNotice = (notice: StoreNotice) => notices.push(notice);
+      const store = openInThreadStore({ file, masterKey, clock: createManualClock(NOW), onNotice });
+      await store.keepClock();
+      await store.close();
+      return notices.map(({ kind }) => kind);
+    };
+    await writeHistory(file);
+    assert.deepEqual(await openAndListen(), []);
+    const db = new DatabaseSync(file);
+    run(CUT)(db);
+    db.close();
+    assert.deepEqual(await openAndListen(), ['anchor_lost']);
+    assert.deepEqual(await openAndListen(), ['anchor_lost']);
+  });
+
   test('finds links of a license that is not there', async (t) => {
     const { problems } = await verifyAfter(t, run('DELETE FROM license'));
     assert.deepEqual(
       problems.map(({ chain, n }) => [chain, n]),
-      [[LICENSE_ID, 0]],
+      [
+        [LICENSE_ID, 0],
+        [null, 0],
+      ],
     );
   });
 

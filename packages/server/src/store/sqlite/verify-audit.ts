@@ -1,92 +1,171 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { instant } from '../../core/instant.ts';
 import type { AuditProblem, AuditVerdict } from '../query.ts';
-import { type ChainHead, EMPTY_HEAD, linkMac, SYSTEM_CHAIN } from './audit-chain.ts';
-import type { Row } from './rows.ts';
+import {
+  anchorMac,
+  type ChainHead,
+  EMPTY_HEAD,
+  isSameMac,
+  linkMac,
+  type Segment,
+  SYSTEM_CHAIN,
+  segmentMac,
+  sumHeads,
+} from './audit-chain.ts';
+import { listHeads, readable } from './audit-ledger.ts';
+import { type Row, segmentFromRow } from './rows.ts';
+import { SignatureCheck } from './verify-signed-heads.ts';
 
 /** More than this is not told apart: the log is broken, and the first problems say where. */
 const MAX_PROBLEMS = 100;
 
+export interface VerifyingKeys {
+  readonly audit: Uint8Array;
+  /** The private key of the server, in DER form. */
+  readonly identity: Uint8Array;
+}
+
 /** Walks every chain from its first link to the head that stands in the license's row, as of one moment. */
-export function verifyAudit(db: DatabaseSync, key: Uint8Array): AuditVerdict {
+export function verifyAudit(db: DatabaseSync, keys: VerifyingKeys): AuditVerdict {
   db.exec('BEGIN');
   try {
-    return verifySnapshot(db, key);
+    return verifySnapshot(db, keys);
   } finally {
     db.exec('ROLLBACK');
   }
 }
 
-function verifySnapshot(db: DatabaseSync, key: Uint8Array): AuditVerdict {
+/** The same within a transaction that somebody else has begun. */
+export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: VerifyingKeys): AuditVerdict {
   const heads = listHeads(db);
+  const segments = listSegments(db);
+  const signatures = new SignatureCheck(db, { publicKey: toPublicKey(identity), heads, segments });
   const problems: AuditProblem[] = [...findOrphans(db, heads)];
   let links = 0;
   let events = 0;
+  let thinned = 0;
   for (const [chain, head] of heads) {
-    const walked = walkChain(db, key, chain, head);
-    links += walked.links;
-    events += walked.events;
-    problems.push(...walked.problems);
+    const walk = new ChainWalk(key, chain, segments.get(chain) ?? null);
+    walk.run(db, chain === SYSTEM_CHAIN ? signatures : null);
+    walk.end(head);
+    links += walk.links;
+    events += walk.events;
+    thinned += segments.get(chain)?.segment.links ?? 0;
+    problems.push(...walk.problems);
   }
+  problems.push(...checkAnchor(db, key, heads));
   return {
     ok: problems.length === 0,
     chains: heads.size,
     links,
     events,
+    thinned,
     problems: problems.slice(0, MAX_PROBLEMS),
   };
 }
 
-function listHeads(db: DatabaseSync): Map<number, ChainHead> {
+function toPublicKey(identity: Uint8Array) {
+  return createPublicKey(createPrivateKey({ key: Buffer.from(identity), format: 'der', type: 'pkcs8' }));
+}
+
+interface StoredSegment {
+  readonly segment: Segment;
+  readonly mac: Uint8Array;
+}
+
+function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
+  const numbers = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'].map(readable);
   const rows = db
-    .prepare(`SELECT ${SYSTEM_CHAIN} AS chain, audit_n, audit_mac FROM server
-      UNION ALL SELECT id, audit_n, audit_mac FROM license ORDER BY 1`)
+    .prepare(`SELECT chain, first_mac, last_mac, totals, mac, ${numbers.join(', ')} FROM audit_segment`)
     .all();
   return new Map(
-    rows.map((row) => [row.chain as number, { n: row.audit_n as number, mac: row.audit_mac as Uint8Array }]),
+    rows.map((row) => [row.chain as number, { segment: segmentFromRow(row), mac: row.mac as Uint8Array }]),
   );
 }
 
 function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>): readonly AuditProblem[] {
-  const chains = db.prepare('SELECT DISTINCT chain FROM audit_link').all();
+  const chains = db.prepare('SELECT chain FROM audit_link UNION SELECT chain FROM audit_segment').all();
   return chains
     .map((row) => row.chain as number)
     .filter((chain) => !heads.has(chain))
     .map((chain) => ({ chain, n: 0, problem: 'There are links of a license that does not exist.' }));
 }
 
-function walkChain(db: DatabaseSync, key: Uint8Array, chain: number, head: ChainHead) {
-  const problems: AuditProblem[] = [];
-  let last: ChainHead = EMPTY_HEAD;
-  let events = 0;
-  let links = 0;
-  const rows = db
-    .prepare('SELECT n, at, events, mac FROM audit_link WHERE chain = ? ORDER BY n')
-    .iterate(chain);
-  for (const row of rows) {
-    const problem = checkLink(key, chain, last, row);
-    if (problem !== null) problems.push({ chain, n: row.n as number, problem });
-    last = { n: row.n as number, mac: row.mac as Uint8Array };
-    links += 1;
-    events += countEvents(row.events as string);
-  }
-  if (last.n !== head.n || !isSame(last.mac, head.mac)) {
-    problems.push({ chain, n: head.n, problem: `The chain ends at ${last.n}, but its head is ${head.n}.` });
-  }
-  return { problems, links, events };
+/** What no single chain can tell: that it ends where the server has left it, and that none is missing. */
+function checkAnchor(
+  db: DatabaseSync,
+  key: Uint8Array,
+  heads: ReadonlyMap<number, ChainHead>,
+): readonly AuditProblem[] {
+  const anchor = db.prepare('SELECT audit_anchor FROM server').get()?.audit_anchor as Uint8Array | null;
+  if (anchor !== null && isSameMac(anchor, anchorMac(key, sumHeads(key, heads)))) return [];
+  const problem =
+    anchor === null
+      ? 'The anchor of the chains is missing.'
+      : 'The chains do not end where the server has left them: a tail was cut off, a license was taken out ' +
+        'or put in, or the anchor was changed.';
+  return [{ chain: null, n: 0, problem }];
 }
 
-function checkLink(key: Uint8Array, chain: number, previous: ChainHead, row: Row): string | null {
-  const n = row.n as number;
-  if (n !== previous.n + 1) return `Links ${previous.n + 1} to ${n - 1} are missing.`;
-  const link = { chain, n, at: instant(row.at as number), events: row.events as string };
-  const mac = linkMac(key, previous.mac, link);
-  return isSame(mac, row.mac as Uint8Array) ? null : 'The link was changed, or the one before it was.';
-}
+/** One chain, from its first link or from what is left of its first links. */
+class ChainWalk {
+  readonly problems: AuditProblem[] = [];
+  links = 0;
+  events = 0;
+  readonly #key: Uint8Array;
+  readonly #chain: number;
+  #last: ChainHead = EMPTY_HEAD;
+  #lastSeq = 0;
 
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
+  constructor(key: Uint8Array, chain: number, stored: StoredSegment | null) {
+    this.#key = key;
+    this.#chain = chain;
+    if (stored === null) return;
+    const { segment, mac } = stored;
+    const isKept = segment.firstN === 1 && isSameMac(mac, segmentMac(key, segment));
+    if (!isKept) this.#tell(segment.lastN, 'The totals of the links that were thinned out were changed.');
+    this.#last = { n: segment.lastN, mac: segment.lastMac };
+  }
+
+  run(db: DatabaseSync, signatures: SignatureCheck | null): void {
+    const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac`;
+    const rows = db.prepare(`SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
+    for (const row of rows.iterate(this.#chain)) {
+      this.#step(row);
+      for (const problem of signatures?.check(row.events as string) ?? []) {
+        this.#tell(row.n as number, problem);
+      }
+    }
+  }
+
+  end(head: ChainHead): void {
+    if (this.#last.n === head.n && isSameMac(this.#last.mac, head.mac)) return;
+    this.#tell(head.n, `The chain ends at ${this.#last.n}, but its head is ${head.n}.`);
+  }
+
+  #step(row: Row): void {
+    const [n, seq] = [row.n as number, row.seq as number];
+    const problem = this.#checkLink(n, row) ?? (seq > this.#lastSeq ? null : 'The link was moved.');
+    if (problem !== null) this.#tell(n, problem);
+    this.#last = { n, mac: row.mac as Uint8Array };
+    this.#lastSeq = seq;
+    this.links += 1;
+    this.events += countEvents(row.events as string);
+  }
+
+  #checkLink(n: number, row: Row): string | null {
+    const previous = this.#last;
+    if (n <= previous.n) return 'The link was put in.';
+    if (n !== previous.n + 1) return `Links ${previous.n + 1} to ${n - 1} are missing.`;
+    const link = { chain: this.#chain, n, at: instant(row.at as number), events: row.events as string };
+    const mac = linkMac(this.#key, previous.mac, link);
+    return isSameMac(mac, row.mac as Uint8Array) ? null : 'The link was changed, or the one before it was.';
+  }
+
+  #tell(n: number, problem: string): void {
+    this.problems.push({ chain: this.#chain, n, problem });
+  }
 }
 
 /** A link that was tampered with may hold anything. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ClockJumped } from '../../core/audit-event.ts';
+import type { ClockJumped, HeadsSigned } from '../../core/audit-event.ts';
 import { type ClockReading, jumpAtStart, jumpEvent } from '../../core/clock.ts';
 import type { Command } from '../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
@@ -10,12 +10,13 @@ import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
 import type { ClockStatus } from '../store.ts';
 import type { AnswerCount } from './apply.ts';
-import { type ChainHead, eventText, joinEvents, linkMac, SYSTEM_CHAIN } from './audit-chain.ts';
+import { type ChainHead, eventText, SYSTEM_CHAIN } from './audit-chain.ts';
+import { AuditLedger, openAudit } from './audit-ledger.ts';
 import { openWritable, readPragma } from './database.ts';
 import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
 import { prolongLive } from './move-clock.ts';
 import { instantOrNull, rulesFromRow } from './rows.ts';
-import { chooseMasterKey, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
+import { chooseMasterKey } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { Shelf, type ShelfEntry } from './shelf.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -59,7 +60,7 @@ export class SqliteWriter {
   #shelf!: Shelf;
   #answers!: AnswerCount;
   #clock!: ServerClock;
-  #auditKey!: Uint8Array;
+  #ledger!: AuditLedger;
   /** One; two of which either may be the one, while a commit that replaces the key has failed. */
   #masterKeys: readonly MasterKey[];
   #rules!: Rules;
@@ -133,8 +134,8 @@ export class SqliteWriter {
     if (check) requireSound(this.#db);
     this.#statements = prepareStatements(this.#db);
     const masterKey = chooseMasterKey(this.#db, this.#masterKeys);
-    this.#auditKey = loadAuditKey(this.#db, masterKey);
-    loadIdentityKey(this.#db, masterKey);
+    this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
+    if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
     this.#masterKeys = [masterKey];
     this.#load();
     const mark = instantOrNull(this.#statements.getServer.get()?.mark);
@@ -230,6 +231,9 @@ export class SqliteWriter {
       masterKey: this.#masterKeys[0] as MasterKey,
       rules: this.#rules,
       systemEvents: [],
+      systemHead: this.#systemHead,
+      ledger: this.#ledger,
+      signed: null,
       answers: this.#answers,
       isChanged: force,
     };
@@ -265,35 +269,31 @@ export class SqliteWriter {
   }
 
   #commit(batch: Batch): void {
+    const linksBefore = this.#ledger.links;
     const changed = [...this.#shelf.entries()].filter(
       (entry) => entry.isChanged || entry.meters.isChanged || entry.events.length > 0,
     );
     for (const entry of changed) this.#writeEntry(entry, batch.now);
-    const systemHead = this.#addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
+    const systemHead = this.#ledger.addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
     this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac);
+    this.#ledger.saveAnchor();
+    const isSigningOnly = batch.systemEvents.length === 1 && this.#ledger.links === linksBefore + 1;
+    if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
     this.#statements.commit.run();
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;
     this.#storedMark = batch.now;
     for (const entry of changed) Object.assign(entry, { isChanged: false, events: [] });
+    if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
   }
 
   #writeEntry(entry: ShelfEntry, now: Instant): void {
     const { license, storedInUse } = entry;
     entry.meters.flush(this.#statements);
-    entry.head = this.#addLink(license.id, entry.head, entry.events, now);
+    entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
     this.#statements.updateLicenseHead.run({ id: license.id, inUse: storedInUse, n, mac });
-  }
-
-  /** All events of one chain in this commit form one link; no events, no link. */
-  #addLink(chain: number, head: ChainHead, events: readonly string[], at: Instant): ChainHead {
-    if (events.length === 0) return head;
-    const link = { chain, n: head.n + 1, at, events: joinEvents(events) };
-    const mac = linkMac(this.#auditKey, head.mac, link);
-    this.#statements.addAuditLink.run(chain, link.n, at, link.events, mac);
-    return { n: link.n, mac };
   }
 
   /** What is held in memory may be ahead of the file now: it is loaded anew before the next batch. */
@@ -316,4 +316,8 @@ export class SqliteWriter {
 function requireSound(db: DatabaseSync): void {
   const check = readPragma(db, 'quick_check');
   if (check !== 'ok') throw new Error(`The database is damaged: ${check}`);
+}
+
+function noticeOf({ links, digest }: HeadsSigned): StoreNotice {
+  return { kind: 'heads_signed', links, digest };
 }

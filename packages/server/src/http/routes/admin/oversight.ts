@@ -1,8 +1,9 @@
-import { licenseId as licenseIdField, name, positiveInteger } from '@berth/protocol/fields';
+import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
-import { licenseId, licenseState } from '../../../core/license.ts';
+import { licenseState } from '../../../core/license.ts';
+import type { AuditTrail } from '../../../services/audit-trail.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import type { CertificateFacts } from '../../../services/certificates.ts';
 import type { CloudLink } from '../../../services/cloud-link.ts';
@@ -11,7 +12,6 @@ import type { Executed } from '../../../services/lending.ts';
 import type { Oversight } from '../../../services/oversight.ts';
 import type { Webhooks } from '../../../services/webhooks.ts';
 import { actorOf } from '../../caller.ts';
-import { presentEvent } from '../../present-event.ts';
 import { presentLicense } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, jsonText, type Reply } from '../../reply.ts';
@@ -32,6 +32,7 @@ export interface ServerFacts {
 
 interface OversightServices extends KeyAdministration {
   readonly oversight: Oversight;
+  readonly audit: AuditTrail;
   readonly catalogue: Catalogue;
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
@@ -85,6 +86,7 @@ const statusObject = keysObject
     version: z.string(),
     tls: tlsStatus.nullable().meta({ description: 'the certificate in force; null is plain HTTP' }),
     hardware_id: z.string(),
+    identity_key: z.string().meta({ description: 'the fingerprint of the key that exports are signed with' }),
     cloud: cloudStatus,
     webhooks: webhookStatus,
     clock: clockStatus.nullable(),
@@ -99,13 +101,11 @@ export function oversightRoutes(services: OversightServices): readonly Route[] {
     clockRoute(oversight),
     clockAcceptRoute(oversight),
     clockResetRoute(oversight),
-    auditRoute(oversight),
-    auditVerifyRoute(oversight),
   ];
 }
 
 function statusRoute(services: OversightServices): Route {
-  const { oversight, cloudLink, identity, webhooks, facts } = services;
+  const { oversight, audit, cloudLink, identity, webhooks, facts } = services;
   return defineRoute({
     name: 'admin_status',
     methods: ['GET'],
@@ -124,6 +124,7 @@ function statusRoute(services: OversightServices): Route {
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
         hardware_id: await identity.readHardwareId(),
+        identity_key: await audit.readKeyFingerprint(),
         ...(await presentKeys(services)),
         cloud: toWire(await cloudLink.describe()),
         webhooks: toWire(await webhooks.describe()),
@@ -221,57 +222,4 @@ async function clockReply(oversight: Oversight, outcome: Executed): Promise<Repl
 function presentClock({ now, wall, jump, jumpAtStart }: Awaited<ReturnType<Oversight['readClock']>>) {
   const rest = jumpAtStart === null ? null : { from: jumpAtStart.serverAt, to: jumpAtStart.wallAt };
   return toWire({ serverAt: now, wallAt: wall, aheadMs: now - wall, jump, jumpAtStart: rest });
-}
-
-const auditQuery = z.object({
-  license_id: licenseIdField,
-  chain: z.enum(['system'], { error: 'must be "system"' }).optional(),
-  before: positiveInteger,
-  limit: positiveInteger,
-});
-
-const MAX_AUDIT_LINKS = 1000;
-
-function auditRoute(oversight: Oversight): Route {
-  return defineRoute({
-    name: 'admin_audit',
-    methods: ['GET'],
-    paths: ['/api/admin/audit'],
-    access: 'operator',
-    summary: 'What happened, the newest first, in pages: continue before the last seq',
-    query: auditQuery,
-    answer: {
-      kind: 'json',
-      schema: z.object({
-        events: z.array(z.looseObject({ seq: z.int(), at: z.string(), kind: z.string() })),
-      }),
-    },
-    errors: [],
-    handle: async ({ query }) => {
-      const links = await oversight.listAudit({
-        chain: query.chain ?? (query.license_id === undefined ? null : licenseId(query.license_id)),
-        before: query.before ?? null,
-        limit: Math.min(query.limit ?? MAX_AUDIT_LINKS, MAX_AUDIT_LINKS),
-      });
-      return json({ events: links.flatMap(presentLink) });
-    },
-  });
-}
-
-/** The events of a link, the newest first as the links are. */
-function presentLink({ seq, chain, at, events }: Awaited<ReturnType<Oversight['listAudit']>>[number]) {
-  return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
-}
-
-function auditVerifyRoute(oversight: Oversight): Route {
-  return defineRoute({
-    name: 'admin_audit_verify',
-    methods: ['GET'],
-    paths: ['/api/admin/audit/verify'],
-    access: 'operator',
-    summary: 'Checks every chain of the audit log from its first link to its head',
-    answer: { kind: 'json', schema: z.looseObject({ ok: z.boolean(), links: z.int(), events: z.int() }) },
-    errors: [],
-    handle: async () => json(toWire(await oversight.verifyAudit())),
-  });
 }

@@ -1,0 +1,17 @@
+import { Fault } from '../core/fault.ts';
+import { HOUR_MS } from '../core/instant.ts';
+import type { AuditTrail } from '../services/audit-trail.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createLoop, type Loop } from './loop.ts';
+
+/** Signs every hour where all chains of the audit log stand. */
+export function createHeadSigner(audit: AuditTrail, log: Log): Loop {
+  return createLoop({
+    intervalMs: HOUR_MS,
+    work: () => audit.signHeads(),
+    // That the disk fails is told by the store, once.
+    onError: (error) => {
+      if (!(error instanceof Fault)) log.error({ error: String(error) }, 'the audit log could not be signed');
+    },
+  });
+}

@@ -1,0 +1,198 @@
+import { createReadStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { ExportCheck, type ExportVerdict } from '../services/check-export.ts';
+import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import type { Command, Flags, LocalContext } from './command.ts';
+import { InputError } from './read-secrets.ts';
+import { formatFacts, formatInline, formatTable } from './terminal.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** What was recorded. */
+export const AUDIT_COMMANDS: readonly Command[] = [
+  {
+    words: 'audit list',
+    arguments: [],
+    flags: '[--license-id N | --system] [--limit N]',
+    about: 'what happened, the newest first',
+    ask: askAudit,
+    show: showAudit,
+  },
+  {
+    words: 'audit verify',
+    arguments: [],
+    flags: '[--file FILE]',
+    about: 'check every chain of the audit log, or an export of it',
+    isLocal: ({ file }) => file !== undefined,
+    local: checkFile,
+    ask: (client) => client.get('/api/admin/audit/verify'),
+    show: (verdict: Verdict | ExportFacts) =>
+      'identity_key' in verdict ? showExport(verdict) : showVerdict(verdict),
+    isFailure: (verdict: { ok: boolean }) => !verdict.ok,
+  },
+  {
+    words: 'audit export',
+    arguments: [],
+    flags: '[--out FILE]',
+    about: 'the whole audit log, signed, to be kept elsewhere',
+    ask: askExport,
+    show: showExport,
+  },
+  {
+    words: 'audit thin',
+    arguments: [],
+    flags: '--before DATE [--license-id N | --system]',
+    about: 'put totals in the place of what is older; the log stays verifiable',
+    ask: (client, _, flags) =>
+      client.post('/api/admin/audit/thin', {
+        before: flags.before,
+        license_id: flags['license-id'],
+        chain: chainOf(flags),
+      }),
+    show: ({ thinned_links }: { thinned_links: number }) =>
+      thinned_links === 0 ? 'There is nothing as old as that.' : `${thinned_links} links gave way to totals.`,
+  },
+];
+
+const DEFAULT_AUDIT_EVENTS = 100;
+
+function chainOf(flags: Flags): string | undefined {
+  return flags.system === undefined ? undefined : 'system';
+}
+
+/** As many pages as it takes: a page holds links, and a link holds all events of one commit. */
+async function askAudit(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
+  const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
+  const events: Facts[] = [];
+  let before: string | undefined;
+  for (;;) {
+    const query = { license_id: flags['license-id'], chain: chainOf(flags), limit: String(most), before };
+    const answer = await client.get('/api/admin/audit', query);
+    if (!answer.ok) return answer;
+    const page = (answer.body as { events: Facts[] }).events;
+    events.push(...page);
+    if (page.length === 0 || events.length >= most) {
+      return { ok: true, body: { events: events.slice(0, most) } as never };
+    }
+    before = String(page.at(-1)?.seq);
+  }
+}
+
+function showAudit({ events }: { events: readonly Facts[] }): string {
+  if (events.length === 0) return 'Nothing happened yet.';
+  const rows = events.map(({ seq, at, license_id, kind, ...facts }) => [
+    at,
+    license_id ?? 'system',
+    kind,
+    formatInline(facts),
+  ]);
+  return formatTable(['at', 'license', 'event', ''], rows);
+}
+
+interface Verdict {
+  readonly ok: boolean;
+  readonly chains: number;
+  readonly links: number;
+  readonly events: number;
+  readonly thinned: number;
+  readonly problems: readonly { chain: number | null; n: number; problem: string }[];
+}
+
+function showVerdict({ ok, chains, links, events, thinned, problems }: Verdict): string {
+  const older = thinned === 0 ? '' : ` ${thinned} older links gave way to totals.`;
+  if (ok) return `The audit log is whole: ${events} events in ${links} links of ${chains} chains.${older}`;
+  const lines = problems.map(({ chain, n, problem }) => `  ${nameLink(chain, n)}: ${problem}`);
+  return `The audit log is BROKEN:\n${lines.join('\n')}`;
+}
+
+function nameLink(chain: number | null, n: number): string {
+  if (chain === null) return 'all chains';
+  return `${chain === 0 ? 'system' : chain} link ${n}`;
+}
+
+interface ExportFacts extends Pick<ExportVerdict, 'ok' | 'chains' | 'links' | 'events' | 'thinned'> {
+  readonly hardware_id: string | null;
+  readonly exported_at: string | null;
+  readonly identity_key: string | null;
+  readonly problems: readonly string[];
+  readonly saved_as?: string;
+}
+
+function presentExport({ hardwareId, exportedAt, identityKey, ...rest }: ExportVerdict): ExportFacts {
+  return { ...rest, hardware_id: hardwareId, exported_at: exportedAt, identity_key: identityKey };
+}
+
+/**
+ * Writes the log as it comes in, and reads along: what was broken off on the way is not taken for an export.
+ */
+async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
+  if (out !== undefined) return downloadTo(client, out);
+  const answer = await download(client, (chunk) => printChunk(chunk));
+  return { ...answer, isPrinted: answer.ok };
+}
+
+/** Throws when not all of it has come. */
+async function download(client: AdminClient, write: (chunk: Uint8Array) => Promise<void>) {
+  const check = new ExportCheck();
+  const answer = await client.download('/api/admin/audit/export', async (chunk) => {
+    check.take(chunk);
+    await write(chunk);
+  });
+  if (!answer.ok) return answer;
+  const verdict = check.end();
+  if (!verdict.ok) throw new InputError(`The export is not whole: ${verdict.problems.join(' ')} Try again.`);
+  return { ok: true, body: presentExport(verdict) as never };
+}
+
+function printChunk(chunk: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(chunk, (error) => (error == null ? resolve() : reject(error)));
+  });
+}
+
+/** The file gets its name when all of it is there. */
+async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer> {
+  const part = `${out}.part`;
+  const file = await open(part, 'w', 0o600).catch(cannotWrite);
+  try {
+    const answer = await download(client, (chunk) => file.appendFile(chunk).catch(cannotWrite));
+    await file.sync();
+    if (!answer.ok) return answer;
+    await rename(part, out).catch(cannotWrite);
+    return { ok: true, body: { ...(answer.body as ExportFacts), saved_as: out } as never };
+  } finally {
+    await file.close();
+    await rm(part, { force: true });
+  }
+}
+
+function cannotWrite({ message }: Error): never {
+  throw new InputError(`The file cannot be written: ${message}`);
+}
+
+/** Needs no server and no key: what an export says of itself, and whether it is all there. */
+async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
+  const check = new ExportCheck();
+  try {
+    for await (const chunk of createReadStream(flags.file as string)) check.take(chunk as Uint8Array);
+  } catch (error) {
+    throw new InputError(`The file cannot be read: ${(error as Error).message}`);
+  }
+  return { ok: true, body: presentExport(check.end()) as never };
+}
+
+function showExport({ ok, chains, links, events, thinned, problems, ...origin }: ExportFacts): string {
+  if (!ok) return `The export is BROKEN:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
+  const older = thinned === 0 ? '' : `, and totals of ${thinned} older links`;
+  const { hardware_id, exported_at, identity_key, saved_as } = origin;
+  const facts = formatFacts({
+    'hardware id': hardware_id,
+    'exported at': exported_at,
+    'identity key': identity_key,
+    ...(saved_as === undefined ? {} : { file: saved_as }),
+  });
+  return (
+    `The export is whole: ${events} events in ${links} links of ${chains} chains${older}.\n${facts}\n` +
+    'It is of that server if "berth status" shows the same identity key there.'
+  );
+}

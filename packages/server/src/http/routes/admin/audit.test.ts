@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FOREIGN, openTestApp, START, type TestApp } from '../../../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../../../test/support/test-license.ts';
+import { HOUR_MS } from '../../../core/instant.ts';
+import { ExportCheck } from '../../../services/check-export.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+describe('the audit log', () => {
+  async function openBusyApp(t: { after(work: () => unknown): void }): Promise<TestApp> {
+    const licenses = [testLicense(1), testLicense(2, { product: 'cam' })];
+    const app = await openTestApp(t, { licenses });
+    await app.post('/api/v4/borrow', { product: 'cad', user: 'ann', os_hostname: 'h1' });
+    await app.post('/api/v4/register', { product: 'cam', user: 'bob' });
+    const event = { kind: 'server_started', version: '1' } as const;
+    await app.store.execute({ kind: 'record_event', event });
+    return app;
+  }
+
+  async function listKinds({ get }: TestApp, query: string): Promise<unknown[]> {
+    const { events } = (await get(`/api/admin/audit${query}`)).body;
+    return (events as Facts[]).map(({ kind }) => kind);
+  }
+
+  test('is told the newest first, with names and dates as the API writes them', async (t) => {
+    const { get } = await openBusyApp(t);
+    const { events } = (await get('/api/admin/audit')).body;
+    const [started, lentToBob, borrowed, lent] = events as Facts[];
+    const at = new Date(START).toISOString();
+    assert.deepEqual(started, { seq: 5, license_id: null, at, kind: 'server_started', version: '1' });
+    const who = { by: 'client', origin: '127.0.0.1' };
+    const bob = { ...who, seq: 4, license_id: 2, at, kind: 'slot_lent', user: 'bob', hostname: null };
+    assert.deepEqual(lentToBob, bob);
+    const borrowed_until = new Date(START + 168 * HOUR_MS).toISOString();
+    const ann = { ...who, seq: 3, license_id: 1, at, user: 'ann' };
+    assert.deepEqual(borrowed, { ...ann, kind: 'slot_borrowed', borrowed_until });
+    assert.deepEqual(lent, { ...ann, kind: 'slot_lent', hostname: 'h1' });
+  });
+
+  test('can be asked for by chain and in pages', async (t) => {
+    const app = await openBusyApp(t);
+    assert.deepEqual(await listKinds(app, '?chain=system'), ['server_started']);
+    assert.deepEqual(await listKinds(app, '?license_id=2'), ['slot_lent', 'license_added']);
+    assert.deepEqual(await listKinds(app, '?limit=1'), ['server_started']);
+    assert.deepEqual(await listKinds(app, '?limit=1&before=4'), ['slot_borrowed', 'slot_lent']);
+    assert.deepEqual(await listKinds(app, '?before=1'), []);
+    for (const query of ['?chain=all', '?limit=0', '?limit=x', '?before=-1', '?license_id=1.5']) {
+      assert.equal((await app.get(`/api/admin/audit${query}`)).body.code, 'validation_error', query);
+    }
+  });
+
+  test('is verified', async (t) => {
+    const { get } = await openBusyApp(t);
+    const { body } = await get('/api/admin/audit/verify');
+    assert.deepEqual(body, { ok: true, chains: 3, links: 5, events: 6, thinned: 0, problems: [] });
+  });
+
+  test('is handed out in lines, and not to everybody', async (t) => {
+    const { get } = await openBusyApp(t);
+    const { status, text, headers } = await get('/api/admin/audit/export');
+    assert.equal(status, 200);
+    assert.match(headers.get('content-type') ?? '', /^application\/jsonl/);
+    const check = new ExportCheck();
+    check.take(Buffer.from(text));
+    const { ok, links, events, hardwareId, identityKey } = check.end();
+    assert.deepEqual([ok, links, events, hardwareId], [true, 5, 6, 'test-machine']);
+    assert.equal((await get('/api/admin/status')).body.identity_key, identityKey);
+    assert.equal((await get('/api/admin/audit/export', { peer: FOREIGN })).status, 401);
+  });
+
+  test('is thinned out up to a date, of one chain or of all', async (t) => {
+    const app = await openBusyApp(t);
+    const thin = (body: object) => app.post('/api/admin/audit/thin', body);
+    app.clock.advance(HOUR_MS);
+    const before = new Date(START + 1).toISOString();
+    assert.deepEqual((await thin({ before: '2030-01-15' })).body, { thinned_links: 0 });
+    assert.deepEqual((await thin({ before, license_id: 1 })).body, { thinned_links: 1 });
+    assert.deepEqual((await thin({ before, chain: 'system' })).body, { thinned_links: 1 });
+    assert.deepEqual((await thin({ before })).body, { thinned_links: 1 });
+    const { ok, thinned, links } = (await app.get('/api/admin/audit/verify')).body;
+    assert.deepEqual([ok, thinned, links], [true, 3, 5]);
+    const [event] = (await app.get('/api/admin/audit')).body.events as Facts[];
+    const who = { by: 'local', origin: '127.0.0.1' };
+    const at = new Date(START + HOUR_MS).toISOString();
+    const told = { kind: 'audit_thinned', before, thinned: [[2, 1, 1]], ...who };
+    assert.deepEqual(event, { seq: 8, license_id: null, at, ...told });
+  });
+
+  test('is not thinned out by a request that is not clear', async (t) => {
+    const app = await openBusyApp(t);
+    const before = '2030-01-01';
+    const codes: readonly (readonly [object, string])[] = [
+      [{}, 'missing_parameters'],
+      [{ before: 'yesterday' }, 'validation_error'],
+      [{ before: '' }, 'validation_error'],
+      [{ before: 20300101 }, 'validation_error'],
+      [{ before: '2031-01-01' }, 'validation_error'],
+      [{ before, license_id: 1, chain: 'system' }, 'validation_error'],
+      [{ before, license_id: 99 }, 'license_not_found'],
+    ];
+    for (const [body, code] of codes) {
+      assert.equal((await app.post('/api/admin/audit/thin', body)).body.code, code, JSON.stringify(body));
+    }
+    assert.equal((await app.post('/api/admin/audit/thin', { before }, { peer: FOREIGN })).status, 401);
+  });
+});

@@ -1,0 +1,147 @@
+import { licenseId as licenseIdField, positiveInteger } from '@berth/protocol/fields';
+import { parseTimestamp } from '@berth/protocol/timestamp';
+import { z } from 'zod';
+import { type Instant, instant } from '../../../core/instant.ts';
+import { licenseId } from '../../../core/license.ts';
+import type { AuditTrail } from '../../../services/audit-trail.ts';
+import type { Identity } from '../../../services/identity.ts';
+import { RequestError } from '../../../services/request-error.ts';
+import { actorOf } from '../../caller.ts';
+import { presentEvent } from '../../present-event.ts';
+import { refusalReply } from '../../problem.ts';
+import { json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { toWire } from '../../to-wire.ts';
+
+interface AuditServices {
+  readonly audit: AuditTrail;
+  readonly identity: Identity;
+}
+
+export function auditRoutes({ audit, identity }: AuditServices): readonly Route[] {
+  return [
+    auditRoute(audit),
+    auditVerifyRoute(audit),
+    auditExportRoute(audit, identity),
+    auditThinRoute(audit),
+  ];
+}
+
+const systemChain = z.enum(['system'], { error: 'must be "system"' }).optional();
+
+const auditQuery = z.object({
+  license_id: licenseIdField,
+  chain: systemChain,
+  before: positiveInteger,
+  limit: positiveInteger,
+});
+
+const MAX_AUDIT_LINKS = 1000;
+
+function auditRoute(audit: AuditTrail): Route {
+  return defineRoute({
+    name: 'admin_audit',
+    methods: ['GET'],
+    paths: ['/api/admin/audit'],
+    access: 'operator',
+    summary: 'What happened, the newest first, in pages: continue before the last seq',
+    query: auditQuery,
+    answer: {
+      kind: 'json',
+      schema: z.object({
+        events: z.array(z.looseObject({ seq: z.int(), at: z.string(), kind: z.string() })),
+      }),
+    },
+    errors: [],
+    handle: async ({ query }) => {
+      const links = await audit.list({
+        chain: query.chain ?? (query.license_id === undefined ? null : licenseId(query.license_id)),
+        before: query.before ?? null,
+        limit: Math.min(query.limit ?? MAX_AUDIT_LINKS, MAX_AUDIT_LINKS),
+      });
+      return json({ events: links.flatMap(presentLink) });
+    },
+  });
+}
+
+/** The events of a link, the newest first as the links are. */
+function presentLink({ seq, chain, at, events }: Awaited<ReturnType<AuditTrail['list']>>[number]) {
+  return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
+}
+
+function auditVerifyRoute(audit: AuditTrail): Route {
+  return defineRoute({
+    name: 'admin_audit_verify',
+    methods: ['GET'],
+    paths: ['/api/admin/audit/verify'],
+    access: 'operator',
+    summary: 'Checks every chain of the audit log from its first link to its head, and all of them together',
+    answer: { kind: 'json', schema: z.looseObject({ ok: z.boolean(), links: z.int(), events: z.int() }) },
+    errors: [],
+    handle: async () => json(toWire(await audit.verify())),
+  });
+}
+
+function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
+  return defineRoute({
+    name: 'admin_audit_export',
+    methods: ['GET'],
+    paths: ['/api/admin/audit/export'],
+    access: 'operator',
+    summary: 'The whole audit log to be kept elsewhere, signed by the server',
+    answer: {
+      kind: 'lines',
+      about:
+        'A header, a line for each link and for each chain that was thinned out, and a signature. ' +
+        'Without that last line the export was broken off.',
+    },
+    errors: [],
+    handle: async () => ({
+      status: 200,
+      type: 'lines',
+      body: await audit.export(await identity.readHardwareId()),
+    }),
+  });
+}
+
+const thinBody = z.object({
+  before: z.string({ error: 'must be a date' }).optional(),
+  license_id: licenseIdField,
+  chain: systemChain,
+});
+
+function auditThinRoute(audit: AuditTrail): Route {
+  return defineRoute({
+    name: 'admin_audit_thin',
+    methods: ['POST'],
+    paths: ['/api/admin/audit/thin'],
+    access: 'admin',
+    summary: 'Puts totals in the place of everything that is older than a date; the log stays verifiable',
+    body: thinBody,
+    answer: { kind: 'json', schema: z.object({ thinned_links: z.int() }) },
+    errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
+    handle: async ({ body, caller }) => {
+      const wish = { before: readBefore(body.before), chain: readChain(body) };
+      const outcome = await audit.thin(wish, actorOf(caller));
+      if (outcome.kind === 'refused') return refusalReply(outcome);
+      return json({ thinned_links: outcome.kind === 'done' ? outcome.count : 0 });
+    },
+  });
+}
+
+function readBefore(text: string | undefined): Instant {
+  const field = { field: 'before' };
+  if (text === undefined) throw new RequestError('missing_parameters', '"before" is missing.', field);
+  const millis = parseTimestamp(text);
+  if (millis == null) throw new RequestError('validation_error', '"before" must be a date.', field);
+  return instant(millis);
+}
+
+/** What goes does not come back: two answers to the question which chain are none. */
+function readChain({ license_id: id, chain }: z.output<typeof thinBody>) {
+  if (id !== undefined && chain !== undefined) {
+    const message = 'Name a license or the chain "system", not both.';
+    throw new RequestError('validation_error', message, { field: 'chain' });
+  }
+  return chain ?? (id === undefined ? null : licenseId(id));
+}

@@ -1,0 +1,173 @@
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import { EXPORT_FORMAT, EXPORT_VERSION, exportSeal } from './export-audit.ts';
+import { publicKeyFingerprint } from './identity-key.ts';
+
+export interface ExportVerdict {
+  readonly ok: boolean;
+  readonly chains: number;
+  readonly links: number;
+  readonly events: number;
+  /** Links of which the export holds only totals. */
+  readonly thinned: number;
+  readonly hardwareId: string | null;
+  readonly exportedAt: string | null;
+  /** The fingerprint of the key that has signed. Whose key that is, the file cannot prove. */
+  readonly identityKey: string | null;
+  readonly problems: readonly string[];
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** The links of one chain in the file. */
+interface Span {
+  last: number;
+  /** The last link that is not in the file: its totals have to cover it. */
+  missing: number;
+}
+
+/** A line of an export is a link; even one that names all heads of many licenses is far smaller. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const LINE_FEED = 10;
+const MAX_PROBLEMS = 20;
+
+/** Reads an export as it comes in, in pieces of any size, and says in the end whether it is all there. */
+export class ExportCheck {
+  readonly #hash = createHash('sha256');
+  readonly #spans = new Map<number, Span>();
+  readonly #thinnedTo = new Map<number, number>();
+  readonly #problems: string[] = [];
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+  #header: Facts | null = null;
+  #isSigned = false;
+  #lines = 0;
+  #lastSeq = 0;
+  #links = 0;
+  #events = 0;
+  #thinned = 0;
+
+  take(chunk: Uint8Array): void {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
+      this.#takeLine(Buffer.concat([...this.#rest, chunk.subarray(from, end + 1)]));
+      this.#rest = [];
+      this.#restBytes = 0;
+      from = end + 1;
+    }
+    if (from === chunk.length) return;
+    // What is kept must not be what the caller fills anew.
+    this.#rest.push(Buffer.from(chunk.subarray(from)));
+    this.#restBytes += chunk.length - from;
+    if (this.#restBytes > MAX_LINE_BYTES) throw new Error('A line of the export is too long to be one.');
+  }
+
+  end(): ExportVerdict {
+    if (!this.#isSigned) this.#tell('The end is missing: the export was broken off.');
+    if (this.#isSigned && this.#restBytes > 0) this.#tell('Something follows the signature.');
+    for (const [chain, { missing }] of this.#spans) this.#checkMissing(chain, missing);
+    const key = this.#header?.identity_key;
+    return {
+      ok: this.#problems.length === 0,
+      chains: new Set([...this.#spans.keys(), ...this.#thinnedTo.keys()]).size,
+      links: this.#links,
+      events: this.#events,
+      thinned: this.#thinned,
+      hardwareId: (this.#header?.hardware_id as string | undefined) ?? null,
+      exportedAt: (this.#header?.exported_at as string | undefined) ?? null,
+      identityKey: typeof key === 'string' ? publicKeyFingerprint(key) : null,
+      problems: this.#problems,
+    };
+  }
+
+  #tell(problem: string): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
+  }
+
+  #takeLine(bytes: Buffer): void {
+    this.#lines += 1;
+    const facts = parseLine(bytes);
+    if (this.#isSigned) {
+      this.#tell('Something follows the signature.');
+    } else if (facts?.type === 'signature') {
+      this.#checkSignature(facts);
+    } else {
+      this.#hash.update(bytes);
+      if (this.#lines === 1) this.#takeHeader(facts);
+      else this.#takeContent(facts);
+    }
+  }
+
+  #takeHeader(facts: Facts | null): void {
+    if (facts?.format === EXPORT_FORMAT && facts.version === EXPORT_VERSION) this.#header = facts;
+    else this.#tell('This is not an export of an audit log, or one that this release cannot read.');
+  }
+
+  #takeContent(facts: Facts | null): void {
+    const isKnown =
+      (facts?.type === 'link' && this.#takeLink(facts)) ||
+      (facts?.type === 'segment' && this.#takeSegment(facts));
+    if (!isKnown) this.#tell(`Line ${this.#lines} is none of an export.`);
+  }
+
+  #takeLink({ seq, chain, n, events }: Facts): boolean {
+    if (!isNumber(seq) || !isNumber(chain) || !isNumber(n) || !Array.isArray(events)) return false;
+    const span = this.#spans.get(chain) ?? { last: 0, missing: 0 };
+    if (seq <= this.#lastSeq || n <= span.last)
+      this.#tell(`Link ${n} of chain ${chain} is not in its place.`);
+    if (n > span.last + 1) span.missing = n - 1;
+    span.last = n;
+    this.#spans.set(chain, span);
+    this.#lastSeq = seq;
+    this.#links += 1;
+    this.#events += events.length;
+    return true;
+  }
+
+  #takeSegment({ chain, last_n: lastN, links }: Facts): boolean {
+    if (!isNumber(chain) || !isNumber(lastN) || !isNumber(links)) return false;
+    this.#thinnedTo.set(chain, lastN);
+    this.#thinned += links;
+    return true;
+  }
+
+  /** Totals cover the first links of a chain, and may reach further than what is missing. */
+  #checkMissing(chain: number, missing: number): void {
+    if (missing <= (this.#thinnedTo.get(chain) ?? 0)) return;
+    this.#tell(`Links of chain ${chain} are missing, up to link ${missing}.`);
+  }
+
+  #checkSignature({ signature }: Facts): void {
+    this.#isSigned = true;
+    const key = this.#header?.identity_key;
+    const seal = exportSeal(this.#hash.digest('hex'));
+    if (typeof key !== 'string' || typeof signature !== 'string' || !isSignedBy(key, seal, signature)) {
+      this.#tell('The signature is wrong: the export was changed.');
+    }
+  }
+}
+
+function isSignedBy(key: string, seal: Buffer, signature: string): boolean {
+  try {
+    const publicKey = createPublicKey({ key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' });
+    return (
+      publicKey.asymmetricKeyType === 'ed25519' &&
+      verify(null, seal, publicKey, Buffer.from(signature, 'base64'))
+    );
+  } catch {
+    return false;
+  }
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+/** `null`: no JSON object. */
+function parseLine(bytes: Buffer): Facts | null {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Facts) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,1 +1,0 @@
--- Its place is taken.

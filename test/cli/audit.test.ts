@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { lockFolder } from '../../packages/server/src/store/sqlite/folder-lock.ts';
+import { runBerth } from '../faults/berth-command.ts';
+import {
+  type ServerProcess,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from '../support/server-process.ts';
+import { testLicense } from '../support/test-license.ts';
+
+/** The commands of this file share their compiled code, which makes them twice as fast. */
+process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+const data = temporaryFolder({ after });
+const folder = temporaryFolder({ after });
+let server: ServerProcess;
+
+after(() => server.stop('SIGKILL'));
+
+before(async () => {
+  await seedLicenses(data, [testLicense(1, { slots: 9 })]);
+  server = await startServerProcess({ data });
+  for (const user of ['ann', 'bob', 'eve']) {
+    const body = JSON.stringify({ product: 'cad', user });
+    await fetch(`${server.url}/api/v4/register`, { method: 'POST', body });
+  }
+});
+
+async function readIdentityKey(): Promise<string> {
+  const { stdout } = await runBerth(data, ['status', '--json']);
+  return JSON.parse(stdout).identity_key;
+}
+
+describe('berth audit export', () => {
+  test('prints the log, or writes it into a file for its owner, and both are whole', async () => {
+    const out = join(folder, 'running.jsonl');
+    const saved = await runBerth(data, ['audit', 'export', '--out', out]);
+    assert.equal(saved.code, 0, saved.stderr);
+    assert.match(saved.stdout, /^The export is whole: \d+ events in \d+ links of 2 chains\.\n/);
+    assert.equal(statSync(out).mode & 0o777, 0o600);
+    assert.equal(existsSync(`${out}.part`), false);
+    const printed = await runBerth(data, ['audit', 'export']);
+    assert.equal(printed.code, 0);
+    const links = (text: string) => text.split('\n').filter((line) => line.includes('"type":"link"'));
+    assert.deepEqual(links(printed.stdout), links(readFileSync(out, 'utf8')));
+    writeFileSync(join(folder, 'printed.jsonl'), printed.stdout);
+    for (const name of ['running.jsonl', 'printed.jsonl']) {
+      const { code, stdout } = await runBerth(folder, [
+        'audit',
+        'verify',
+        '--file',
+        join(folder, name),
+        '--json',
+      ]);
+      assert.equal(code, 0);
+      assert.equal(JSON.parse(stdout).identity_key, await readIdentityKey());
+    }
+  });
+
+  test('says when the file cannot be written', async () => {
+    const { code, stderr } = await runBerth(data, ['audit', 'export', '--out', join(folder, 'no', 'file')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^The file cannot be written: ENOENT/);
+  });
+
+  test('that is cut short on its way fails, and leaves no file', async (t) => {
+    const text = (await runBerth(data, ['audit', 'export'])).stdout;
+    const cutAt = text.lastIndexOf('\n', text.length - 2) + 1;
+    const out = join(folder, 'cut.jsonl');
+    for (const isAborted of [false, true]) {
+      const { code, stderr } = await runBerth(await pretend(t, text.slice(0, cutAt), isAborted), [
+        'audit',
+        'export',
+        '--out',
+        out,
+      ]);
+      assert.equal(code, 1);
+      assert.match(stderr, isAborted ? /^The server went away/ : /^The export is not whole: .*broken off/);
+      assert.deepEqual([existsSync(out), existsSync(`${out}.part`)], [false, false]);
+    }
+  });
+});
+
+/** A data folder whose server hands out this export, and may hang up before it is over. */
+async function pretend(t: { after(work: () => void): void }, text: string, isAborted: boolean) {
+  const pretended = temporaryFolder(t);
+  await seedLicenses(pretended, []);
+  const fake = createServer((request, response) => {
+    if (request.url === '/') return response.end('ok');
+    response.writeHead(200, { 'content-type': 'application/jsonl' });
+    return response.write(text, () => (isAborted ? request.socket.destroy() : response.end()));
+  });
+  const lock = lockFolder(pretended);
+  await new Promise<void>((resolve) => fake.listen(join(pretended, 'berth.sock'), resolve));
+  t.after(() => {
+    lock?.release();
+    fake.close();
+  });
+  return pretended;
+}
+
+describe('berth audit verify --file', () => {
+  test('fails for a file that was changed, cut, or is not there', async () => {
+    const text = (await runBerth(data, ['audit', 'export'])).stdout;
+    const file = join(folder, 'changed.jsonl');
+    for (const [content, problem] of [
+      [text.replace('"ann"', '"zoe"'), /signature is wrong/],
+      [text.slice(0, text.length / 2), /broken off/],
+    ] as const) {
+      writeFileSync(file, content);
+      const { code, stdout } = await runBerth(folder, ['audit', 'verify', '--file', file]);
+      assert.equal(code, 1);
+      assert.match(stdout, /^The export is BROKEN:\n {2}/);
+      assert.match(stdout, problem);
+    }
+    const { code, stderr } = await runBerth(folder, ['audit', 'verify', '--file', join(folder, 'none')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^The file cannot be read: ENOENT/);
+  });
+});
+
+describe('berth audit thin', () => {
+  test('takes no date in the future, and needs one', async () => {
+    const future = await runBerth(data, ['audit', 'thin', '--before', '2999-01-01']);
+    assert.equal(future.code, 1);
+    assert.match(future.stderr, /^"before" must not be in the future/);
+    const none = await runBerth(data, ['audit', 'thin']);
+    assert.equal(none.code, 1);
+    assert.match(none.stderr, /^"before" is missing/);
+  });
+
+  test('puts totals in the place of links, and the log is whole', async () => {
+    const before = new Date(Date.now() - 1).toISOString();
+    const { code, stdout } = await runBerth(data, ['audit', 'thin', '--before', before, '--license-id', '1']);
+    assert.equal(code, 0);
+    assert.equal(stdout, '3 links gave way to totals.\n');
+    const verified = await runBerth(data, ['audit', 'verify']);
+    assert.match(verified.stdout, /^The audit log is whole: .* 3 older links gave way to totals\.\n$/);
+  });
+});
+
+describe('a server signs its log', () => {
+  test('when it stops, and says so in its own log; a start after that has nothing to sign', async () => {
+    assert.equal(await server.stop(), 0);
+    const listed = await runBerth(data, ['audit', 'list', '--system', '--limit', '2', '--json']);
+    const [signed, stopped] = JSON.parse(listed.stdout).events;
+    assert.deepEqual([signed.kind, stopped.kind], ['heads_signed', 'server_stopped']);
+    assert.ok(server.readLog().includes(`"digest":"${signed.digest}"`));
+    server = await startServerProcess({ data });
+    await server.stop('SIGKILL');
+    const started = await runBerth(data, ['audit', 'list', '--system', '--limit', '2', '--json']);
+    const kinds = JSON.parse(started.stdout).events.map(({ kind }: { kind: string }) => kind);
+    assert.deepEqual(kinds, ['server_started', 'heads_signed']);
+    server = await startServerProcess({ data });
+    const again = await runBerth(data, ['audit', 'list', '--system', '--limit', '2', '--json']);
+    const now = JSON.parse(again.stdout).events.map(({ kind }: { kind: string }) => kind);
+    assert.deepEqual(now, ['server_started', 'heads_signed'], 'what the killed one has left was signed');
+    const { stdout } = await runBerth(data, ['audit', 'verify']);
+    assert.match(stdout, /^The audit log is whole/);
+  });
+
+  test('the export of a stopped server is the same command', async () => {
+    await server.stop();
+    const out = join(folder, 'stopped.jsonl');
+    assert.equal((await runBerth(data, ['audit', 'export', '--out', out])).code, 0);
+    assert.equal((await runBerth(folder, ['audit', 'verify', '--file', out])).code, 0);
+  });
+});
