@@ -61,7 +61,7 @@ const GARBAGE: readonly string[] = [
   `{"a":"${'\\'.repeat(30_000)}"}`,
 ];
 
-/** What a body may be: the fields of the route, spoilt in some way, in another encoding, or something else. */
+/** What a body may be: the fields of the route, spoilt somehow, in another encoding, or something else. */
 export function anyBody(route: Route, ingredients: Ingredients): fc.Arbitrary<Body> {
   const { body, query, takesFile } = route;
   const schema = body ?? query;

@@ -33,7 +33,7 @@ const MOST_MS = 250;
 /** How often it is looked whether anybody got too much, and what was given up is put back. */
 const RESTORE_EVERY = 50;
 
-/** Sends requests, one after the other, to a server of its own; judges each answer and the store behind it. */
+/** Sends requests, one after the other, to a server of its own; judges each answer and the store behind. */
 export async function runEpisode(t: TestContext, { seed, requests }: Episode, tally: Tally): Promise<void> {
   const world = await openWorld(t, seed);
   for (const route of world.app.routes) {

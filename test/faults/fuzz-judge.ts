@@ -44,7 +44,7 @@ const OWN_TRACES = [
   /^audit_link added$/,
   /^denial (added|removed|changed.*)$/,
   /^license changed( audit_n| audit_mac)*$/,
-  /^server changed( mark| audit_n| audit_mac)*$/,
+  /^server changed( mark| audit_n| audit_mac| audit_anchor)*$/,
   /^token changed used_at$/,
 ];
 const OWN_EVENTS = /^(slot_denied|consumption_denied|denials_repeated|sign_in_failed)$/;

@@ -59,7 +59,7 @@ describe('whatever is asked', () => {
   });
 });
 
-/** Whether a user is named anywhere in what a server that has stopped keeps: slots, denials, the audit log. */
+/** Whether a user is named anywhere in what a stopped server keeps: slots, denials, the audit log. */
 function isKnownIn(data: string, user: string): boolean {
   return readFileSync(join(data, 'berth.db')).includes(user);
 }
