@@ -12,7 +12,7 @@ import { makeUpSeed } from './random.ts';
  * How many requests in all: `BERTH_FUZZ_REQUESTS`, or the first argument of this file when it is run by
  * itself, as `npm run fuzz` does. `BERTH_SEED` sends the same ones again.
  */
-const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 36_000);
+const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 32_000);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
 /** One in so many goes over a connection of its own, as bytes. */
