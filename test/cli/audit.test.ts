@@ -144,6 +144,12 @@ describe('berth audit thin', () => {
   });
 });
 
+/** The newest events of the system. */
+async function listKinds(limit: number): Promise<readonly string[]> {
+  const { stdout } = await runBerth(data, ['audit', 'list', '--system', '--limit', `${limit}`, '--json']);
+  return JSON.parse(stdout).events.map(({ kind }: { kind: string }) => kind);
+}
+
 describe('a server signs its log', () => {
   test('when it stops, and says so in its own log; a start after that has nothing to sign', async () => {
     assert.equal(await server.stop(), 0);
@@ -153,13 +159,10 @@ describe('a server signs its log', () => {
     assert.ok(server.readLog().includes(`"digest":"${signed.digest}"`));
     server = await startServerProcess({ data });
     await server.stop('SIGKILL');
-    const started = await runBerth(data, ['audit', 'list', '--system', '--limit', '2', '--json']);
-    const kinds = JSON.parse(started.stdout).events.map(({ kind }: { kind: string }) => kind);
-    assert.deepEqual(kinds, ['server_started', 'heads_signed']);
+    assert.deepEqual(await listKinds(3), ['server_started', 'heads_signed', 'server_stopped']);
     server = await startServerProcess({ data });
-    const again = await runBerth(data, ['audit', 'list', '--system', '--limit', '2', '--json']);
-    const now = JSON.parse(again.stdout).events.map(({ kind }: { kind: string }) => kind);
-    assert.deepEqual(now, ['server_started', 'heads_signed'], 'what the killed one has left was signed');
+    const killed = ['server_started', 'heads_signed', 'server_started', 'heads_signed'];
+    assert.deepEqual(await listKinds(4), killed, 'what the killed one has left was signed');
     const { stdout } = await runBerth(data, ['audit', 'verify']);
     assert.match(stdout, /^The audit log is whole/);
   });

@@ -114,9 +114,11 @@ async function serveStore(
     ...startLoops(store, { ...parts, certificates }, config, log),
     ...startCloudLoops(parts.cloud, config, log),
   );
-  // After a crash this names what the last run has left unsigned.
-  await store.execute({ kind: 'sign_heads' });
-  await store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } });
+  await Promise.all([
+    // After a crash this names what the last run has left unsigned.
+    store.execute({ kind: 'sign_heads' }),
+    store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } }),
+  ]);
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
   return url;

@@ -58,9 +58,9 @@ function writeManyLinks(db: DatabaseSync, count: number): void {
   const key = loadAuditKey(db, masterKey);
   const add = db.prepare('INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)');
   let mac: Uint8Array = new Uint8Array(0);
-  db.exec(
-    `BEGIN; DELETE FROM audit_link WHERE chain IN (0, ${TWO}); UPDATE server SET audit_n = 0, audit_mac = x''`,
-  );
+  db.exec(`BEGIN;
+    DELETE FROM audit_link WHERE chain IN (0, ${TWO});
+    UPDATE server SET audit_n = 0, audit_mac = x''`);
   for (let n = 1; n <= count; n++) {
     const link = { chain: TWO, n, at: NOW, events: '[{"kind":"slot_lent"}]' };
     mac = linkMac(key, mac, link);
