@@ -134,7 +134,11 @@ async function run(count: number): Promise<boolean> {
   const { folder, remove } = makeFolder();
   const args = ['--no-auth-throttle-sign-ins'];
   const server = await startServerProcess({ data: folder, under: pinServer(), args });
-  const interrupt = () => server.stop('SIGKILL').finally(() => process.exit(130));
+  const interrupt = async () => {
+    await server.stop('SIGKILL');
+    remove();
+    process.exit(130);
+  };
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   let isGood = true;
   try {

@@ -21,6 +21,8 @@ export function loadAccountView(statements: Statements, command: DecidedCommand)
 }
 
 function accountOf(command: DecidedCommand): string | null {
+  // A sign-in that has failed must cost the same whether or not there is such an account.
+  if (command.kind === 'sign_in' && command.tokenHash === null) return null;
   if (command.kind === 'create_account') return command.name;
   return 'account' in command ? command.account : null;
 }
