@@ -25,7 +25,8 @@ async function startServer(t: TestContext, options: StartOptions) {
 
 async function listSystemEvents(data: string): Promise<string[]> {
   const { events } = await askBerth<Events>(data, ['audit', 'list', '--system']);
-  return events.map(({ kind }) => kind);
+  // When the server signs, and whether there is anything to sign, is another matter.
+  return events.map(({ kind }) => kind).filter((kind) => kind !== 'heads_signed');
 }
 
 function modeOf(path: string): string {

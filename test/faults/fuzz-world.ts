@@ -204,7 +204,8 @@ async function makeKeys({ accounts, store }: TestApp, old: Keys | null): Promise
   const session = (await isAlive(old?.session)) ? (old as Keys).session : makeToken();
   if (session !== old?.session) {
     const signIn = { account: 'olga', address: 'x', tokenHash: hashToken(session), isBrowser: true };
-    await store.execute({ kind: 'sign_in', ...signIn });
+    const account = await store.read({ kind: 'find_account', name: 'olga' });
+    await store.execute({ kind: 'sign_in', ...signIn, checkedHash: account?.passwordHash ?? null });
   }
   return { tokens: tokens as Keys['tokens'], session };
 }

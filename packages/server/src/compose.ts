@@ -8,7 +8,7 @@ import { createRulesLoop, describeRules } from './background/rules-loop.ts';
 import { isPlainAndFar } from './cloud/open-cloud.ts';
 import { type CloudParts, composeCloud, startCloudLoops } from './compose-cloud.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
-import type { Config } from './config.ts';
+import { type Config, listChanged } from './config.ts';
 import { Fault } from './core/fault.ts';
 import type { StoreNotice } from './core/store-notice.ts';
 import { type AppEnv, createApp } from './http/app.ts';
@@ -117,7 +117,10 @@ async function serveStore(
   await Promise.all([
     // After a crash this names what the last run has left unsigned.
     store.execute({ kind: 'sign_heads' }),
-    store.execute({ kind: 'record_event', event: { kind: 'server_started', version: VERSION } }),
+    store.execute({
+      kind: 'record_event',
+      event: { kind: 'server_started', version: VERSION, settings: listChanged(config) },
+    }),
   ]);
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');

@@ -108,6 +108,30 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
 }
 
+/**
+ * The settings as they may be shown. No setting is meant to hold a secret, but to many receivers of webhooks
+ * their address is one.
+ */
+export function showConfig(config: Config): Config {
+  const { url } = config.webhooks;
+  if (url === '') return config;
+  return { ...config, webhooks: { ...config.webhooks, url: `${new URL(url).origin}/…` } };
+}
+
+/** Those that are not as they are by default, by their names. */
+export function listChanged(config: Config): Readonly<Record<string, Value>> {
+  const shown = showConfig(config);
+  const entries = SETTINGS.map(
+    ({ path, default: usual }) => [path, readSetting(shown, path), usual] as const,
+  );
+  const changed = entries.filter(([, value, usual]) => JSON.stringify(value) !== JSON.stringify(usual));
+  return Object.fromEntries(changed.map(([path, value]) => [path, value]));
+}
+
+function readSetting(config: Config, path: string): Value {
+  return path.split('.').reduce<unknown>((value, name) => (value as never)[name], config) as Value;
+}
+
 export function flagOf(path: string): string {
   return path.replace(/[.]/g, '-').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { type Config, showConfig } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
@@ -26,7 +26,7 @@ export const COMMANDS: readonly Command[] = [
     arguments: [],
     flags: '',
     about: 'the settings in force',
-    local: async ({ config }) => ({ ok: true, body: config as never }),
+    local: async ({ config }) => ({ ok: true, body: showConfig(config) as never }),
     show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
   },
   {

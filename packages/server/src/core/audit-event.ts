@@ -134,8 +134,7 @@ export type SystemEvent =
       readonly name: string | null;
       readonly by: Actor;
     }
-  | { readonly kind: 'signed_in'; readonly account: string; readonly address: string }
-  | { readonly kind: 'sign_in_failed'; readonly account: string; readonly address: string }
+  | { readonly kind: 'signed_in' | 'sign_in_failed'; readonly account: string; readonly by: Actor }
   | CloudKeysSet
   | { readonly kind: 'master_key_rotated'; readonly from: string; readonly to: string; readonly by: Actor }
   | MasterKeyExported
@@ -157,6 +156,8 @@ export type SystemEvent =
 export interface ServerStarted {
   readonly kind: 'server_started';
   readonly version: string;
+  /** The settings that are not as they are by default. */
+  readonly settings?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
 
 export interface ServerStopped {

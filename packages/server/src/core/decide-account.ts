@@ -1,5 +1,5 @@
 import { type Refused, refuse, type SystemChange, type SystemDecision } from './decision.ts';
-import { HOUR_MS, type Instant, plus } from './instant.ts';
+import { DAY_MS, type Instant, plus } from './instant.ts';
 import type { Role } from './role.ts';
 import type {
   CreateAccount,
@@ -65,9 +65,13 @@ function endSetup(role: Role, oneTime: boolean): readonly SystemChange[] {
 
 /** Whoever came in with the old password is out, but for the one who changes it. */
 function decideSetPassword(command: SetPassword, view: SystemView): SystemDecision {
-  const { account: name, passwordHash, oneTime, keptToken, by } = command;
+  const { account: name, passwordHash, oneTime, checkedHash, keptToken, by } = command;
   const { account } = view;
   if (account === null) return withoutEffect(refuseUnknown(name));
+  if (checkedHash != null && checkedHash !== account.passwordHash) {
+    const message = 'The old password was replaced a moment ago. Nothing was changed.';
+    return withoutEffect(refuse('invalid_credentials', message));
+  }
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [
@@ -117,14 +121,15 @@ function refuseLast(name: string): Refused {
   return refuse('last_administrator', `"${name}" is the only administrator. Make another one first.`);
 }
 
-/** The password was right when it was looked at; the account may be gone since. */
+/** The password was right when it was looked at; since then it may be another one, or the account gone. */
 function decideSignIn(command: SignIn, { account }: SystemView, now: Instant): SystemDecision {
-  const { account: name, address, tokenHash, isBrowser = false } = command;
-  if (tokenHash === null || account === null) {
+  const { account: name, address, tokenHash, checkedHash, isBrowser = false } = command;
+  const by = { name, address };
+  if (tokenHash === null || account === null || account.passwordHash !== checkedHash) {
     return {
       outcome: { kind: 'done', count: 0 },
       changes: [],
-      events: [{ kind: 'sign_in_failed', account: name, address }],
+      events: [{ kind: 'sign_in_failed', account: name, by }],
     };
   }
   return {
@@ -141,7 +146,7 @@ function decideSignIn(command: SignIn, { account }: SystemView, now: Instant): S
         token: { ...tokenOf(tokenHash, now), kind: isBrowser ? 'session' : 'auth', account: name },
       },
     ],
-    events: [{ kind: 'signed_in', account: name, address }],
+    events: [{ kind: 'signed_in', account: name, by }],
   };
 }
 
@@ -158,8 +163,6 @@ function decideUseToken({ tokenHash }: UseToken, { token }: SystemView, now: Ins
     events: [],
   };
 }
-
-const DAY_MS = 24 * HOUR_MS;
 
 /** Names are given once: a request that is repeated makes no second token. */
 function decideCreateToken(command: CreateToken, view: SystemView, now: Instant): SystemDecision {

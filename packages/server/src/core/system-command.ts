@@ -51,6 +51,8 @@ export interface SetPassword {
   readonly account: string;
   readonly passwordHash: string;
   readonly oneTime: boolean;
+  /** What the old password was checked against, where that was asked for. */
+  readonly checkedHash?: string | null;
   /** The hash of the token that goes on although the password is another one; `null`: none does. */
   readonly keptToken: string | null;
   readonly by: Actor;
@@ -76,6 +78,8 @@ export interface SignIn {
   readonly address: string;
   /** `null`: the password was wrong, or the account does not exist. */
   readonly tokenHash: string | null;
+  /** What the password was checked against: another one may have taken its place meanwhile. */
+  readonly checkedHash: string | null;
   /** In a browser, which is signed out when it is left alone. */
   readonly isBrowser?: boolean;
 }

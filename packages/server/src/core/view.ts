@@ -162,10 +162,17 @@ export interface FileView {
   readonly request: { readonly answeredBy: LicenseId | null } | null;
 }
 
+/** What a decision sees of an account. */
+export interface KeptAccount {
+  readonly role: Role;
+  readonly passwordHash: string;
+  readonly oneTime: boolean;
+}
+
 /** What decisions about the server itself see. */
 export interface SystemView {
   /** The account that the command is about; `null`: there is none. */
-  readonly account: { readonly role: Role; readonly oneTime: boolean } | null;
+  readonly account: KeptAccount | null;
   /** How many accounts may administrate. */
   readonly administrators: number;
   /** The token that the command is about: by its hash, by its id, or by its name. */

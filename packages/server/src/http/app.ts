@@ -9,6 +9,7 @@ import { readBody, readQuery } from './read-input.ts';
 import { type Reply, toResponse } from './reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, inputOf, isChanging, type Route } from './route.ts';
+import { requireTlsIfAsked } from './session.ts';
 
 export interface AppOptions {
   readonly routes: readonly Route[];
@@ -77,13 +78,15 @@ const NOTHING = Object.freeze({});
 
 async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
-  const visit = { route, request, peer, rules: options.rules, accounts: options.accounts };
+  const { rules, accounts } = options;
+  if (route.takesPassword === true) requireTlsIfAsked(peer, rules);
+  const visit = { route, request, peer, rules, accounts, isUse: true };
   const caller = await identifyCaller(visit);
   const input = inputOf(route, request.method);
   const query = input.query === undefined ? NOTHING : readQuery(request.url, input.query);
   const body = input.body === undefined ? NOTHING : await readBody(request, input.body);
   const isStillAllowed = () =>
-    identifyCaller(visit).then(
+    identifyCaller({ ...visit, isUse: false }).then(
       () => true,
       () => false,
     );

@@ -54,6 +54,8 @@ export interface Visit {
   readonly peer: Peer;
   readonly rules: AccessRules;
   readonly accounts: Accounts;
+  /** `false`: only whether they might ask; that keeps nothing alive. */
+  readonly isUse: boolean;
 }
 
 /** Who is behind a request; throws when the route is not for them. Credentials that are sent decide alone. */
@@ -79,10 +81,10 @@ function nobody({ address }: Peer): Caller {
 async function findCaller(visit: Visit): Promise<Caller | null> {
   const { route, request, peer, accounts } = visit;
   const authorization = request.headers.get('authorization');
-  if (authorization !== null) return withToken(await findHolder(authorization, accounts), peer);
+  if (authorization !== null) return withToken(await findHolder(authorization, visit), peer);
   const session = readSessionToken(request, peer, visit.rules);
   if (session !== null) {
-    const holder = await accounts.tokens.find(session);
+    const holder = await accounts.tokens.find(session, visit);
     if (holder === null || holder.kind !== 'session') throw tooOld();
     if (isChanging(route)) requireOwnPage(request, peer, session);
     return withToken(holder, peer);
@@ -104,9 +106,9 @@ function withCertificate(peer: Peer): Caller | null {
 }
 
 /** A session counts only where browsers send it by themselves. */
-async function findHolder(authorization: string, accounts: Accounts): Promise<Holder> {
+async function findHolder(authorization: string, visit: Visit): Promise<Holder> {
   const token = /^Bearer +([\w-]{16,256})$/i.exec(authorization)?.[1];
-  const holder = token === undefined ? null : await accounts.tokens.find(token);
+  const holder = token === undefined ? null : await visit.accounts.tokens.find(token, visit);
   if (holder === null || holder.kind === 'session') throw tooOld();
   return holder;
 }

@@ -13,13 +13,22 @@ const BODY_ERRORS: readonly ErrorCode[] = [
 
 const ACCESS_ERRORS: Readonly<Record<(typeof ACCESS)[Access]['class'], readonly ErrorCode[]>> = {
   public: [],
-  client: ['too_many_requests'],
-  admin: ['unauthorized', 'store_unavailable'],
+  client: ['too_many_requests', 'unauthorized', 'csrf_rejected', 'store_unavailable'],
+  admin: ['unauthorized', 'forbidden', 'csrf_rejected', 'store_unavailable'],
 };
+
+/** What shows who asks; `{}` is nothing. */
+const SECURITY = {
+  public: {},
+  client: { security: [{}, { token: [] }, { session: [] }] },
+  admin: { security: [{ token: [] }, { session: [] }, {}] },
+} as const;
 
 const WHO: Readonly<Record<Access, string>> = {
   public: 'Anyone may call this.',
-  client: 'Anyone who reaches the port may call this.',
+  client:
+    'Anyone who reaches the port may call this; where clients have to show who they are, whoever has a ' +
+    'token, a session or a client certificate.',
   account:
     'Needs the token of any account, or a caller on the machine itself while the server is being set up.',
   operator:
@@ -48,6 +57,13 @@ export function describeApi(routes: readonly Route[], version: string): object {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer' },
         basic: { type: 'http', scheme: 'basic' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-berth',
+          description:
+            'With the header x-berth-csrf where something changes. Over plain HTTP it is called berth.',
+        },
       },
     },
   };
@@ -61,7 +77,7 @@ function describeOperation(route: Route, method: string, index: number): object 
     operationId: `${route.name}${alias}${verb}`,
     summary: route.summary,
     description: index === 0 ? WHO[route.access] : `Alias of ${route.paths[0]}. ${WHO[route.access]}`,
-    ...(ACCESS[route.access].class === 'admin' ? { security: [{ token: [] }, {}] } : {}),
+    ...SECURITY[ACCESS[route.access].class],
     ...(route.name === 'auth' ? { security: [{ basic: [] }] } : {}),
     ...(query === undefined ? {} : { parameters: describeQuery(query) }),
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
@@ -73,7 +89,10 @@ function errorsOf(route: Route): readonly ErrorCode[] {
   const body = route.body === undefined ? [] : BODY_ERRORS;
   const query = route.query === undefined ? [] : (['validation_error', 'store_unavailable'] as const);
   const access = ACCESS_ERRORS[ACCESS[route.access].class];
-  return [...new Set<ErrorCode>([...access, ...body, ...query, ...route.errors, ...COMMON_ERRORS])];
+  const password: readonly ErrorCode[] = route.takesPassword === true ? ['tls_required'] : [];
+  return [
+    ...new Set<ErrorCode>([...access, ...password, ...body, ...query, ...route.errors, ...COMMON_ERRORS]),
+  ];
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {

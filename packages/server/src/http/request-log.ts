@@ -24,15 +24,34 @@ interface RequestLogOptions {
 
 const FAULT_INTERVAL_MS = 1000;
 
+/** What an attempt to come in looks like: no credentials, not enough of them, too many tries. */
+const REFUSED = new Set([401, 403, 429]);
+
 export function createRequestLog(options: RequestLogOptions): RequestLog {
   const { log, logRequests, slowRequestMs, readMonotonicMs } = options;
   let lastFaultMs = Number.NEGATIVE_INFINITY;
+  const refused = new Map<string, { lastMs: number; more: number }>();
+
+  /** One line a second for each route and status: whoever tries doors makes floods, too. */
+  function noteRefused(facts: { route: string; status: number; ms: number }): void {
+    const key = `${facts.route} ${facts.status}`;
+    const nowMs = readMonotonicMs();
+    const last = refused.get(key);
+    if (last !== undefined && nowMs - last.lastMs < FAULT_INTERVAL_MS) {
+      last.more += 1;
+      return;
+    }
+    const more = last?.more ?? 0;
+    refused.set(key, { lastMs: nowMs, more: 0 });
+    log.warn(more === 0 ? facts : { ...facts, more }, 'request refused');
+  }
+
   return {
     note(route, { status }, durationMs) {
       const facts = { route, status, ms: Math.round(durationMs) };
       if (durationMs > slowRequestMs) log.warn(facts, 'slow request');
       else if (logRequests) log.info(facts, 'request');
-      else if (status === 401) log.warn(facts, 'request refused');
+      else if (REFUSED.has(status)) noteRefused(facts);
     },
     noteFault(route, { code, cause }) {
       const nowMs = readMonotonicMs();

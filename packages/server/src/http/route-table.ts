@@ -61,7 +61,7 @@ export interface Services {
 
 /** Every route of the server, in the order in which the documentation shows them. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts, rules } = services;
+  const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts } = services;
   const routes: readonly Route[] = [
     ...lendingRoutes(lending),
     ...consumptionRoutes(counting),
@@ -83,7 +83,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tokenRoutes(accounts.tokens),
     ...sessionRoutes(services),
     ...settingsRoutes(services.settings),
-    ...publicRoutes({ accounts, oversight, version: facts.version, rules }),
+    ...publicRoutes({ accounts, oversight, version: facts.version }),
     ...docsRoutes(() => routes, facts.version),
   ];
   return routes;

@@ -31,6 +31,8 @@ export interface Route {
   /** A route that has both takes its fields from the query of a GET and from the body of a POST. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  /** It is sent a password: not over plain HTTP where TLS is asked for. */
+  readonly takesPassword?: boolean;
   /** The body is a file, which the handler reads: in a form, or as it is. */
   readonly takesFile?: boolean;
   readonly answer: AnswerShape;

@@ -71,20 +71,14 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   const tokens = createTokens(store, options.readMonotonicMs);
   const throttle =
     options.isThrottled === false ? NO_THROTTLE : createSignInThrottle(options.readMonotonicMs);
-  const isRight = (request: SignInRequest) => judge(store, throttle, request);
+  const check = (request: SignInRequest) => judge(store, throttle, request);
 
-  async function execute(command: Parameters<Store['execute']>[0]): Promise<Executed> {
-    try {
-      return await store.execute(command);
-    } finally {
-      tokens.forget();
-    }
-  }
+  const { execute } = tokens;
 
   return {
     tokens,
     ensureAdministrator: (show) => ensureAdministrator(store, show),
-    signIn: (request) => signIn(store, request, isRight),
+    signIn: (request) => signIn(store, request, check),
     isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
     list: () => store.read({ kind: 'list_accounts' }),
     async add({ name, role, password }, by) {
@@ -100,15 +94,17 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
     },
     async changePassword({ account, oldPassword, newPassword, address, keptToken }, by) {
       requireGoodPassword(newPassword);
-      if (!(await isRight({ name: account, password: oldPassword, address }))) {
-        await store.execute({ kind: 'sign_in', account, address, tokenHash: null });
+      const checkedHash = await check({ name: account, password: oldPassword, address });
+      if (checkedHash === null) {
+        await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
         throw new RequestError('invalid_credentials', 'The old password is wrong. Nothing was changed.');
       }
       if (oldPassword.normalize('NFC') === newPassword.normalize('NFC')) {
         throw new RequestError('validation_error', 'The new password must be another one than the old.');
       }
       const passwordHash = await hashPassword(newPassword);
-      return execute({ kind: 'set_password', account, passwordHash, oneTime: false, keptToken, by });
+      const wish = { kind: 'set_password', account, passwordHash, oneTime: false } as const;
+      return execute({ ...wish, checkedHash, keptToken, by });
     },
     setRole: (account, role, by) => execute({ kind: 'set_role', account, role, by }),
     remove: (account, by) => execute({ kind: 'remove_account', account, by }),
@@ -132,23 +128,26 @@ async function ensureAdministrator(store: Store, show: (password: string) => voi
 async function signIn(
   store: Store,
   request: SignInRequest,
-  isRight: (request: SignInRequest) => Promise<boolean>,
+  check: (request: SignInRequest) => Promise<string | null>,
 ): Promise<string | null> {
   const { name: account, address, isBrowser = false } = request;
-  const token = (await isRight(request)) ? makeToken() : null;
+  const checkedHash = await check(request);
+  const token = checkedHash === null ? null : makeToken();
   const tokenHash = token === null ? null : hashToken(token);
-  const outcome = await store.execute({ kind: 'sign_in', account, address, tokenHash, isBrowser });
+  const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser } as const;
+  const outcome = await store.execute(wish);
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
 
-async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<boolean> {
+/** The hash that the password fits; `null` for a wrong name or password. */
+async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<string | null> {
   const { name, password, address } = request;
   const attempt = throttle.begin(name, address);
   let isRight: boolean | null = null;
   try {
-    const account = await store.read({ kind: 'find_account', name });
-    isRight = await checkPassword(password, account?.passwordHash ?? null);
-    return isRight;
+    const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
+    isRight = await checkPassword(password, hash);
+    return isRight ? hash : null;
   } finally {
     // Whoever was sent away by a queue or a disk has guessed nothing.
     attempt.end(isRight ?? 'unknown');

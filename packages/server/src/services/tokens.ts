@@ -3,7 +3,7 @@ import type { Actor } from '../core/actor.ts';
 import { Fault } from '../core/fault.ts';
 import { plus } from '../core/instant.ts';
 import type { Role } from '../core/role.ts';
-import { isTokenAlive, isTouchDue, type Token, type TokenKind } from '../core/token.ts';
+import { isTokenAlive, isTouchDue, type Token, type TokenKind, tokenIdOf } from '../core/token.ts';
 import type { TokenRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 
@@ -25,17 +25,25 @@ export interface TokenWish {
   readonly days: number | null;
 }
 
+export interface CreatedToken {
+  readonly id: string;
+  readonly token: string;
+  /** Whether it was taken. */
+  readonly outcome: Executed;
+}
+
 /** What stands for people and programs after they have shown who they are. */
 export interface Tokens {
-  find(token: string): Promise<Holder | null>;
-  /** The newest first, those that ended included. */
+  /** Using it keeps it alive, unless it is only looked at. */
+  find(token: string, options?: { readonly isUse: boolean }): Promise<Holder | null>;
+  /** Those with a name first, then the newest; those that ended included. */
   list(limit: number): Promise<readonly TokenRecord[]>;
   /** The token is told only now; the store keeps its hash. */
-  create(wish: TokenWish, by: Actor): Promise<{ readonly token: string; readonly outcome: Executed }>;
+  create(wish: TokenWish, by: Actor): Promise<CreatedToken>;
   /** By its id or its name. */
   revoke(id: string, by: Actor): Promise<Executed>;
-  /** Something was changed that decides whether a token counts. */
-  forget(): void;
+  /** Does what decides whether tokens count, and looks at all of them anew. */
+  execute(command: Parameters<Store['execute']>[0]): Promise<Executed>;
 }
 
 /** 256 random bits. */
@@ -51,8 +59,8 @@ export function hashToken(token: string): string {
 }
 
 /**
- * A token that was looked up counts for this long without another look, so that a heartbeat costs none. What
- * this server changes counts at once; what another one changes, after this.
+ * A token that was looked up counts for this long without another look, so that most requests cost none. What
+ * this server changes counts at once; what another server on the same database changes, after this.
  */
 const REMEMBERED_MS = 1000;
 const MAX_REMEMBERED = 10_000;
@@ -64,17 +72,28 @@ interface Remembered {
 
 export function createTokens(store: Store, readMonotonicMs: () => number): Tokens {
   const remembered = new Map<string, Remembered>();
-  const forget = () => remembered.clear();
+  let generation = 0;
+  const forget = () => {
+    remembered.clear();
+    generation += 1;
+  };
 
   async function lookUp(tokenHash: string): Promise<Remembered | null> {
     const known = remembered.get(tokenHash);
     if (known !== undefined && readMonotonicMs() - known.readMs < REMEMBERED_MS) return known;
-    const readMs = readMonotonicMs();
+    const asked = { readMs: readMonotonicMs(), generation };
     const record = await store.read({ kind: 'find_token', tokenHash });
     if (record === null) return null;
-    if (remembered.size >= MAX_REMEMBERED) forget();
-    remembered.set(tokenHash, { record, readMs });
-    return { record, readMs };
+    const found = { record, readMs: asked.readMs };
+    // What was read while something changed may be what was there before.
+    if (asked.generation === generation) remember(tokenHash, found);
+    return found;
+  }
+
+  function remember(tokenHash: string, found: Remembered): void {
+    remembered.delete(tokenHash);
+    remembered.set(tokenHash, found);
+    if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value as string);
   }
 
   async function execute(command: Parameters<Store['execute']>[0]): Promise<Executed> {
@@ -86,25 +105,27 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
   }
 
   return {
-    async find(token) {
+    async find(token, { isUse } = { isUse: true }) {
       const tokenHash = hashToken(token);
       const found = await lookUp(tokenHash);
       if (found === null) return null;
       const now = plus(found.record.now, readMonotonicMs() - found.readMs);
       if (!isTokenAlive(found.record.token, now)) return null;
-      if (isTouchDue(found.record.token, now)) {
-        await execute({ kind: 'use_token', tokenHash }).catch(ignoreFault);
+      if (isUse && isTouchDue(found.record.token, now)) {
+        await store.execute({ kind: 'use_token', tokenHash }).catch(ignoreFault);
+        remembered.delete(tokenHash);
       }
       return holderOf(found.record.token, tokenHash);
     },
     list: (limit) => store.read({ kind: 'list_tokens', limit }),
     async create(wish, by) {
       const token = makeToken();
-      const outcome = await execute({ kind: 'create_token', tokenHash: hashToken(token), ...wish, by });
-      return { token, outcome };
+      const tokenHash = hashToken(token);
+      const outcome = await execute({ kind: 'create_token', tokenHash, ...wish, by });
+      return { id: tokenIdOf(tokenHash), token, outcome };
     },
     revoke: (tokenId, by) => execute({ kind: 'revoke_token', tokenId, by }),
-    forget,
+    execute,
   };
 }
 

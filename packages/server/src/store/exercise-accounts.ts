@@ -10,7 +10,14 @@ const create = (name: string, role: 'admin' | 'operator' | 'user', oneTime = tru
   ({ kind: 'create_account', name, role, passwordHash: `hash of ${name}`, oneTime, by: 'server' }) as const;
 
 const signIn = (account: string, tokenHash: string | null, isBrowser = false) =>
-  ({ kind: 'sign_in', account, address: '::1', tokenHash, isBrowser }) as const;
+  ({
+    kind: 'sign_in',
+    account,
+    address: '::1',
+    tokenHash,
+    checkedHash: `hash of ${account}`,
+    isBrowser,
+  }) as const;
 
 const setPassword = (account: string, keptToken: string | null, oneTime = false) =>
   ({ kind: 'set_password', account, passwordHash: 'another', oneTime, keptToken, by: 'ada' }) as const;
@@ -85,6 +92,27 @@ export const ACCOUNTS = {
     const ada = await bench.store.read({ kind: 'find_account', name: 'ada' });
     assert.deepEqual([ada?.passwordHash, ada?.oneTime], ['another', false]);
     assert.equal(await codeOf(bench, setPassword('nobody', null)), 'account_not_found');
+  },
+
+  'a sign-in that overlaps a change of the password is none': async (bench: Bench) => {
+    await bench.execute(create('ada', 'admin'));
+    await bench.execute(setPassword('ada', null));
+    assert.deepEqual(await bench.execute(signIn('ada', 'late')), { kind: 'done', count: 0 });
+    assert.equal(await findToken(bench, 'late'), null);
+    const again = { ...setPassword('ada', null), checkedHash: 'hash of ada' };
+    assert.equal(await codeOf(bench, again), 'invalid_credentials', 'nor does an old password change a new');
+    assert.deepEqual((await listKinds(bench)).slice(1), ['password_changed', 'sign_in_failed']);
+  },
+
+  'a clock that was reset makes no token live longer': async (bench: Bench) => {
+    bench.clock.setWall(plus(NOW, 100 * HOUR_MS));
+    await bench.execute({ kind: 'accept_clock', by: 'ada' });
+    await bench.execute(createToken('h1', 'ci', 1));
+    bench.clock.setWall(NOW);
+    assert.deepEqual(await bench.execute({ kind: 'reset_clock', by: 'ada' }), DONE);
+    const token = await findToken(bench, 'h1');
+    const now = await bench.now();
+    assert.deepEqual([token?.issuedAt, token?.expiresAt], [now, plus(now, 24 * HOUR_MS)]);
   },
 
   'setup ends with the first own password of an administrator, for good': async (bench: Bench) => {

@@ -92,8 +92,14 @@ function malformed(): readonly Parameters<Bench['execute']>[0][] {
     { ...release('held'), by: { name: circular as unknown as string, address: 'x' } },
     { kind: 'install_license', license: broken, by: 'admin' },
     { kind: 'install_license', license: { ...exampleLicense(), key: 10n as unknown as string }, by: 'admin' },
-    { kind: 'sign_in', account: 'ada', address: 10n as unknown as string, tokenHash: null },
-    { kind: 'sign_in', account: 10n as unknown as string, address: 'x', tokenHash: 'half' },
+    {
+      kind: 'sign_in',
+      account: 'ada',
+      address: 10n as unknown as string,
+      tokenHash: null,
+      checkedHash: null,
+    },
+    { kind: 'sign_in', account: 10n as unknown as string, address: 'x', tokenHash: 'half', checkedHash: 'x' },
     null as unknown as Parameters<Bench['execute']>[0],
   ];
 }

@@ -77,7 +77,7 @@ export interface Answers {
   find_account: AccountRecord | null;
   list_accounts: readonly AccountRecord[];
   find_token: TokenRecord | null;
-  /** The newest first. */
+  /** Those with a name first, then the newest. */
   list_tokens: readonly TokenRecord[];
   /** Whether an administrator has had a password of their own. */
   is_set_up: boolean;

@@ -83,10 +83,10 @@ describe('signing in', () => {
     const password = await createAdministrator(app.accounts);
     await app.get('/auth', { headers: basic('admin', 'guess'), peer: FOREIGN });
     await app.get('/auth', { headers: basic('admin', password), peer: FOREIGN });
-    const { address } = FOREIGN;
+    const who = { account: 'admin', by: 'admin', origin: FOREIGN.address };
     assert.deepEqual((await readEvents(app.store)).slice(-2), [
-      { kind: 'sign_in_failed', account: 'admin', address },
-      { kind: 'signed_in', account: 'admin', address },
+      { kind: 'sign_in_failed', ...who },
+      { kind: 'signed_in', ...who },
     ]);
   });
 

@@ -2,21 +2,18 @@ import { z } from 'zod';
 import type { Accounts } from '../../services/accounts.ts';
 import type { Oversight } from '../../services/oversight.ts';
 import { RequestError } from '../../services/request-error.ts';
-import type { AccessRules } from '../caller.ts';
 import { problem } from '../problem.ts';
 import { json } from '../reply.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { requireTlsIfAsked } from '../session.ts';
 
 interface PublicServices {
   readonly accounts: Accounts;
   readonly oversight: Oversight;
   readonly version: string;
-  readonly rules: AccessRules;
 }
 
-export function publicRoutes({ accounts, oversight, version, rules }: PublicServices): readonly Route[] {
-  return [rootRoute(version), healthRoute(oversight), authRoute(accounts, rules)];
+export function publicRoutes({ accounts, oversight, version }: PublicServices): readonly Route[] {
+  return [rootRoute(version), healthRoute(oversight), authRoute(accounts)];
 }
 
 function rootRoute(version: string): Route {
@@ -48,17 +45,17 @@ function healthRoute(oversight: Oversight): Route {
   });
 }
 
-function authRoute(accounts: Accounts, rules: AccessRules): Route {
+function authRoute(accounts: Accounts): Route {
   return defineRoute({
     name: 'auth',
     methods: ['GET'],
     paths: ['/auth'],
     access: 'public',
+    takesPassword: true,
     summary: 'Exchange a name and a password (HTTP Basic) for a token',
     answer: { kind: 'json', schema: z.object({ message: z.string(), token: z.string() }) },
-    errors: ['unauthorized', 'tls_required', 'too_many_requests', 'store_unavailable'],
+    errors: ['unauthorized', 'too_many_requests', 'store_unavailable'],
     handle: async ({ request, peer }) => {
-      requireTlsIfAsked(peer, rules);
       const { name, password } = readBasic(request.headers.get('authorization'));
       const token = await accounts.signIn({ name, password, address: peer.address });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');

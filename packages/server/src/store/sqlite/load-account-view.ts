@@ -1,6 +1,6 @@
 import type { DecidedCommand } from '../../core/decide-system.ts';
 import type { Role } from '../../core/role.ts';
-import type { SystemView } from '../../core/view.ts';
+import type { KeptAccount, SystemView } from '../../core/view.ts';
 import { countOf } from './load-view.ts';
 import { tokenFromRow } from './read-accounts.ts';
 import type { Row } from './rows.ts';
@@ -14,9 +14,17 @@ export function loadAccountView(statements: Statements, command: DecidedCommand)
   const row = name === null ? undefined : statements.findAccount.get(name);
   const token = findToken(statements, command);
   return {
-    account: row === undefined ? null : { role: row.role as Role, oneTime: row.one_time === 1 },
+    account: row === undefined ? null : accountFromRow(row),
     administrators: row === undefined ? 0 : countOf(statements.countAdministrators.get()),
     token: token === undefined ? null : tokenFromRow(token),
+  };
+}
+
+function accountFromRow(row: Row): KeptAccount {
+  return {
+    role: row.role as Role,
+    passwordHash: row.password_hash as string,
+    oneTime: row.one_time === 1,
   };
 }
 

@@ -46,9 +46,11 @@ export function findToken(db: DatabaseSync, tokenHash: string, now: Instant): To
   return row === undefined ? null : { token: tokenFromRow(row), now };
 }
 
-/** The newest first. */
+/** Those with a name first, since others come and go; then the newest. */
 export function listTokens(db: DatabaseSync, limit: number, now: Instant): readonly TokenRecord[] {
-  const rows = db.prepare(`${SELECT_TOKEN} ORDER BY issued_at DESC, id LIMIT ?`).all(limit);
+  const rows = db
+    .prepare(`${SELECT_TOKEN} ORDER BY token.name IS NULL, issued_at DESC, id LIMIT ?`)
+    .all(limit);
   return rows.map((row) => ({ token: tokenFromRow(row), now }));
 }
 

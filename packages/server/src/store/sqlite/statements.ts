@@ -51,7 +51,10 @@ const SQL = {
     WHERE license_id = :id`,
   pullBackRecalls: 'UPDATE recall SET recalled_at = :now WHERE recalled_at > :now',
   pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
-  pullBackTokens: 'UPDATE token SET used_at = :now WHERE used_at > :now',
+  pullBackTokens: `
+    UPDATE token SET used_at = min(used_at, :now), issued_at = min(issued_at, :now),
+      expires_at = expires_at - max(issued_at - :now, 0)
+    WHERE used_at > :now OR issued_at > :now`,
   saveServer: 'UPDATE server SET mark = ?, audit_n = ?, audit_mac = ? WHERE id = 1',
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
@@ -178,7 +181,7 @@ const SQL = {
   removeLinks: 'DELETE FROM audit_link WHERE chain = ? AND n <= ?',
 
   // accounts and tokens
-  findAccount: 'SELECT role, one_time FROM account WHERE name = ?',
+  findAccount: 'SELECT role, password_hash, one_time FROM account WHERE name = ?',
   countAdministrators: "SELECT count(*) AS count FROM account WHERE role = 'admin'",
   putAccount: `
     INSERT INTO account (name, role, password_hash, one_time, created_at) VALUES (?, ?, ?, ?, ?)`,

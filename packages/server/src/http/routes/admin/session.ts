@@ -11,7 +11,6 @@ import {
   endedSessionCookie,
   readSessionToken,
   requireSameOrigin,
-  requireTlsIfAsked,
   sessionCookie,
 } from '../../session.ts';
 
@@ -32,19 +31,19 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
   return [signInRoute(services), whoRoute(services), signOutRoute(services)];
 }
 
-function signInRoute({ accounts, rules }: SessionServices): Route {
+function signInRoute({ accounts }: SessionServices): Route {
   return defineRoute({
     name: 'admin_sign_in',
     methods: ['POST'],
     paths: ['/api/admin/session/start'],
     access: 'public',
+    takesPassword: true,
     summary: 'Sign a browser in; the session is a cookie, and ends when it is left alone for twelve hours',
     body: z.object({ name, password: secret }),
     answer: { kind: 'json', schema: z.object({ name: z.string(), csrf_token: z.string() }) },
-    errors: ['unauthorized', 'csrf_rejected', 'tls_required', 'too_many_requests', 'missing_parameters'],
+    errors: ['unauthorized', 'csrf_rejected', 'too_many_requests', 'missing_parameters'],
     handle: async ({ request, peer, body }) => {
       requireSameOrigin(request, peer);
-      requireTlsIfAsked(peer, rules);
       if (body.name === undefined || body.password === undefined) {
         throw new RequestError('missing_parameters', 'Send "name" and "password".');
       }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Config } from '../../../config.ts';
+import { type Config, showConfig } from '../../../config.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
-/** No setting holds a secret: those come from files and from the environment, and are not part of it. */
+/** Secrets come from files and from the environment, and are not part of the settings. */
 export function settingsRoutes(settings: Config): readonly Route[] {
   return [
     defineRoute({
@@ -14,7 +14,7 @@ export function settingsRoutes(settings: Config): readonly Route[] {
       summary: 'The settings in force, by the names of berth.yaml',
       answer: { kind: 'json', schema: z.object({ settings: z.looseObject({}) }) },
       errors: [],
-      handle: () => json({ settings }),
+      handle: () => json({ settings: showConfig(settings) }),
     }),
   ];
 }

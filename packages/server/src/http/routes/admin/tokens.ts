@@ -2,9 +2,9 @@ import { name, positiveInteger } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { ROLES } from '../../../core/role.ts';
-import { isTokenAlive, tokenIdOf } from '../../../core/token.ts';
+import { isTokenAlive } from '../../../core/token.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { hashToken, type Tokens } from '../../../services/tokens.ts';
+import type { Tokens } from '../../../services/tokens.ts';
 import { actorOf } from '../../caller.ts';
 import { countReply } from '../../count-reply.ts';
 import { refusalReply } from '../../problem.ts';
@@ -72,9 +72,9 @@ function createRoute(tokens: Tokens): Route {
         throw new RequestError('missing_parameters', message);
       }
       const wish = { name: own, role, days: body.days ?? null };
-      const { token, outcome } = await tokens.create(wish, actorOf(caller));
+      const { id, token, outcome } = await tokens.create(wish, actorOf(caller));
       if (outcome.kind === 'refused') return refusalReply(outcome);
-      return json({ id: tokenIdOf(hashToken(token)), token });
+      return json({ id, token });
     },
   });
 }

@@ -20,6 +20,7 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
       methods: ['GET', 'POST'],
       paths: ['/api/v4/setPassword'],
       access: 'account',
+      takesPassword: true,
       summary: 'Replace the password of the account that asks, or of the first administrator; prefer POST',
       query: setPasswordQuery,
       body: setPasswordRequest,

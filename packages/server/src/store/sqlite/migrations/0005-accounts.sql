@@ -24,3 +24,4 @@ SELECT token_hash, substr(token_hash, 1, 12), 'auth', account, issued_at, used_a
 DROP TABLE token;
 ALTER TABLE token_with_name RENAME TO token;
 CREATE INDEX token_by_account ON token (account, used_at);
+CREATE INDEX token_by_use ON token (kind, used_at);
