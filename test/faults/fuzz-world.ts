@@ -60,6 +60,10 @@ const KNOWN: Known = {
   license_policy: [TEST_VENDOR.policy(), TEST_VENDOR.policy(), TEST_VENDOR.policy({ id: 4712 })],
 };
 
+/** Numbers of links, and dates up to which the audit log may be thinned out: of nothing, or of something. */
+const EARLY = [1, 100, '2030-01-01', '2030-01-15'];
+const LATE = [1, 100, '2030-01-15T13:00:00Z', '2030-01-15T18:00:00Z'];
+
 const CREDENTIALS = [
   ...Object.keys(ACCOUNTS).flatMap((name) => [`${name}:${PASSWORD}`, `${name}:${PASSWORD}`, `${name}:wrong`]),
   ...['nobody:wrong', 'admin:', ':', ':x', 'admin', `${'a'.repeat(257)}:x`, 'ad\u0000min:x'],
@@ -134,7 +138,7 @@ export async function openWorld(t: TestContext, turn: number): Promise<FuzzWorld
   t.after(() => trace.close());
   return {
     app,
-    ingredients: await gather(app, hardwareId),
+    ingredients: await gather(app, hardwareId, turn % 4 === 0 ? LATE : EARLY),
     trace,
     send: (request) => send(app, keys, request),
     pass: (millis) => pass(app, millis),
@@ -157,13 +161,13 @@ async function addAccounts({ store }: TestApp, isBeingSetUp: boolean): Promise<v
   }
 }
 
-async function gather(app: TestApp, hardwareId: string): Promise<Ingredients> {
+async function gather(app: TestApp, hardwareId: string, before: readonly unknown[]): Promise<Ingredients> {
   const { requestData } = await app.offline.requestLicense({ product: 'cad', licenseKey: null }, 'test');
   const codes = [TEST_VENDOR.confirm(hardwareId, VENDOR_KEY, '4711'), 'AAAA'];
   return {
     routes: app.routes,
     callers: Object.keys(CALLERS),
-    known: { ...KNOWN, confirmation_code: codes },
+    known: { ...KNOWN, confirmation_code: codes, before },
     credentials: CREDENTIALS,
     files: [
       TEST_VENDOR.answer(requestData),
