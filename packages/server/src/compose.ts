@@ -152,7 +152,8 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     isThrottled: config.auth.throttleSignIns,
   });
   const { localAdmin, clients, requireTls } = config.auth;
-  const rules = { localAdmin, clients, requireTls, isLoopbackOnly: isLoopbackHost(config.host) };
+  const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
+  const rules = { localAdmin, clients, requireTls, isLoopbackOnly };
   const catalogue = createCatalogue(store);
   const facts = {
     version: VERSION,

@@ -36,3 +36,7 @@ describe('what people read', () => {
     assert.match(page, /--log-slow-request-ms, BERTH_LOG_SLOW_REQUEST_MS\n/);
   });
 });
+
+test('what a terminal would obey is written as a number', () => {
+  assert.equal(formatTable(['user'], [['\u202eresu\u001b[2J']]), 'user\n\\u{202e}resu\\u{1b}[2J');
+});

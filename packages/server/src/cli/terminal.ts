@@ -32,7 +32,12 @@ export function formatTable(heading: readonly string[], rows: readonly (readonly
 
 function formatCell(value: unknown): string {
   if (value === null || value === undefined) return '-';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** Names come from anybody, and a terminal obeys some characters: those are written as numbers. */
+function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 }
 
 /** One name and value a line. */

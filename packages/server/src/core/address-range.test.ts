@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Address, formatAddress, isWithin, parseAddress, parseRange } from './address-range.ts';
+import { type Address, formatAddress, isWithin, parseAddress, parseRange, placeOf } from './address-range.ts';
 
 function address(text: string): Address {
   const parsed = parseAddress(text);
@@ -134,4 +134,12 @@ describe('a range', () => {
     const more = ['10.0.0.0/1e1', '10.0.0.0/ 8', '10/8', '::/129', '::/1000', 'fe80::%1/64', 'example.com/8'];
     for (const text of [...wrong, ...more]) assert.equal(parseRange(text), null, JSON.stringify(text));
   });
+});
+
+test('one place is an address of IPv4 and a network of IPv6', () => {
+  assert.equal(placeOf('203.0.113.9'), '203.0.113.9');
+  assert.equal(placeOf('2001:db8:1:2:3:4:5:6'), placeOf('2001:db8:1:2::1'));
+  assert.notEqual(placeOf('2001:db8:1:2::1'), placeOf('2001:db8:1:3::1'));
+  assert.equal(placeOf('::ffff:203.0.113.9'), '::ffff:203.0.113.9');
+  assert.equal(placeOf('control'), 'control');
 });

@@ -109,3 +109,14 @@ function parseGroups(text: string, isLast: boolean): readonly number[] | null {
 function join(parts: readonly number[], size: number): bigint {
   return parts.reduce((value, part) => (value << BigInt(size)) | BigInt(part), 0n);
 }
+
+/** A household has at least this much of IPv6, and may use a new address for every request. */
+const HOUSEHOLD_BITS = 64n;
+
+/** What counts as one place that requests come from: an address of IPv4, a network of IPv6. */
+export function placeOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const parsed = parseAddress(address);
+  if (parsed === null || parsed.bits === 32) return address;
+  return formatAddress({ bits: 128, value: (parsed.value >> HOUSEHOLD_BITS) << HOUSEHOLD_BITS });
+}

@@ -63,3 +63,8 @@ describe('a pattern', () => {
     assert.equal(fits(`${'a'.repeat(255)}b`, `${'*a'.repeat(127)}*b`), true);
   });
 });
+
+test('letters that only some of their cases tell apart are the same', () => {
+  assert.ok(fits('ΟΔΟΣΑ', 'οδος*') && fits('οδος', 'ΟΔΟΣ'));
+  assert.ok(fits('straße', 'STRASSE'));
+});

@@ -9,7 +9,8 @@ export interface NamePattern {
 
 /** Names are compared without regard to case, and however their accents are put together. */
 export function foldName(name: string): string {
-  return name.normalize('NFC').toLowerCase();
+  // Upper case first: it brings letters together that lower case leaves apart. A sigma has two lower cases.
+  return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
 
 export function parsePattern(text: string): NamePattern {

@@ -101,6 +101,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'from this machine, through a proxy: X-Real-IP': local({ 'x-real-ip': '203.0.113.9' }),
   'from this machine, through a proxy: Via': local({ via: '1.1 proxy' }),
   'by a page in a browser: Sec-Fetch-Mode': local({ 'sec-fetch-mode': 'no-cors' }),
+  'by a page in a browser: Referer': local({ referer: 'http://evil.example/' }),
   'by a page in a browser: Cookie': local({ cookie: 'a=b' }),
   'by a page of ours without a session: Origin': local({ origin: 'http://localhost:8080' }),
   'by a rebound host': local({ host: 'evil.example:8080' }),
@@ -291,6 +292,25 @@ describe('a caller on this machine', () => {
     assert.equal((await app.post('/api/v4/setPassword', change)).status, 200);
     assert.equal((await app.get('/api/admin/status')).status, 401);
     assert.equal((await app.post('/api/v4/register', { user: 'ann' })).status, 200);
+  });
+
+  test('cannot do what they may no longer do by sending the body slowly', async (t) => {
+    const app = await openTestApp(t);
+    const { token } = await app.accounts.tokens.create({ name: 'ci', role: 'admin', days: null }, 'test');
+    const rest = Promise.withResolvers<void>();
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from('{"name": "backdoor",'));
+        await rest.promise;
+        controller.enqueue(Buffer.from('"role": "admin"}'));
+        controller.close();
+      },
+    });
+    const answer = app.post('/api/admin/users/add', body, bearer(token));
+    await app.accounts.tokens.revoke('ci', 'test');
+    rest.resolve();
+    assert.equal((await answer).status, 401);
+    assert.ok(!(await app.accounts.list()).some(({ name }) => name === 'backdoor'));
   });
 
   test('is still only a name for the audit: local, control, an account or a token', async (t) => {

@@ -40,7 +40,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
       throw new Error(`The route "${route.name}" declares no access.`);
     app.on([...route.methods], [...route.paths], async (c) => {
       // Looking at the headers of an answer must not change anything.
-      if (c.req.method === 'HEAD' && isChanging(route)) return toResponse(notAllowed('HEAD', route));
+      if (c.req.method === 'HEAD' && (isChanging(route) || route.takesPassword))
+        return toResponse(notAllowed('HEAD', route));
       return toResponse(await answer(route, c.req.raw, c.env.peer, handling, requestLog));
     });
   }
@@ -85,6 +86,8 @@ async function handle(route: Route, request: Request, peer: Peer, options: Handl
   const input = inputOf(route, request.method);
   const query = input.query === undefined ? NOTHING : readQuery(request.url, input.query);
   const body = input.body === undefined ? NOTHING : await readBody(request, input.body);
+  // A body may come slowly, and credentials that were good may be revoked meanwhile.
+  if (input.body !== undefined && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
   const isStillAllowed = () =>
     identifyCaller({ ...visit, isUse: false }).then(
       () => true,

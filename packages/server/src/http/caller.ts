@@ -39,7 +39,7 @@ export interface Peer {
 
 export interface AccessRules {
   readonly localAdmin: 'setup' | 'always' | 'never';
-  /** The server listens on loopback only. */
+  /** The server listens on loopback only, and no proxy is known to bring others there. */
   readonly isLoopbackOnly: boolean;
   /** Whether applications have to show who they are. */
   readonly clients: 'open' | 'required';
@@ -147,7 +147,7 @@ function isLocal(request: Request, { address }: Peer, { localAdmin, isLoopbackOn
 
 const LOOPBACK_ADDRESSES = new Set(['127.0.0.1', '::1']);
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
-const TELLTALE_HEADERS = new Set(['forwarded', 'x-real-ip', 'via', 'origin', 'cookie']);
+const TELLTALE_HEADERS = new Set(['forwarded', 'x-real-ip', 'via', 'origin', 'referer', 'cookie']);
 
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_ADDRESSES.has(host) || host === 'localhost';

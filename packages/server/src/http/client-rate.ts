@@ -1,4 +1,5 @@
 import { LIMITS } from '../config.ts';
+import { placeOf } from '../core/address-range.ts';
 import { RequestError } from '../services/request-error.ts';
 import type { Peer } from './caller.ts';
 
@@ -22,8 +23,9 @@ export function createClientRate({ requestsPerMinute, readMonotonicMs }: RateOpt
   const intervalMs = MINUTE_MS / requestsPerMinute;
   const mostMs = MINUTE_MS - intervalMs;
   const fullAtMs = new Map<string, number>();
-  return ({ address, isControl }) => {
+  return ({ address: from, isControl }) => {
     if (isControl) return;
+    const address = placeOf(from);
     const nowMs = readMonotonicMs();
     const before = Math.max(fullAtMs.get(address) ?? nowMs, nowMs);
     // Parts of a millisecond are what fractions lose on the way.

@@ -11,6 +11,7 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { LIMITS } from '../config.ts';
+import { placeOf } from '../core/address-range.ts';
 import type { Certificates } from '../services/certificates.ts';
 import type { AppEnv } from './app.ts';
 import { type Connections, watchConnections } from './connections.ts';
@@ -124,7 +125,20 @@ function createSecureServer(options: object, certificates: Certificates): Server
     rejectUnauthorized: false,
   });
   // Connections that are open go on with what they were opened with.
-  certificates.onChange((changed) => server.setSecureContext(changed));
+  const named = new Set<Socket>();
+  server.on('secureConnection', (socket) => {
+    if (!socket.authorized) return;
+    named.add(socket);
+    socket.once('close', () => named.delete(socket));
+  });
+  let believed = context.ca;
+  certificates.onChange((changed) => {
+    server.setSecureContext(changed);
+    if (String(changed.ca) === String(believed)) return;
+    believed = changed.ca;
+    // Whom a certificate named is looked at anew: its signer may be believed no more.
+    for (const socket of named) socket.destroy();
+  });
   return server;
 }
 
@@ -193,8 +207,9 @@ function lastAnswer(code: ErrorCode, message: string) {
 function limitPerAddress(server: Server, most: number, peers: NetworkPeers): void {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {
-    const { address, isProxy } = peers.meet(socket);
+    const { address: from, isProxy } = peers.meet(socket);
     if (isProxy) return;
+    const address = placeOf(from);
     const count = (open.get(address) ?? 0) + 1;
     if (count > most) {
       socket.destroy();

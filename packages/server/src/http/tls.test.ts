@@ -184,8 +184,12 @@ describe('a certificate of a client', () => {
     const server = await openTls(t, { clientCa: authority.cert });
     const shown = issue();
     assert.equal((await peerWith(server, shown)).certificate, 'laptop-7');
+    const [named, unnamed] = [await server.shakeHands({ ...shown }), await server.shakeHands()];
+    const ended = once(named, 'close');
     writeFileSync(server.files.clientCa, makeTestCertificate().cert);
     await server.certificates.refresh();
+    await ended;
+    assert.equal(unnamed.destroyed, false, 'who has shown nothing goes on');
     assert.equal((await peerWith(server, shown)).certificate, null);
   });
 

@@ -14,8 +14,8 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 /** At most two at once: passwords must not be able to take the machine. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  await takeTurn();
+async function inTurn<T>(work: () => Promise<T>, isFirst = false): Promise<T> {
+  await takeTurn(isFirst);
   try {
     return await work();
   } finally {
@@ -23,9 +23,13 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function takeTurn(): Promise<void> {
+async function takeTurn(isFirst: boolean): Promise<void> {
   if (running < LIMITS.passwordChecksAtOnce) {
     running += 1;
+    return;
+  }
+  if (isFirst) {
+    await new Promise<void>((resolve) => waiting.unshift(resolve));
     return;
   }
   if (waiting.length >= LIMITS.passwordChecksWaiting) {
@@ -41,10 +45,13 @@ function passTurn(): void {
   else next();
 }
 
-/** `scrypt$N$r$p$salt$key`, the last two in base64. */
+/**
+ * `scrypt$N$r$p$salt$key`, the last two in base64. Whoever sets a password has shown who they are, and goes
+ * before those who guess.
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await inTurn(() => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, COST));
+  const key = await inTurn(() => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, COST), true);
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 

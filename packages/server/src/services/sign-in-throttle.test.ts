@@ -90,7 +90,25 @@ describe('wrong passwords', () => {
 
   test('of a fleet that signs in with one right password at once are none', () => {
     const { throttle } = openThrottle();
-    const attempts = Array.from({ length: 200 }, () => throttle.begin('fleet', 'nat'));
-    for (const attempt of attempts) attempt.end(true);
+    for (let n = 0; n < 50; n++) {
+      const attempts = Array.from({ length: 8 }, () => throttle.begin('fleet', 'nat'));
+      assert.throws(() => throttle.begin('fleet', 'nat'), RequestError, 'eight at once, then the next ones');
+      for (const attempt of attempts) attempt.end(true);
+    }
+  });
+
+  test('are remembered, whatever else is asked meanwhile', () => {
+    const { guess } = openThrottle();
+    for (let n = 0; n < 100; n++) guess('ada', 'x', false);
+    for (let n = 0; n < 100; n++) guess(`made-up-${n}`, 'x', false);
+    for (let n = 0; n < 30_000; n++) assert.notEqual(guess(`another-${n}`, 'x', false), 'tried');
+    assert.notEqual(guess('ada', 'x', true), 'tried');
+  });
+
+  test('from one network of IPv6 come from one place', () => {
+    const { guess } = openThrottle();
+    for (let n = 0; n < 5; n++) assert.equal(guess('ada', `2001:db8::${n}`, false), 'tried');
+    assert.equal(guess('ada', '2001:db8::ffff', true), 1);
+    assert.equal(guess('ada', '2001:db8:0:1::1', true), 'tried');
   });
 });

@@ -1,3 +1,4 @@
+import { placeOf } from '../core/address-range.ts';
 import { RequestError } from './request-error.ts';
 
 /** So many wrong passwords of one account from one address are slips of the finger. */
@@ -6,9 +7,12 @@ const FREE_FAILURES = 5;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 5 * 60 * 1000;
 
-/** So many from one address, for whatever accounts, are many people behind one door. */
-const FREE_FAILURES_OF_ADDRESS = 100;
-const ADDRESS_WAIT_MS = 1000;
+/** So many from one place, for whatever accounts, are many people behind one door. */
+const FREE_FAILURES_OF_PLACE = 100;
+const PLACE_WAIT_MS = 1000;
+
+/** So many guesses from one place are looked at together: each takes a while, and others want in, too. */
+const MOST_AT_ONCE = 8;
 
 /** Failures that are older than this are forgotten. */
 const MEMORY_MS = 60 * 60 * 1000;
@@ -31,29 +35,32 @@ export interface SignInThrottle {
 export const NO_THROTTLE: SignInThrottle = { begin: () => ({ end: () => {} }) };
 
 /**
- * Slows guessing down: per account and address together, so that nobody can lock somebody else out, and far
- * more leniently per address, so that nobody tries one password on every account. In memory: a restart
- * forgets it, and takes longer than it saves.
+ * Slows guessing down: per account and place together, so that nobody can lock somebody else out, and far
+ * more leniently per place, so that nobody tries one password on every account, or takes all turns. In
+ * memory: a restart forgets it, and takes longer than it saves.
  */
 export function createSignInThrottle(readMonotonicMs: () => number): SignInThrottle {
   const pairs = new Map<string, Failures>();
-  const addresses = new Map<string, Failures>();
+  const places = new Map<string, Failures>();
 
   return {
     begin(account, address) {
       const nowMs = readMonotonicMs();
-      const pair = recall(pairs, JSON.stringify([account, address]), nowMs);
-      const all = recall(addresses, address, nowMs);
-      const waitMs = Math.max(waitOf(pair, nowMs, pairWait), waitOf(all, nowMs, addressWait));
+      const place = placeOf(address);
+      const pairKey = JSON.stringify([account, place]);
+      // Whoever is sent away leaves nothing behind, and pushes nobody's memory out.
+      const waitMs = Math.max(
+        waitOfPlace(look(places, place, nowMs), nowMs),
+        waitOfPair(look(pairs, pairKey, nowMs), nowMs),
+      );
       if (waitMs > 0) throw tooEarly(waitMs);
-      pair.open += 1;
-      all.open += 1;
+      const counted = [keep(pairs, pairKey, nowMs), keep(places, place, nowMs)] as const;
+      for (const failures of counted) failures.open += 1;
       return {
         end(isRight) {
-          pair.open -= 1;
-          all.open -= 1;
-          if (isRight === true) pair.count = 0;
-          else if (isRight === false) for (const failures of [pair, all]) note(failures, readMonotonicMs());
+          for (const failures of counted) failures.open -= 1;
+          if (isRight === true) counted[0].count = 0;
+          else if (isRight === false) for (const failures of counted) note(failures, readMonotonicMs());
         },
       };
     },
@@ -65,27 +72,29 @@ function note(failures: Failures, nowMs: number): void {
   failures.lastMs = nowMs;
 }
 
-function pairWait(count: number): number {
-  if (count < FREE_FAILURES) return 0;
-  return Math.min(FIRST_WAIT_MS * 2 ** (count - FREE_FAILURES), LONGEST_WAIT_MS);
-}
-
-function addressWait(count: number): number {
-  return count < FREE_FAILURES_OF_ADDRESS ? 0 : ADDRESS_WAIT_MS;
-}
-
 /** One guess at a time where there is a wait at all: a burst must not slip in before the first has failed. */
-function waitOf({ count, lastMs, open }: Failures, nowMs: number, waitAfter: (count: number) => number) {
-  const wait = waitAfter(count);
-  if (wait === 0) return 0;
+function waitOfPair({ count, lastMs, open }: Failures, nowMs: number): number {
+  if (count < FREE_FAILURES) return 0;
+  const wait = Math.min(FIRST_WAIT_MS * 2 ** (count - FREE_FAILURES), LONGEST_WAIT_MS);
   return open > 0 ? wait : Math.max(0, lastMs + wait - nowMs);
 }
 
-/** What is remembered of somebody, and is the youngest memory from now on. */
-function recall(memory: Map<string, Failures>, key: string, nowMs: number): Failures {
+function waitOfPlace({ count, lastMs, open }: Failures, nowMs: number): number {
+  if (open >= MOST_AT_ONCE) return PLACE_WAIT_MS;
+  if (count < FREE_FAILURES_OF_PLACE) return 0;
+  return open > 0 ? PLACE_WAIT_MS : Math.max(0, lastMs + PLACE_WAIT_MS - nowMs);
+}
+
+/** What is remembered of somebody, or nothing. */
+function look(memory: Map<string, Failures>, key: string, nowMs: number): Failures {
   const known = memory.get(key);
   const isFresh = known !== undefined && (known.open > 0 || nowMs - known.lastMs < MEMORY_MS);
-  const failures = isFresh ? known : { count: 0, lastMs: nowMs, open: 0 };
+  return isFresh ? known : { count: 0, lastMs: nowMs, open: 0 };
+}
+
+/** The same, and it is the youngest memory from now on. */
+function keep(memory: Map<string, Failures>, key: string, nowMs: number): Failures {
+  const failures = look(memory, key, nowMs);
   memory.delete(key);
   memory.set(key, failures);
   if (memory.size > MAX_ENTRIES) memory.delete(memory.keys().next().value as string);

@@ -119,7 +119,10 @@ describe('signing in', () => {
     await createAdministrator(app.accounts);
     const room = LIMITS.passwordChecksAtOnce + LIMITS.passwordChecksWaiting;
     const headers = basic('admin', 'guess');
-    const answers = await Promise.all(Array.from({ length: room + 4 }, () => app.get('/auth', { headers })));
+    const fromEverywhere = Array.from({ length: room + 4 }, (_, n) =>
+      app.get('/auth', { headers, peer: { address: `203.0.113.${n}`, isControl: false } }),
+    );
+    const answers = await Promise.all(fromEverywhere);
     const refused = answers.filter(({ status }) => status === 429);
     assert.equal(refused.length, 4);
     assert.equal(answers.filter(({ status }) => status === 401).length, room);

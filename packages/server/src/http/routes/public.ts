@@ -68,7 +68,7 @@ function authRoute(accounts: Accounts): Route {
 const MAX_CREDENTIAL_LENGTH = 256;
 
 /** HTTP Basic forbids them, and the name goes into the audit log, which people read on terminals. */
-const CONTROL_CHARACTER = /\p{Cc}/u;
+const CONTROL_CHARACTER = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 function readBasic(authorization: string | null): { name: string; password: string } {
   const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '')?.[1];

@@ -102,6 +102,25 @@ describe('data of the first schema', () => {
     await store.close();
   });
 
+  for (const oneTime of [0, 1]) {
+    const whose = oneTime === 0 ? 'of an administrator with a password of their own' : 'that is being set up';
+    test(`${whose} is that afterwards, and tokens stay what they were`, async (t) => {
+      const folder = makeFolder(t);
+      const file = join(folder, 'berth.db');
+      writeSchema1(file);
+      const db = new DatabaseSync(file);
+      db.prepare("INSERT INTO account VALUES ('admin', 'admin', 'hash', ?, ?)").run(oneTime, NOW);
+      db.prepare("INSERT INTO token VALUES (?, 'admin', ?, ?)").run('ab'.repeat(32), NOW, NOW);
+      db.close();
+      const { store } = open(folder);
+      t.after(() => store.close());
+      assert.equal(await store.read({ kind: 'is_set_up' }), oneTime === 0);
+      const found = await store.read({ kind: 'find_token', tokenHash: 'ab'.repeat(32) });
+      const { kind, account, role, id, usedAt } = found?.token ?? {};
+      assert.deepEqual([kind, account, role, id, usedAt], ['auth', 'admin', 'admin', 'abababababab', NOW]);
+    });
+  }
+
   test('is anchored when it is opened, and only then', async (t) => {
     const folder = makeFolder(t);
     const file = join(folder, 'berth.db');

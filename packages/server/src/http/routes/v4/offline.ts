@@ -8,6 +8,7 @@ import {
 } from '@berth/protocol/offline';
 import { licenseId } from '../../../core/license.ts';
 import type { Offline } from '../../../services/offline.ts';
+import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { presentLicense } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
@@ -77,8 +78,14 @@ function uploadRoute(offline: Offline): Route {
       'offline_request_used',
       'offline_file_outdated',
     ],
-    handle: async ({ request, caller }) =>
-      licenseReply(await offline.install(await readUploadText(request), actorOf(caller))),
+    handle: async ({ request, caller, isStillAllowed }) => {
+      const text = await readUploadText(request);
+      // A file may come slowly, and credentials that were good may be revoked meanwhile.
+      if (!(await isStillAllowed())) {
+        throw new RequestError('unauthorized', 'The token was revoked meanwhile. Get a new one from /auth.');
+      }
+      return licenseReply(await offline.install(text, actorOf(caller)));
+    },
   });
 }
 
