@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
-import { type Config, ConfigError, envOf, flagOf, loadConfig } from './config.ts';
+import { type Config, ConfigError, envOf, flagOf, listChanged, loadConfig, showConfig } from './config.ts';
 import { suggest } from './core/suggest.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -190,4 +190,14 @@ describe('a file that cannot be used', () => {
     assert.throws(() => load(t, 'just text'), { message: /must hold names and values/ });
     assert.throws(() => load(t, '- 1'), { message: /must hold names and values/ });
   });
+});
+
+test('what is not as usual can be told, without what others must not know', (t) => {
+  const { config } = load(
+    t,
+    'auth.clients: required\nwebhooks.url: https://hooks.example/t/secret?token=secret',
+  );
+  const told = { 'auth.clients': 'required', 'webhooks.url': 'https://hooks.example/…' };
+  assert.deepEqual(listChanged(config), told);
+  assert.doesNotMatch(JSON.stringify(showConfig(config)), /secret\?|token=/);
 });

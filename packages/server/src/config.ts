@@ -118,13 +118,15 @@ export function showConfig(config: Config): Config {
   return { ...config, webhooks: { ...config.webhooks, url: `${new URL(url).origin}/…` } };
 }
 
-/** Those that are not as they are by default, by their names. */
+/** Those that are not as they are by default, by their names; where the data is goes without saying. */
 export function listChanged(config: Config): Readonly<Record<string, Value>> {
   const shown = showConfig(config);
   const entries = SETTINGS.map(
     ({ path, default: usual }) => [path, readSetting(shown, path), usual] as const,
   );
-  const changed = entries.filter(([, value, usual]) => JSON.stringify(value) !== JSON.stringify(usual));
+  const changed = entries.filter(
+    ([path, value, usual]) => path !== 'data' && JSON.stringify(value) !== JSON.stringify(usual),
+  );
   return Object.fromEntries(changed.map(([path, value]) => [path, value]));
 }
 
