@@ -168,8 +168,8 @@ const SQL = {
   saveAnchor: 'UPDATE server SET audit_anchor = ? WHERE id = 1',
   saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
   findSegment: 'SELECT * FROM audit_segment WHERE chain = ?',
-  findFirstLinkSince: `
-    SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at >= ? ORDER BY n LIMIT 1`,
+  findLastLinkBefore: `
+    SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at < ? ORDER BY n DESC LIMIT 1`,
   listLinksOf: 'SELECT n, at, events, mac FROM audit_link WHERE chain = ? AND n > ? AND n <= ? ORDER BY n',
   putSegment: `
     INSERT OR REPLACE INTO audit_segment
