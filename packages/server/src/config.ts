@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { suggest } from './core/suggest.ts';
-import { SETTINGS, type Setting, type Value, type WEBHOOK_TOPICS } from './settings.ts';
+import type { WebhookTopic } from './core/webhook-topics.ts';
+import { SETTINGS, type Setting, type Value } from './settings.ts';
 
 /** Everything that can be set, frozen at start. Units stand at the end of the names. */
 export interface Config {
@@ -48,8 +49,6 @@ export interface Config {
     readonly secretFile: string;
   };
 }
-
-type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
 
 /** Bounds that are not meant to be changed, each with its reason. */
 export const LIMITS = {

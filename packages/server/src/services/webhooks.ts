@@ -1,5 +1,6 @@
 import { type AuditPosition, endOfLink, eventId, isAfter, linkBefore } from '../core/audit-position.ts';
 import { DAY_MS, type Instant, MINUTE_MS, plus, SECOND_MS } from '../core/instant.ts';
+import { WEBHOOK_TOPICS, type WebhookTopic } from '../core/webhook-topics.ts';
 import type { AuditLink } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -32,16 +33,6 @@ export interface WebhookStatus {
   readonly delivered: number;
   readonly dropped: number;
 }
-
-type WebhookTopic = keyof typeof TOPICS;
-
-/** What can be asked for, and the events that belong to it. */
-const TOPICS = {
-  slot_denied: ['slot_denied', 'denials_repeated'],
-  license_expiring: ['license_expiring'],
-  cloud_unreachable: ['cloud_unreachable', 'cloud_reachable'],
-  clock_jumped: ['clock_jumped'],
-} as const;
 
 export interface WebhookOptions {
   readonly store: Store;
@@ -99,7 +90,7 @@ class WebhookDelivery implements Webhooks {
 
   constructor(options: WebhookOptions) {
     this.#options = options;
-    this.#kinds = new Set(options.topics.flatMap((topic) => TOPICS[topic] as readonly string[]));
+    this.#kinds = new Set(options.topics.flatMap((topic) => WEBHOOK_TOPICS[topic] as readonly string[]));
   }
 
   async begin(): Promise<void> {
