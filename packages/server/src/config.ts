@@ -70,7 +70,7 @@ export const LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 11_000,
   /** From the connection to its first request, with the handshake. */
-  firstRequestTimeoutMs: 13_000,
+  firstRequestTimeoutMs: 11_000,
   /** An answer of which nothing is taken. */
   readTimeoutMs: 10_000,
   farewellMs: 1000,
