@@ -52,7 +52,9 @@ const SQL = {
   pullBackRecalls: 'UPDATE recall SET recalled_at = :now WHERE recalled_at > :now',
   pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
   pullBackTokens: 'UPDATE token SET used_at = :now WHERE used_at > :now',
-  saveServer: 'UPDATE server SET mark = ?, audit_n = ?, audit_mac = ? WHERE id = 1',
+  saveServer: `
+    UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?, audit_anchor = coalesce(?, audit_anchor)
+    WHERE id = 1`,
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
 
@@ -165,7 +167,6 @@ const SQL = {
 
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
-  saveAnchor: 'UPDATE server SET audit_anchor = ? WHERE id = 1',
   saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
   findSegment: 'SELECT * FROM audit_segment WHERE chain = ?',
   findLastLinkBefore: `
