@@ -80,7 +80,7 @@ test('a server takes over another certificate while it runs, and never tells a k
   assert.equal(await statusOf(url, kept), 200);
   const { url: told, tls } = await askBerth<Status>(data, ['status']);
   assert.equal(told, server.url);
-  const rest = { valid_to: '2100-12-31T23:59:59.000Z', asks_clients: false, error: null };
+  const rest = { valid_until: '2100-12-31T23:59:59.000Z', asks_clients: false, error: null };
   assert.deepEqual(tls, { subject: 'CN=next', fingerprint256: fingerprintOf(next), ...rest });
 
   const { stdout } = await runBerth(data, ['status']);

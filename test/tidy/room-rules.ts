@@ -65,7 +65,7 @@ const ROOMS: Record<string, Room> = {
     why: 'the port must not know who calls it nor what is behind it',
   },
   'webhooks/http-webhooks': {
-    imports: ['webhooks', 'core', 'protocol'],
+    imports: ['webhooks', 'core', 'config', 'protocol'],
     why: 'it implements the port webhooks/webhooks.ts only',
   },
   offline: {

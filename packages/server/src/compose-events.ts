@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   createDeliveries,
   createFeedBeats,
@@ -6,8 +5,7 @@ import {
   createNoticeRounds,
 } from './background/event-loops.ts';
 import { isPlainAndFar } from './cloud/open-cloud.ts';
-import { type Config, ConfigError } from './config.ts';
-import { SECOND_MS } from './core/instant.ts';
+import type { Config } from './config.ts';
 import { presentEvent } from './http/present-event.ts';
 import type { CloudLink } from './services/cloud-link.ts';
 import { createEventFeed, type EventFeed } from './services/event-feed.ts';
@@ -16,7 +14,7 @@ import { createWebhooks, type Webhooks } from './services/webhooks.ts';
 import { systemClock } from './store/clock.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
-import { createHttpWebhooks } from './webhooks/http-webhooks.ts';
+import { openWebhooks } from './webhooks/open-webhooks.ts';
 import type { WebhookReceiver } from './webhooks/webhooks.ts';
 
 /** Everything that tells of events. */
@@ -76,21 +74,10 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   };
 }
 
-const TIMEOUT_MS = 10 * SECOND_MS;
-
-/** The receiver that is configured; `null` for none. What cannot be used is a reason not to start. */
 function openReceiver({ config, env, version }: EventOptions, signal: AbortSignal): WebhookReceiver | null {
-  const { url, secretFile } = config.webhooks;
-  if (url === '') return null;
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new ConfigError('"webhooks.url" must be an address that begins with https:// (or http://).');
-  }
-  return createHttpWebhooks({
-    url: parsed.href,
-    secret: readSecret(env.BERTH_WEBHOOKS_SECRET ?? '', secretFile),
+  return openWebhooks(config.webhooks, {
+    givenSecret: env.BERTH_WEBHOOKS_SECRET ?? '',
     userAgent: `Berth/${version}`,
-    timeoutMs: TIMEOUT_MS,
     signal,
     readWall: systemClock.readWall,
     present: ({ licenseId, at, event }) => {
@@ -98,30 +85,4 @@ function openReceiver({ config, env, version }: EventOptions, signal: AbortSigna
       return facts;
     },
   });
-}
-
-/** Shorter ones could be guessed by whoever has seen a signature. */
-const MIN_SECRET_LENGTH = 32;
-
-function readSecret(value: string, file: string): string {
-  if (value === '' && file === '') {
-    throw new ConfigError(
-      '"webhooks.url" needs a secret that events are signed with, so that the receiver can tell them from ' +
-        'forged ones. Make one up (openssl rand -hex 32), and set BERTH_WEBHOOKS_SECRET or ' +
-        '"webhooks.secretFile".',
-    );
-  }
-  const secret = value === '' ? readSecretFile(file) : value.trim();
-  if (secret.length >= MIN_SECRET_LENGTH) return secret;
-  throw new ConfigError(
-    `The webhook secret is shorter than ${MIN_SECRET_LENGTH} characters. Make one up: openssl rand -hex 32.`,
-  );
-}
-
-function readSecretFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new ConfigError(`"webhooks.secretFile" cannot be read: ${(error as Error).message}.`);
-  }
 }

@@ -5,6 +5,7 @@ import { createHeadSigner } from './background/audit-loop.ts';
 import { createCertificateWatch } from './background/certificate-loop.ts';
 import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
 import { createRulesLoop, describeRules } from './background/rules-loop.ts';
+import { stopAll } from './background/stop-all.ts';
 import { isPlainAndFar } from './cloud/open-cloud.ts';
 import { type CloudParts, composeCloud, startCloudLoops } from './compose-cloud.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
@@ -19,7 +20,7 @@ import { createRoutes } from './http/route-table.ts';
 import { openExport } from './secrets/key-export.ts';
 import { fingerprint, SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
-import { createAuditTrail } from './services/audit-trail.ts';
+import { type AuditTrail, createAuditTrail } from './services/audit-trail.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
 import { CertificateError } from './services/certificate-files.ts';
 import { type Certificates, openCertificates } from './services/certificates.ts';
@@ -82,23 +83,22 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   });
   const stops: Stop[] = [];
   try {
-    const url = await serveStore(store, { ...options, certificates }, log, stops);
-    return { url, stop: () => stopServer({ stops, store, log }) };
+    const { url, audit } = await serveStore(store, { ...options, certificates }, log, stops);
+    return { url, stop: () => stopServer({ stops, store, audit, log }) };
   } catch (error) {
-    // What was started would keep the process alive, and the folder locked.
-    await Promise.all(stops.map((stop) => stop()));
-    await store.close();
+    // What was started would keep the process alive, and the folder locked. Why it did not start comes first.
+    await stopAll(stops, [() => store.close()]).catch(() => {});
     throw error;
   }
 }
 
-/** Answers where it can be reached. `stops` ends everything that it has started. */
+/** Answers where it can be reached, and what signs at the end. `stops` ends all that it has started. */
 async function serveStore(
   store: Store,
   options: ServeOptions & { readonly certificates: Certificates | null },
   log: Log,
   stops: Stop[],
-): Promise<string> {
+): Promise<{ readonly url: string; readonly audit: AuditTrail }> {
   const { config, certificates } = options;
   const state: { listening: Listening | null } = { listening: null };
   const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
@@ -116,7 +116,7 @@ async function serveStore(
   );
   await Promise.all([
     // After a crash this names what the last run has left unsigned.
-    store.execute({ kind: 'sign_heads' }),
+    parts.audit.signHeads(),
     store.execute({
       kind: 'record_event',
       event: { kind: 'server_started', version: VERSION, settings: listChanged(config) },
@@ -124,7 +124,7 @@ async function serveStore(
   ]);
   const { url } = state.listening;
   log.info({ url, data: config.data, version: VERSION }, 'serving');
-  return url;
+  return { url, audit: parts.audit };
 }
 
 type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;
@@ -138,6 +138,7 @@ interface ComposeOptions extends ConfigAndEnv {
 interface Parts {
   readonly app: Hono<AppEnv>;
   readonly accounts: Accounts;
+  readonly audit: AuditTrail;
   readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
   readonly ruleBook: RuleBook;
@@ -154,6 +155,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
   const { localAdmin, clients, requireTls } = config.auth;
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
   const rules = { localAdmin, clients, requireTls, isLoopbackOnly };
+  const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
     version: VERSION,
@@ -168,7 +170,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
   const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
   const routes = createRoutes({
     accounts,
-    audit: createAuditTrail(store),
+    audit,
     catalogue,
     ...cloud,
     ruleBook,
@@ -192,7 +194,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs: systemClock.readMonotonicMs,
   });
-  return { app, accounts, catalogue, cloud, ruleBook, events };
+  return { app, accounts, audit, catalogue, cloud, ruleBook, events };
 }
 
 /** What the first start creates, and what `--demo` adds. */
@@ -242,7 +244,11 @@ type Stop = () => Promise<void>;
 
 function startLoops(
   store: Store,
-  { ruleBook, certificates }: Pick<Parts, 'ruleBook'> & { readonly certificates: Certificates | null },
+  {
+    ruleBook,
+    audit,
+    certificates,
+  }: Pick<Parts, 'ruleBook' | 'audit'> & { readonly certificates: Certificates | null },
   { sweeper }: Config,
   log: Log,
 ): readonly Stop[] {
@@ -250,7 +256,7 @@ function startLoops(
   const loops = [
     createClockKeeper(housekeeping, log),
     createRulesLoop(ruleBook, log),
-    createHeadSigner(createAuditTrail(store), log),
+    createHeadSigner(audit, log),
   ];
   if (certificates !== null) loops.push(createCertificateWatch(certificates, log));
   if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
@@ -258,15 +264,18 @@ function startLoops(
   return loops.map((loop) => loop.stop);
 }
 
-async function stopServer({ stops, store, log }: { stops: readonly Stop[]; store: Store; log: Log }) {
+interface Stopping {
+  readonly stops: readonly Stop[];
+  readonly store: Store;
+  readonly audit: AuditTrail;
+  readonly log: Log;
+}
+
+async function stopServer({ stops, store, audit, log }: Stopping): Promise<void> {
   log.info('stopping');
-  await Promise.all(stops.map((stop) => stop()));
-  try {
-    await store.execute({ kind: 'record_event', event: { kind: 'server_stopped', version: VERSION } });
-    await store.execute({ kind: 'sign_heads' });
-  } finally {
-    await store.close();
-  }
+  const event = { kind: 'server_stopped', version: VERSION } as const;
+  const record = () => store.execute({ kind: 'record_event', event });
+  await stopAll(stops, [record, audit.signHeads, () => store.close()]);
   log.info('stopped');
 }
 

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { suggest } from './core/suggest.ts';
-import { SETTINGS, type Setting, type Value, type WEBHOOK_TOPICS } from './settings.ts';
+import type { WebhookTopic } from './core/webhook-topics.ts';
+import { SETTINGS, type Setting, type Value } from './settings.ts';
 
 /** Everything that can be set, frozen at start. Units stand at the end of the names. */
 export interface Config {
@@ -49,8 +50,6 @@ export interface Config {
   };
 }
 
-type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
-
 /** Bounds that are not meant to be changed, each with its reason. */
 export const LIMITS = {
   /** A v4 body has a few hundred bytes. */
@@ -71,7 +70,7 @@ export const LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 11_000,
   /** From the connection to its first request, with the handshake. */
-  firstRequestTimeoutMs: 13_000,
+  firstRequestTimeoutMs: 11_000,
   /** An answer of which nothing is taken. */
   readTimeoutMs: 10_000,
   farewellMs: 1000,

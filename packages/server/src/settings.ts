@@ -1,4 +1,5 @@
 import { parseRange } from './core/address-range.ts';
+import { WEBHOOK_TOPICS } from './core/webhook-topics.ts';
 
 export type Value = string | number | boolean | readonly string[];
 
@@ -13,13 +14,6 @@ export interface Setting {
   readonly from?: number;
   readonly to?: number;
 }
-
-export const WEBHOOK_TOPICS = [
-  'slot_denied',
-  'license_expiring',
-  'cloud_unreachable',
-  'clock_jumped',
-] as const;
 
 /** Every setting with its default, its bounds and a sentence. */
 export const SETTINGS: readonly Setting[] = [
@@ -194,8 +188,8 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     path: 'webhooks.events',
-    default: WEBHOOK_TOPICS,
-    oneOf: WEBHOOK_TOPICS,
+    default: Object.keys(WEBHOOK_TOPICS),
+    oneOf: Object.keys(WEBHOOK_TOPICS),
     about: 'What is sent there.',
   },
   {

@@ -70,7 +70,7 @@ async function askAudit(client: AdminClient, _: readonly string[], flags: Flags)
     const answer = await client.get('/api/admin/audit', query);
     if (!answer.ok) return answer;
     const page = (answer.body as { events: Facts[] }).events;
-    events.push(...page);
+    for (const event of page) events.push(event);
     if (page.length === 0 || events.length >= most) {
       return { ok: true, body: { events: events.slice(0, most) } as never };
     }

@@ -130,7 +130,7 @@ async function askRegistrations(
     const answer = await client.get('/api/admin/registrations', query);
     if (!answer.ok) return answer;
     const page = (answer.body as { registrations: Facts[] }).registrations;
-    all.push(...page);
+    for (const registration of page) all.push(registration);
     const last = page.at(-1);
     const isSame = last?.user === after.after_user && String(last?.license_id) === after.after_license_id;
     if (last === undefined || isSame) return { ok: true, body: { registrations: all } as never };

@@ -231,8 +231,11 @@ export interface CloudUnreachable {
   readonly reason: string | null;
 }
 
+/** An outage that was told of is over. */
 export interface CloudReachable {
   readonly kind: 'cloud_reachable';
+  /** Only where it has ended in another way than by an answer: there is no cloud any more. */
+  readonly reason?: 'not_configured';
   /** Since when the link had been failing. */
   readonly failingAt: Instant;
 }

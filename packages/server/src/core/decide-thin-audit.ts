@@ -11,7 +11,7 @@ export interface ThinnableChain {
   readonly chain: number;
   /** The last link that only a total is left of; 0: none. */
   readonly thinnedTo: number;
-  /** The last link that is older than the date, with all links before it: at most the newest but one. */
+  /** The last link that is older than the date, at most the newest but one. */
   readonly oldTo: number;
   /** Every link that would go is as it was written: a total must not cover what was tampered with. */
   readonly isWhole: boolean;

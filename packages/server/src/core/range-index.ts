@@ -1,25 +1,25 @@
 import { type Address, type AddressRange, parseAddress } from './address-range.ts';
 
 /** Ranges of one length, by their first bits. */
-interface Shelf {
+interface RangesOfLength {
   readonly bits: number;
   readonly shift: bigint;
   readonly heads: Set<bigint>;
 }
 
 /** Many ranges, of which there are few lengths: an address is looked up once for each length. */
-export type RangeIndex = readonly Shelf[];
+export type RangeIndex = readonly RangesOfLength[];
 
 export function indexRanges(ranges: readonly AddressRange[]): RangeIndex {
-  const shelves = new Map<string, Shelf>();
+  const lengths = new Map<string, RangesOfLength>();
   for (const { first, prefix } of ranges) {
     const key = `${first.bits}/${prefix}`;
     const shift = BigInt(first.bits - prefix);
-    const shelf = shelves.get(key) ?? { bits: first.bits, shift, heads: new Set() };
-    shelves.set(key, shelf);
-    shelf.heads.add(first.value >> shift);
+    const same = lengths.get(key) ?? { bits: first.bits, shift, heads: new Set() };
+    lengths.set(key, same);
+    same.heads.add(first.value >> shift);
   }
-  return [...shelves.values()];
+  return [...lengths.values()];
 }
 
 /** Whether the text is an address in one of the ranges. */
@@ -27,9 +27,9 @@ export function isIndexed(text: string, index: RangeIndex): boolean {
   if (index.length === 0) return false;
   // A link-local address may name the interface behind a percent sign.
   const address = parseAddress(text.trim().replace(/%.*$/, ''));
-  return address !== null && index.some((shelf) => isOn(shelf, address));
+  return address !== null && index.some((ranges) => isAmong(ranges, address));
 }
 
-function isOn({ bits, shift, heads }: Shelf, address: Address): boolean {
+function isAmong({ bits, shift, heads }: RangesOfLength, address: Address): boolean {
   return address.bits === bits && heads.has(address.value >> shift);
 }

@@ -1,5 +1,6 @@
 import type { Actor } from './actor.ts';
 import type {
+  CloudReachable,
   CloudUnreachable,
   LicenseExpiring,
   MasterKeyExported,
@@ -180,7 +181,7 @@ export interface SetRules {
 /** Something that an administrator should hear of, and hear of once. */
 export interface Note {
   readonly kind: 'note';
-  readonly notice: LicenseExpiring | CloudUnreachable | { readonly kind: 'cloud_reachable' };
+  readonly notice: LicenseExpiring | CloudUnreachable | Omit<CloudReachable, 'failingAt'>;
 }
 
 /** Everything up to this event was delivered to the webhook, or is none of its business. */

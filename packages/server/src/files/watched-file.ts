@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { errorCode, readFileVersion } from './file-version.ts';
 
 /** What was found at a path. */
 export type Content =
@@ -30,7 +31,7 @@ export function watchFile(path: string, maxBytes: number): WatchedFile {
     path,
     read,
     async look() {
-      const version = await versionOf(path);
+      const version = await readFileVersion(path);
       const isSettled = version === seen;
       seen = version;
       if (!isSettled || version === taken) return null;
@@ -38,16 +39,6 @@ export function watchFile(path: string, maxBytes: number): WatchedFile {
       return read();
     },
   };
-}
-
-/** Another file under the same name is another version, even if it has the same size and time. */
-async function versionOf(path: string): Promise<string> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join('/');
-  } catch (error) {
-    return codeOf(error);
-  }
 }
 
 async function readContent(path: string, maxBytes: number): Promise<Content> {
@@ -60,11 +51,7 @@ async function readContent(path: string, maxBytes: number): Promise<Content> {
     }
     return { kind: 'text', text: await readFile(path, 'utf8') };
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { kind: 'absent' };
+    if (errorCode(error) === 'ENOENT') return { kind: 'absent' };
     return { kind: 'unreadable', reason: (error as Error).message };
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error);
 }

@@ -11,8 +11,8 @@ import { defineRoute } from './route.ts';
 
 const BLOCK = new Uint8Array(64 * 1024);
 
-function get(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+function get(path: string, header = ''): string {
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n`;
 }
 
 function routeOf(path: string, handle: () => Reply | Promise<Reply>) {
@@ -137,15 +137,17 @@ describe('a connection goes on', () => {
     assert.equal(await Promise.race([closing(socket), enough.promise]), false);
   });
 
-  test('while there is nothing to be taken from its stream', async (t) => {
-    const server = await openServer(t);
-    const socket = await server.connect(get('/events'));
-    await passAndLook(server, 60 * 60 * 1000);
-    socket.removeAllListeners('readable').read();
-    await server.events.say('still here');
-    const [heard] = await once(socket, 'data');
-    assert.match(String(heard), /still here/);
-  });
+  for (const header of ['', 'Expect: the best\r\n']) {
+    test(`while there is nothing to be taken from its stream (${header.trim() || 'plain'})`, async (t) => {
+      const server = await openServer(t);
+      const socket = await server.connect(get('/events', header));
+      await passAndLook(server, 60 * 60 * 1000);
+      socket.removeAllListeners('readable').read();
+      await server.events.say('still here');
+      const [heard] = await once(socket, 'data');
+      assert.match(String(heard), /still here/);
+    });
+  }
 
   test('while the server is at work on its request', async (t) => {
     const server = await openServer(t);

@@ -56,10 +56,13 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
     connection.http = socket;
     bySocket.set(socket, connection);
   });
-  server.on('request', ({ socket }: IncomingMessage, outgoing: ServerResponse) => {
+  const follow = ({ socket }: IncomingMessage, outgoing: ServerResponse) => {
     const connection = bySocket.get(socket);
     if (connection !== undefined) followRequest(connection, outgoing, readMonotonicMs);
-  });
+  };
+  server.on('request', follow);
+  // A request with an Expect that node does not know is one like any other.
+  server.on('checkExpectation', follow);
   server.prependListener('clientError', (_: Error, socket: Socket) => {
     const connection = bySocket.get(socket);
     if (connection === undefined || owesAnswer(connection)) socket.destroy();

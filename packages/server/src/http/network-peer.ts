@@ -25,9 +25,11 @@ export function createNetworkPeers(trustedProxies: readonly string[]): NetworkPe
   // A connection has one peer for all its requests.
   const known = new WeakMap<Socket, SocketPeer>();
   const meet = (socket: Socket): SocketPeer => {
-    const met = known.get(socket) ?? lookAt(socket, isProxy);
-    known.set(socket, met);
-    return met;
+    const met = known.get(socket);
+    if (met !== undefined) return met;
+    const seen = lookAt(socket, isProxy);
+    known.set(socket, seen);
+    return seen;
   };
   return {
     meet,

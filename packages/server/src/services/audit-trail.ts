@@ -1,5 +1,4 @@
 import type { Actor } from '../core/actor.ts';
-import { THIN_LIMIT } from '../core/decide-thin-audit.ts';
 import type { Instant } from '../core/instant.ts';
 import type { AuditLink, AuditVerdict, ListAudit } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
@@ -44,6 +43,7 @@ async function thinAll(store: Store, wish: ThinWish, by: Actor): Promise<Execute
     const outcome = await store.execute({ kind: 'thin_audit', ...wish, by });
     if (outcome.kind !== 'done') return outcome;
     links += outcome.count;
-    if (outcome.count < THIN_LIMIT) return { kind: 'done', count: links };
+    // Fewer than the most are no sign of the end: the next ones may have got a date too far ahead.
+    if (outcome.count === 0) return { kind: 'done', count: links };
   }
 }

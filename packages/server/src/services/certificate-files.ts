@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../config.ts';
+import { readFileVersion } from '../files/file-version.ts';
 
 /** What a TLS server is set up with. Everything in PEM. */
 export interface TlsContext {
@@ -40,17 +40,8 @@ export function loadFiles(files: Files): LoadedFiles {
 
 /** Changes whenever one of the files does: another link, another place, a new time, new rights. */
 export async function describeLooks({ cert, key, clientCa }: Files): Promise<string> {
-  const looks = await Promise.all([cert, key, clientCa].filter((path) => path !== '').map(lookAt));
+  const looks = await Promise.all([cert, key, clientCa].filter((path) => path !== '').map(readFileVersion));
   return looks.join(' ');
-}
-
-async function lookAt(path: string): Promise<string> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join('-');
-  } catch (error) {
-    return String((error as NodeJS.ErrnoException).code);
-  }
 }
 
 function read(setting: string, path: string): string {

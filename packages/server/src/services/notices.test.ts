@@ -105,6 +105,23 @@ describe('a cloud that stays away', () => {
   });
 });
 
+test('an outage ends with the cloud that was taken out of the settings; the next one is told', async (t) => {
+  const { store, clock, notices, told, ask } = await openNotices(t);
+  const { cloudLink } = openTestLink(store, clock, {});
+  const { readWall } = clock;
+  const without = createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  await ask(true);
+  clock.advance(15 * MINUTE_MS);
+  assert.deepEqual([await notices.look(), await without.look(), await without.look()], [1, 1, 0]);
+  assert.equal(await notices.look(), 1);
+  const events = (await told()).map((event) => [event.kind, 'reason' in event ? event.reason : null]);
+  assert.deepEqual(events, [
+    ['cloud_unreachable', 'timeout'],
+    ['cloud_reachable', 'not_configured'],
+    ['cloud_unreachable', 'timeout'],
+  ]);
+});
+
 test('without a cloud there is nothing to say about it', async (t) => {
   const { store, clock } = await openTestStore(t, []);
   const { cloudLink } = openTestLink(store, clock, {});

@@ -41,6 +41,8 @@ async function lookAtLicenses({ store, expiryDays }: NoticeOptions): Promise<num
 async function lookAtCloud({ store, cloudLink, readWall, cloudMinutes }: NoticeOptions): Promise<number> {
   const { state, failingAt, error } = await cloudLink.describe();
   if (state === 'ok') return note(store, { kind: 'cloud_reachable' });
+  // Nobody will reach it any more, and the next outage is another one.
+  if (state === 'not_configured') return note(store, { kind: 'cloud_reachable', reason: state });
   if ((state !== 'failing' && state !== 'refused') || failingAt === null || error === null) return 0;
   if (readWall() < failingAt + cloudMinutes * MINUTE_MS) return 0;
   const { code, reason } = error;

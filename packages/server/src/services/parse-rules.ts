@@ -6,7 +6,7 @@ import { suggest } from '../core/suggest.ts';
 /** Rules that cannot be used; the message says what is wrong, and where. */
 export class RulesError extends Error {}
 
-/** Far more than anybody writes by hand; each is looked at for each request. */
+/** Far more than anybody writes by hand; names with a star are tried one by one, for each request. */
 const MAX_ENTRIES = 10_000;
 
 /** As long as the names that it is compared with. */

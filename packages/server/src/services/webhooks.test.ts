@@ -110,6 +110,15 @@ describe('a receiver', () => {
     assert.deepEqual(receiver.kinds, kinds);
   });
 
+  test('costs one look at the clock, however much it is told', async (t) => {
+    const { store, receiver, webhooks } = await openDeliveries(t);
+    await ask(store, 'ann', 'bob', 'cat', 'dan');
+    const { mock } = t.mock.method(store, 'keepClock');
+    await webhooks.deliver();
+    await webhooks.deliver();
+    assert.deepEqual([receiver.requests.length, mock.callCount()], [3, 1]);
+  });
+
   test('hears nothing of what was before there was one', async (t) => {
     const { store, receiver, webhooks, create } = await openDeliveries(t);
     await ask(store, 'ann', 'bob');

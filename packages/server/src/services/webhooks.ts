@@ -1,5 +1,6 @@
 import { type AuditPosition, endOfLink, eventId, isAfter, linkBefore } from '../core/audit-position.ts';
-import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from '../core/instant.ts';
+import { DAY_MS, type Instant, MINUTE_MS, plus, SECOND_MS } from '../core/instant.ts';
+import { WEBHOOK_TOPICS, type WebhookTopic } from '../core/webhook-topics.ts';
 import type { AuditLink } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -32,16 +33,6 @@ export interface WebhookStatus {
   readonly delivered: number;
   readonly dropped: number;
 }
-
-type WebhookTopic = keyof typeof TOPICS;
-
-/** What can be asked for, and the events that belong to it. */
-const TOPICS = {
-  slot_denied: ['slot_denied', 'denials_repeated'],
-  license_expiring: ['license_expiring'],
-  cloud_unreachable: ['cloud_unreachable', 'cloud_reachable'],
-  clock_jumped: ['clock_jumped'],
-} as const;
 
 export interface WebhookOptions {
   readonly store: Store;
@@ -99,7 +90,7 @@ class WebhookDelivery implements Webhooks {
 
   constructor(options: WebhookOptions) {
     this.#options = options;
-    this.#kinds = new Set(options.topics.flatMap((topic) => TOPICS[topic] as readonly string[]));
+    this.#kinds = new Set(options.topics.flatMap((topic) => WEBHOOK_TOPICS[topic] as readonly string[]));
   }
 
   async begin(): Promise<void> {
@@ -113,13 +104,21 @@ class WebhookDelivery implements Webhooks {
     const { receiver } = this.#options;
     if (receiver === null) return;
     await this.#readOn();
+    if (this.#queue.length > 0) await this.#deliverQueue(receiver);
+    await this.#save();
+  }
+
+  async #deliverQueue(receiver: WebhookReceiver): Promise<void> {
+    const { store, readMonotonicMs } = this.#options;
+    const [{ now }, askedMs] = [await store.keepClock(), readMonotonicMs()];
+    // Asked once: the writer has better things to do, and a round may be of a thousand events.
+    const readNow = () => plus(now, Math.floor(readMonotonicMs() - askedMs));
     const droppedBefore = this.#dropped;
     for (;;) {
       const head = this.#queue[0];
-      if (head === undefined || !(await this.#deliverOne(head, receiver))) break;
+      if (head === undefined || !(await this.#deliverOne(head, receiver, readNow))) break;
     }
     if (this.#dropped > droppedBefore) this.#logDrops(this.#dropped - droppedBefore);
-    await this.#save();
   }
 
   async describe(): Promise<WebhookStatus> {
@@ -141,10 +140,9 @@ class WebhookDelivery implements Webhooks {
   }
 
   /** Whether the next one may have its turn at once. */
-  async #deliverOne(head: Waiting, receiver: WebhookReceiver): Promise<boolean> {
-    const { store, readMonotonicMs } = this.#options;
-    const { now } = await store.keepClock();
-    if (this.#isTooOld(head, now)) return this.#drop('it did not take them within a day');
+  async #deliverOne(head: Waiting, receiver: WebhookReceiver, readNow: () => Instant): Promise<boolean> {
+    const { readMonotonicMs } = this.#options;
+    if (this.#isTooOld(head, readNow())) return this.#drop('it did not take them within a day');
     if (readMonotonicMs() < this.#nextTryMs) return false;
     // While the disk fails nothing could be noted as sent, and the same would go out again and again.
     await this.#save();
@@ -152,13 +150,13 @@ class WebhookDelivery implements Webhooks {
     const delivery = await receiver.send(head);
     switch (delivery.kind) {
       case 'delivered':
-        this.#noteDelivered(now);
+        this.#noteDelivered(readNow());
         return true;
       case 'gone':
         this.#noteTaken();
         return this.#drop('it said that it never will take them (410)');
       case 'failed':
-        this.#noteFailure(delivery.reason, now);
+        this.#noteFailure(delivery.reason, readNow());
         return false;
       case 'stopping':
         return false;

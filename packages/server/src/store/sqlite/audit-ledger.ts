@@ -128,12 +128,11 @@ export class AuditLedger {
     this.#isMoved = true;
   }
 
-  /** Part of the commit that wrote the links. Without a link nothing is to be done. */
-  saveAnchor(): void {
-    if (!this.#isMoved) return;
+  /** The new anchor, for the commit that wrote the links; `null`: the one that is there stays. */
+  takeAnchor(): Uint8Array | null {
+    const isNew = this.#isMoved && this.isSound;
     this.#isMoved = false;
-    if (!this.isSound) return;
-    this.#statements.saveAnchor.run(anchorMac(this.key, { links: this.#links, heads: this.#heads }));
+    return isNew ? anchorMac(this.key, { links: this.#links, heads: this.#heads }) : null;
   }
 
   sign(heads: HeadsSigned['heads']): HeadsSigned {

@@ -198,12 +198,13 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
 
 export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Executed {
   const { changes, events, outcome } = decision;
-  const target = { ...batch, entry };
+  const { statements, shelf, now, answers } = batch;
+  const target = { statements, shelf, entry, now, answers };
   for (const change of changes) applyChange(target, change);
   for (const event of events) entry.events.push(eventText(event));
   if (changes.length > 0 || events.length > 0) batch.isChanged = true;
   if (outcome.kind !== 'granted') return outcome;
-  return { ...outcome, standing: standingOf(batch.statements, entry, batch.now) };
+  return { ...outcome, standing: standingOf(statements, entry, now) };
 }
 
 /** The license that the command means. */

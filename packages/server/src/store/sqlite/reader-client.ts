@@ -14,11 +14,13 @@ export class ReaderThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
+  #isLost = false;
   #ended = Promise.withResolvers<void>();
 
   constructor(worker: Worker, onLost: (error: unknown) => void) {
     this.#worker = worker;
     const lose = (error: unknown) => {
+      this.#isLost = true;
       this.#failAll(error);
       onLost(error);
     };
@@ -31,6 +33,7 @@ export class ReaderThread {
   }
 
   ask<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
+    if (this.#isLost) return Promise.reject(storeFault(new Error('The thread that reads has ended.')));
     const id = ++this.#lastId;
     const message: ToReader = { id, query, now, masterKeys };
     return new Promise((resolve, reject) => {
@@ -42,6 +45,11 @@ export class ReaderThread {
   close(): Promise<void> {
     this.#worker.postMessage('close');
     return this.#ended.promise;
+  }
+
+  /** Answers nothing any more. */
+  async cut(): Promise<void> {
+    await this.#worker.terminate();
   }
 
   #hear(message: FromReader): void {

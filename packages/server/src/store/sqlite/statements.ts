@@ -55,7 +55,9 @@ const SQL = {
     UPDATE token SET used_at = min(used_at, :now), issued_at = min(issued_at, :now),
       expires_at = expires_at - max(issued_at - :now, 0)
     WHERE used_at > :now OR issued_at > :now`,
-  saveServer: 'UPDATE server SET mark = ?, audit_n = ?, audit_mac = ? WHERE id = 1',
+  saveServer: `
+    UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?, audit_anchor = coalesce(?, audit_anchor)
+    WHERE id = 1`,
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
 
@@ -168,11 +170,10 @@ const SQL = {
 
   // audit
   addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
-  saveAnchor: 'UPDATE server SET audit_anchor = ? WHERE id = 1',
   saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
   findSegment: 'SELECT * FROM audit_segment WHERE chain = ?',
-  findFirstLinkSince: `
-    SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at >= ? ORDER BY n LIMIT 1`,
+  findLastLinkBefore: `
+    SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at < ? ORDER BY n DESC LIMIT 1`,
   listLinksOf: 'SELECT n, at, events, mac FROM audit_link WHERE chain = ? AND n > ? AND n <= ? ORDER BY n',
   putSegment: `
     INSERT OR REPLACE INTO audit_segment

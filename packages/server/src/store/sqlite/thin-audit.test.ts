@@ -10,6 +10,7 @@ import { exampleLicense, NOW, register, unregister } from '../../core/examples.t
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../../core/instant.ts';
 import { type LicenseId, licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
+import { createAuditTrail } from '../../services/audit-trail.ts';
 import { createManualClock } from '../clock.ts';
 import type { Store } from '../store.ts';
 import { anchorMac, linkMac, sumHeads } from './audit-chain.ts';
@@ -53,8 +54,8 @@ async function setUp(t: TestContext) {
   return { store, clock, db, reopen };
 }
 
-/** A chain of the second license that is as long as this, and as old as the first link. */
-function writeManyLinks(db: DatabaseSync, count: number): void {
+/** A chain of the second license that is as long as this, and as old as the first link unless told. */
+function writeManyLinks(db: DatabaseSync, count: number, dateOf = (_: number): Instant => NOW): void {
   const key = loadAuditKey(db, masterKey);
   const add = db.prepare('INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)');
   let mac: Uint8Array = new Uint8Array(0);
@@ -62,7 +63,7 @@ function writeManyLinks(db: DatabaseSync, count: number): void {
     DELETE FROM audit_link WHERE chain IN (0, ${TWO});
     UPDATE server SET audit_n = 0, audit_mac = x''`);
   for (let n = 1; n <= count; n++) {
-    const link = { chain: TWO, n, at: NOW, events: '[{"kind":"slot_lent"}]' };
+    const link = { chain: TWO, n, at: dateOf(n), events: '[{"kind":"slot_lent"}]' };
     mac = linkMac(key, mac, link);
     add.run(link.chain, n, link.at, link.events, mac);
   }
@@ -126,7 +127,7 @@ describe('a log that was thinned out', () => {
     await verify(store);
   });
 
-  test('only as far as everything is older: a clock that went back hides nothing', async (t) => {
+  test('reaches the last link that is older, past those that a wrong clock has dated ahead', async (t) => {
     const { store, clock } = await setUp(t);
     const jump = plus(minutes(ROUNDS), 48 * HOUR_MS);
     clock.setWall(jump);
@@ -135,14 +136,17 @@ describe('a log that was thinned out', () => {
     await store.execute(register('far', { licenseId: TWO }));
     clock.setWall(minutes(ROUNDS + 1));
     await store.execute({ kind: 'reset_clock', by: 'admin' });
+    const listKept = async () => {
+      const kept = await store.read({ kind: 'list_audit', chain: TWO, before: null, limit: 100 });
+      return kept.map(({ at }) => at).reverse();
+    };
     await store.execute(register('near', { licenseId: TWO }));
-    await store.execute(register('next', { licenseId: TWO }));
     await thin(store, minutes(ROUNDS + 1), TWO);
-    const kept = await store.read({ kind: 'list_audit', chain: TWO, before: null, limit: 100 });
-    assert.ok(
-      kept.some(({ at }) => at >= jump),
-      'a link that is newer than the date was thinned out',
-    );
+    assert.deepEqual(await listKept(), [jump, minutes(ROUNDS + 1)], 'nothing older has come after it');
+    clock.advance(MINUTE_MS);
+    await store.execute(register('next', { licenseId: TWO }));
+    await thin(store, minutes(ROUNDS + 2), TWO);
+    assert.deepEqual(await listKept(), [minutes(ROUNDS + 2)]);
     await verify(store);
   });
 
@@ -156,6 +160,17 @@ describe('a log that was thinned out', () => {
     assert.deepEqual(await thin(again, minutes(1), TWO), { kind: 'done', count: 499 });
     assert.deepEqual(await thin(again, minutes(1), TWO), { kind: 'done', count: 0 });
     assert.equal((await verify(again)).thinned, THIN_LIMIT + 499);
+  });
+
+  test('is thinned out to its end, though a commit has come to links that were dated ahead', async (t) => {
+    const { store, db, reopen } = await setUp(t);
+    await store.close();
+    const isAhead = (n: number) => n > THIN_LIMIT - 100 && n <= THIN_LIMIT + 100;
+    writeManyLinks(db, THIN_LIMIT + 500, (n) => (isAhead(n) ? minutes(60) : NOW));
+    const again = reopen();
+    const outcome = await createAuditTrail(again).thin({ before: minutes(1), chain: TWO }, 'root');
+    assert.deepEqual(outcome, { kind: 'done', count: THIN_LIMIT + 499 });
+    await verify(again);
   });
 
   test('is refused for a license that was never here', async (t) => {

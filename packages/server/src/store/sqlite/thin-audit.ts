@@ -57,9 +57,9 @@ function lookAt(
   const segment = row === undefined ? null : segmentFromRow(row);
   const thinnedTo = segment?.lastN ?? 0;
   const most = Math.min(head.n - 1, thinnedTo + budget);
-  const firstNew = statements.findFirstLinkSince.get(chain, thinnedTo, most, before)?.n as number | undefined;
-  const oldTo = firstNew === undefined ? most : firstNew - 1;
-  if (oldTo <= thinnedTo) return { chain, thinnedTo, oldTo: thinnedTo, isWhole: true, folded: null };
+  // What comes before it in the chain was written before it, whatever date a wrong clock has put on it.
+  const oldTo = statements.findLastLinkBefore.get(chain, thinnedTo, most, before)?.n as number | undefined;
+  if (oldTo === undefined) return { chain, thinnedTo, oldTo: thinnedTo, isWhole: true, folded: null };
   const isKept = segment === null || isSameMac(segmentMac(ledger.key, segment), row?.mac as Uint8Array);
   const links = statements.listLinksOf.all(chain, thinnedTo, oldTo);
   const folded = isKept ? foldLinks(ledger.key, chain, segment, links) : null;

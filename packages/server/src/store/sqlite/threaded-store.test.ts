@@ -85,6 +85,17 @@ describe('closing the store with its threads', () => {
     await store.close();
   });
 
+  test('breaks a verification off, and those that wait for the next one', async (t) => {
+    const { file, open } = await setUp(t);
+    const store = await open();
+    await install(store, 5);
+    const asked = [1, 2, 3].map(() => store.read({ kind: 'verify_audit' }));
+    const broken = asked.map((verdict) => assert.rejects(verdict, isFault));
+    await store.close();
+    await Promise.all(broken);
+    assert.equal(existsSync(`${file}-wal`), false);
+  });
+
   test('leaves nobody waiting: what is asked later is refused at once', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
@@ -124,6 +135,40 @@ describe('the two threads', () => {
       assert.deepEqual(verdict.problems, []);
     }
     await writing;
+    await store.close();
+  });
+
+  test('answer other questions while the audit is verified', async (t) => {
+    const { open } = await setUp(t);
+    const store = await open();
+    await install(store, 20_000);
+    await Promise.all(users(20_000).map((user) => store.execute(register(user))));
+    let isVerified = false;
+    const verifying = store.read({ kind: 'verify_audit' }).finally(() => {
+      isVerified = true;
+    });
+    const token = { kind: 'find_token', tokenHash: 'nobody has it' } as const;
+    let answers = 0;
+    do {
+      assert.equal(await store.read(token), null);
+      answers += 1;
+    } while (!isVerified);
+    assert.ok(answers > 1, 'the question has waited for the verification');
+    assert.deepEqual((await verifying).problems, []);
+    await store.close();
+  });
+
+  test('verify for everybody what was recorded before they asked', async (t) => {
+    const { open } = await setUp(t);
+    const store = await open();
+    await install(store, 5);
+    const verify = () => store.read({ kind: 'verify_audit' });
+    const first = verify();
+    await store.execute(register('ada'));
+    const [second, third] = [verify(), verify()];
+    await first;
+    assert.deepEqual([(await second).links, (await third).links], [2, 2]);
+    assert.equal(await second, await third, 'one verification is enough for both');
     await store.close();
   });
 

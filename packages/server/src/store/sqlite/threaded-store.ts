@@ -17,6 +17,7 @@ import {
   type ThreadData,
   type ToWriter,
 } from './thread-messages.ts';
+import { Verifier } from './verifier.ts';
 
 export interface ThreadedOptions extends ThreadData {
   readonly onNotice: (notice: StoreNotice) => void;
@@ -24,7 +25,8 @@ export interface ThreadedOptions extends ThreadData {
 
 /**
  * The SQLite file is owned by a thread of its own, so that a slow sync never holds up HTTP; a second thread
- * answers questions, so that no report holds up a heartbeat.
+ * answers questions, so that no report holds up a heartbeat. The one question that takes long, whether the
+ * audit log is whole, gets a thread for itself.
  */
 export async function openThreadedStore(options: ThreadedOptions): Promise<Store> {
   const store = new ThreadedStore(options);
@@ -43,6 +45,7 @@ class ThreadedStore implements Store {
   readonly #writer: Worker;
   readonly #queue: GroupCommit;
   readonly #unpacker = new ResultUnpacker();
+  readonly #verifier: Verifier;
   #reader: ReaderThread | null = null;
   /** All that the secrets may be sealed with: one, and two while the one is being replaced. */
   #masterKeys: readonly MasterKey[];
@@ -61,6 +64,10 @@ class ThreadedStore implements Store {
     const data: ThreadData = { file, masterKey, nextMasterKey };
     this.#writer = startThread(new URL('./writer-thread.ts', import.meta.url), data);
     this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }));
+    this.#verifier = new Verifier({
+      openThread: () => startReader(file, () => {}),
+      readMasterKeys: () => this.#masterKeys,
+    });
     this.#writer.on('message', (message: FromWriter) => this.#hear(message));
     this.#writer.on('error', (error) => this.#lose(error));
     this.#writer.on('exit', () => {
@@ -71,10 +78,7 @@ class ThreadedStore implements Store {
 
   async open(): Promise<void> {
     await this.#opening.promise;
-    this.#reader = new ReaderThread(
-      startThread(new URL('./reader-thread.ts', import.meta.url), { file: this.#options.file }),
-      (error) => this.#lose(error),
-    );
+    this.#reader = startReader(this.#options.file, (error) => this.#lose(error));
     try {
       await this.keepClock();
     } catch (error) {
@@ -105,6 +109,7 @@ class ThreadedStore implements Store {
 
   read<Q extends Query>(query: Q): Promise<Answer<Q>> {
     if (this.#isClosing) return refuseClosing();
+    if (query.kind === 'verify_audit') return this.#verifier.verify() as Promise<Answer<Q>>;
     const masterKeys = needsMasterKey(query) ? this.#masterKeys : [];
     return (this.#reader as ReaderThread).ask(query, this.#estimateNow(), masterKeys);
   }
@@ -124,6 +129,7 @@ class ThreadedStore implements Store {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#queue.drain();
+    await this.#verifier.close();
     await this.#reader?.close();
     this.#post({ kind: 'close' });
     await this.#closing.promise;
@@ -212,4 +218,8 @@ function refuseClosing(): Promise<never> {
 
 function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker {
   return new Worker(code, { workerData });
+}
+
+function startReader(file: string, onLost: (error: unknown) => void): ReaderThread {
+  return new ReaderThread(startThread(new URL('./reader-thread.ts', import.meta.url), { file }), onLost);
 }

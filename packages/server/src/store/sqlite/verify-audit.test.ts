@@ -143,6 +143,22 @@ describe('the audit', () => {
     );
   });
 
+  test('may be broken in every link: all are counted, the first are told', async (t) => {
+    const count = 200_000;
+    const verdict = await verifyAfter(
+      t,
+      run(`WITH RECURSIVE link(n) AS (SELECT 7 UNION ALL SELECT n + 1 FROM link WHERE n < ${count})
+        INSERT INTO audit_link (chain, n, at, events, mac) SELECT :chain, n, n, '[{}]', x'00' FROM link;
+        UPDATE audit_link SET mac = x'00';
+        UPDATE license SET audit_n = ${count}`),
+    );
+    const { problems, ...counts } = verdict;
+    assert.deepEqual(counts, { ok: false, chains: 2, links: count + 2, events: count + 2, thinned: 0 });
+    assert.equal(problems.length, 100);
+    assert.deepEqual([problems[0]?.chain, problems[0]?.n], [0, 1]);
+    assert.deepEqual([problems[99]?.chain, problems[99]?.n], [LICENSE_ID, 97]);
+  });
+
   test('is verified as of one moment, while it grows', (t) => {
     const file = join(makeFolder(t), 'berth.db');
     const writer = new SqliteWriter({ file, masterKey, clock: createManualClock(NOW) });

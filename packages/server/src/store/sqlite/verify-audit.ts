@@ -20,6 +20,15 @@ import { SignatureCheck } from './verify-signed-heads.ts';
 /** More than this is not told apart: the log is broken, and the first problems say where. */
 const MAX_PROBLEMS = 100;
 
+/** Every link of a log may be broken: what is not told is not kept either. */
+class ProblemList {
+  readonly told: AuditProblem[] = [];
+
+  tell(chain: number | null, n: number, problem: string): void {
+    if (this.told.length < MAX_PROBLEMS) this.told.push({ chain, n, problem });
+  }
+}
+
 export interface VerifyingKeys {
   readonly audit: Uint8Array;
   /** The private key of the server, in DER form. */
@@ -41,28 +50,22 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
   const heads = listHeads(db);
   const segments = listSegments(db);
   const signatures = new SignatureCheck(db, { publicKey: toPublicKey(identity), heads, segments });
-  const problems: AuditProblem[] = [...findOrphans(db, heads)];
+  const problems = new ProblemList();
+  findOrphans(db, heads, problems);
   let links = 0;
   let events = 0;
   let thinned = 0;
   for (const [chain, head] of heads) {
-    const walk = new ChainWalk(key, chain, segments.get(chain) ?? null);
+    const walk = new ChainWalk(key, chain, segments.get(chain) ?? null, problems);
     walk.run(db, chain === SYSTEM_CHAIN ? signatures : null);
     walk.end(head);
     links += walk.links;
     events += walk.events;
     thinned += segments.get(chain)?.segment.links ?? 0;
-    problems.push(...walk.problems);
   }
-  problems.push(...checkAnchor(db, key, heads));
-  return {
-    ok: problems.length === 0,
-    chains: heads.size,
-    links,
-    events,
-    thinned,
-    problems: problems.slice(0, MAX_PROBLEMS),
-  };
+  checkAnchor(db, key, heads, problems);
+  const { told } = problems;
+  return { ok: told.length === 0, chains: heads.size, links, events, thinned, problems: told };
 }
 
 function toPublicKey(identity: Uint8Array) {
@@ -84,12 +87,12 @@ function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
   );
 }
 
-function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>): readonly AuditProblem[] {
-  const chains = db.prepare('SELECT chain FROM audit_link UNION SELECT chain FROM audit_segment').all();
-  return chains
-    .map((row) => row.chain as number)
-    .filter((chain) => !heads.has(chain))
-    .map((chain) => ({ chain, n: 0, problem: 'There are links of a license that does not exist.' }));
+function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>, problems: ProblemList): void {
+  const chains = db.prepare('SELECT chain FROM audit_link UNION SELECT chain FROM audit_segment');
+  for (const row of chains.iterate()) {
+    const chain = row.chain as number;
+    if (!heads.has(chain)) problems.tell(chain, 0, 'There are links of a license that does not exist.');
+  }
 }
 
 /** What no single chain can tell: that it ends where the server has left it, and that none is missing. */
@@ -97,30 +100,32 @@ function checkAnchor(
   db: DatabaseSync,
   key: Uint8Array,
   heads: ReadonlyMap<number, ChainHead>,
-): readonly AuditProblem[] {
+  problems: ProblemList,
+): void {
   const anchor = db.prepare('SELECT audit_anchor FROM server').get()?.audit_anchor as Uint8Array | null;
-  if (anchor !== null && isSameMac(anchor, anchorMac(key, sumHeads(key, heads)))) return [];
+  if (anchor !== null && isSameMac(anchor, anchorMac(key, sumHeads(key, heads)))) return;
   const problem =
     anchor === null
       ? 'The anchor of the chains is missing.'
       : 'The chains do not end where the server has left them: a tail was cut off, a license was taken out ' +
         'or put in, or the anchor was changed.';
-  return [{ chain: null, n: 0, problem }];
+  problems.tell(null, 0, problem);
 }
 
 /** One chain, from its first link or from what is left of its first links. */
 class ChainWalk {
-  readonly problems: AuditProblem[] = [];
   links = 0;
   events = 0;
   readonly #key: Uint8Array;
   readonly #chain: number;
+  readonly #problems: ProblemList;
   #last: ChainHead = EMPTY_HEAD;
   #lastSeq = 0;
 
-  constructor(key: Uint8Array, chain: number, stored: StoredSegment | null) {
+  constructor(key: Uint8Array, chain: number, stored: StoredSegment | null, problems: ProblemList) {
     this.#key = key;
     this.#chain = chain;
+    this.#problems = problems;
     if (stored === null) return;
     const { segment, mac } = stored;
     const isKept = segment.firstN === 1 && isSameMac(mac, segmentMac(key, segment));
@@ -164,7 +169,7 @@ class ChainWalk {
   }
 
   #tell(n: number, problem: string): void {
-    this.problems.push({ chain: this.#chain, n, problem });
+    this.#problems.tell(this.#chain, n, problem);
   }
 }
 

@@ -275,8 +275,7 @@ export class SqliteWriter {
     );
     for (const entry of changed) this.#writeEntry(entry, batch.now);
     const systemHead = this.#ledger.addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
-    this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac);
-    this.#ledger.saveAnchor();
+    this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac, this.#ledger.takeAnchor());
     const isSigningOnly = batch.systemEvents.length === 1 && this.#ledger.links === linksBefore + 1;
     if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
     this.#statements.commit.run();

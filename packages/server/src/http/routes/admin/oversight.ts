@@ -1,6 +1,5 @@
 import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
-import { formatTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { licenseState } from '../../../core/license.ts';
 import type { AuditTrail } from '../../../services/audit-trail.ts';
@@ -76,7 +75,7 @@ const webhookStatus = z.looseObject({
 const tlsStatus = z.object({
   subject: z.string(),
   fingerprint256: z.string(),
-  valid_to: z.string(),
+  valid_until: z.string(),
   asks_clients: z.boolean().meta({ description: 'whether clients are asked for certificates' }),
   error: z.string().nullable().meta({ description: 'why what lies in the files now is not in force' }),
 });
@@ -134,9 +133,7 @@ function statusRoute(services: OversightServices): Route {
 }
 
 function presentTls(tls: CertificateFacts | null) {
-  if (tls === null) return null;
-  const { validUntil, ...rest } = tls;
-  return { ...toWire(rest), valid_to: formatTimestamp(validUntil) };
+  return tls === null ? null : toWire(tls);
 }
 
 async function describeClock(oversight: Oversight) {

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stopAll } from './stop-all.ts';
+
+/** What was stopped, in its order. Each says so only when it is done. */
+function setUp() {
+  const stopped: string[] = [];
+  const stop = (name: string) => async () => {
+    await new Promise(setImmediate);
+    stopped.push(name);
+  };
+  const fail = (name: string) => async () => {
+    stopped.push(name);
+    throw new Error(name);
+  };
+  return { stopped, stop, fail };
+}
+
+test('what comes afterwards waits for all that runs', async () => {
+  const { stopped, stop } = setUp();
+  await stopAll([stop('one'), stop('two')], [stop('record'), stop('close')]);
+  assert.deepEqual(stopped, ['one', 'two', 'record', 'close']);
+});
+
+test('whatever fails, all else is stopped, and the first failure is told', async () => {
+  const { stopped, stop, fail } = setUp();
+  const stopping = stopAll([fail('broken'), stop('slow')], [fail('record'), stop('close')]);
+  await assert.rejects(stopping, { message: 'broken' });
+  assert.deepEqual(stopped, ['broken', 'slow', 'record', 'close']);
+});

@@ -1,0 +1,11 @@
+import type { AuditEvent } from './audit-event.ts';
+
+/** What a webhook can be asked to tell, and the events that belong to it. */
+export const WEBHOOK_TOPICS = {
+  slot_denied: ['slot_denied', 'denials_repeated'],
+  license_expiring: ['license_expiring'],
+  cloud_unreachable: ['cloud_unreachable', 'cloud_reachable'],
+  clock_jumped: ['clock_jumped'],
+} as const satisfies Record<string, readonly AuditEvent['kind'][]>;
+
+export type WebhookTopic = keyof typeof WEBHOOK_TOPICS;

@@ -1,0 +1,80 @@
+import { instant } from '../../core/instant.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
+import type { AuditVerdict } from '../query.ts';
+import type { ReaderThread } from './reader-client.ts';
+import { storeFault } from './thread-messages.ts';
+
+export interface VerifierOptions {
+  /** A thread with a connection of its own. It ends with the answer. */
+  readonly openThread: () => ReaderThread;
+  /** All that the secrets may be sealed with at this moment; another list once that changes. */
+  readonly readMasterKeys: () => readonly MasterKey[];
+}
+
+/**
+ * Checks the audit log beside everything else: it reads the whole log, and no other question may wait for
+ * that. One check runs at a time. Who asks meanwhile shares the next one with all others who do, because the
+ * one under way may have begun before what they want to be sure of.
+ */
+export class Verifier {
+  readonly #options: VerifierOptions;
+  #running: Promise<AuditVerdict> | null = null;
+  #next: Promise<AuditVerdict> | null = null;
+  #thread: ReaderThread | null = null;
+  #isClosing = false;
+
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+  }
+
+  verify(): Promise<AuditVerdict> {
+    if (this.#next !== null) return this.#next;
+    if (this.#running === null) return this.#begin();
+    const begin = () => this.#begin();
+    this.#next = this.#running.then(begin, begin);
+    return this.#next;
+  }
+
+  /** A check may take minutes, and writes nothing: it is broken off. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#thread?.cut();
+    await Promise.allSettled([this.#running, this.#next]);
+  }
+
+  #begin(): Promise<AuditVerdict> {
+    this.#next = null;
+    this.#running = this.#run().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<AuditVerdict> {
+    if (this.#isClosing) throw storeFault(new Error('The store is closing.'));
+    const thread = this.#options.openThread();
+    this.#thread = thread;
+    try {
+      return await this.#ask(thread);
+    } finally {
+      await thread.close();
+      this.#thread = null;
+    }
+  }
+
+  /** The secrets may get another seal before the thread has come to open them. */
+  async #ask(thread: ReaderThread): Promise<AuditVerdict> {
+    const { readMasterKeys } = this.#options;
+    for (;;) {
+      const masterKeys = readMasterKeys();
+      try {
+        return await thread.ask({ kind: 'verify_audit' }, NO_TIME, masterKeys);
+      } catch (error) {
+        if (readMasterKeys() === masterKeys) throw error;
+      }
+    }
+  }
+}
+
+/** Whether a log is whole does not depend on the time. */
+const NO_TIME = instant(0);
