@@ -14,6 +14,7 @@ import {
   sumHeads,
 } from './audit-chain.ts';
 import { listHeads, readable } from './audit-ledger.ts';
+import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
 import { type Row, segmentFromRow } from './rows.ts';
 import { SignatureCheck } from './verify-signed-heads.ts';
 
@@ -55,6 +56,7 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
     problems.push(...walk.problems);
   }
   problems.push(...checkAnchor(db, key, heads));
+  problems.push(...checkTable(db));
   return {
     ok: problems.length === 0,
     chains: heads.size,
@@ -85,7 +87,9 @@ function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
 }
 
 function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>): readonly AuditProblem[] {
-  const chains = db.prepare('SELECT chain FROM audit_link UNION SELECT chain FROM audit_segment').all();
+  const chain = readable('chain');
+  const sql = `SELECT ${chain} FROM audit_link UNION SELECT ${chain} FROM audit_segment`;
+  const chains = db.prepare(sql).all();
   return chains
     .map((row) => row.chain as number)
     .filter((chain) => !heads.has(chain))
@@ -106,6 +110,14 @@ function checkAnchor(
       : 'The chains do not end where the server has left them: a tail was cut off, a license was taken out ' +
         'or put in, or the anchor was changed.';
   return [{ chain: null, n: 0, problem }];
+}
+
+/** The chains are walked by the index, lists and exports are not: a link must not be in one of them only. */
+function checkTable(db: DatabaseSync): readonly AuditProblem[] {
+  const row = db.prepare("PRAGMA integrity_check('audit_link')").get();
+  const found = Object.values(row ?? {})[0];
+  if (found === 'ok') return [];
+  return [{ chain: null, n: 0, problem: `The table of the links is not sound: ${found}.` }];
 }
 
 /** One chain, from its first link or from what is left of its first links. */
@@ -129,9 +141,14 @@ class ChainWalk {
   }
 
   run(db: DatabaseSync, signatures: SignatureCheck | null): void {
-    const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac`;
+    const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac, ${LINK_TYPES}`;
     const rows = db.prepare(`SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
     for (const row of rows.iterate(this.#chain)) {
+      if (!hasLinkTypes(row)) {
+        this.#tell(row.n as number, 'The link does not hold what a link holds.');
+        this.links += 1;
+        continue;
+      }
       this.#step(row);
       for (const problem of signatures?.check(row.events as string) ?? []) {
         this.#tell(row.n as number, problem);
@@ -146,12 +163,17 @@ class ChainWalk {
 
   #step(row: Row): void {
     const [n, seq] = [row.n as number, row.seq as number];
-    const problem = this.#checkLink(n, row) ?? (seq > this.#lastSeq ? null : 'The link was moved.');
+    const problem = this.#checkLink(n, row) ?? (this.#isInPlace(seq) ? null : 'The link was moved.');
     if (problem !== null) this.#tell(n, problem);
     this.#last = { n, mac: row.mac as Uint8Array };
     this.#lastSeq = seq;
     this.links += 1;
     this.events += countEvents(row.events as string);
+  }
+
+  /** Nothing is listed from the largest number on. */
+  #isInPlace(seq: number): boolean {
+    return seq > this.#lastSeq && seq < Number.MAX_SAFE_INTEGER;
   }
 
   #checkLink(n: number, row: Row): string | null {
