@@ -33,19 +33,30 @@ export function hasLinkTypes({ types }: Row): boolean {
   return types === 'integer integer integer text blob';
 }
 
-function listAudit(db: DatabaseSync, { chain, before, after, limit }: ListAudit): readonly AuditLink[] {
+function listAudit(db: DatabaseSync, query: ListAudit): readonly AuditLink[] {
+  const { chain, before, after, limit, eventLimit = Number.POSITIVE_INFINITY } = query;
   const rows = db
     .prepare(`SELECT ${COLUMNS}, events FROM audit_link
       WHERE (:chain IS NULL OR chain = :chain) AND audit_link.seq < :before AND audit_link.seq > :after
       ORDER BY audit_link.seq ${after === undefined ? 'DESC' : 'ASC'} LIMIT :limit`)
-    .all({
+    .iterate({
       chain: chain === 'system' ? SYSTEM_CHAIN : chain,
       before: before ?? Number.MAX_SAFE_INTEGER,
       after: after ?? 0,
       limit,
     });
-  return rows.map((row) => ({ ...placeOf(row), events: readEvents(row.events) ?? [{ kind: 'unreadable' }] }));
+  const links: AuditLink[] = [];
+  let events = 0;
+  for (const row of rows) {
+    const link = { ...placeOf(row), events: readEvents(row.events) ?? [UNREADABLE] };
+    links.push(link);
+    events += link.events.length;
+    if (events >= eventLimit) break;
+  }
+  return links;
 }
+
+const UNREADABLE: RecordedEvent = { kind: 'unreadable' };
 
 function listLinks(db: DatabaseSync, { after, upTo, limit }: ListLinks): readonly WrittenLink[] {
   const rows = db
