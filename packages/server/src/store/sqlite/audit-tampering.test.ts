@@ -243,7 +243,7 @@ interface Schema {
   run(sql: string): void;
 }
 
-/** The log after somebody has written to a copy of the file below the schema: the verdict, and what is told. */
+/** The log after somebody has written to a copy of the file: the verdict, and what is told. */
 async function lookAfter(tamper: (schema: Schema) => void) {
   const copy = join(folder, 'copy.db');
   copyFileSync(file, copy);

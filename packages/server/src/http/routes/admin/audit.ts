@@ -95,8 +95,8 @@ function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
     answer: {
       kind: 'lines',
       about:
-        'A header, a line for each link and for each chain that was thinned out, whether all of it is as it was ' +
-        'written, and a signature. ' +
+        'A header, a line for each link and for each chain that was thinned out, what the verification ' +
+        'found, and a signature. ' +
         'Without that last line the export was broken off.',
     },
     errors: [],
