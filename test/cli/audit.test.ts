@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { lockFolder } from '../../packages/server/src/store/sqlite/folder-lock.ts';
 import { runBerth } from '../faults/berth-command.ts';
@@ -172,5 +173,25 @@ describe('a server signs its log', () => {
     const out = join(folder, 'stopped.jsonl');
     assert.equal((await runBerth(data, ['audit', 'export', '--out', out])).code, 0);
     assert.equal((await runBerth(folder, ['audit', 'verify', '--file', out])).code, 0);
+  });
+});
+
+describe('a log that was tampered with', () => {
+  test('is exported all the same, and every command says that it is broken', async () => {
+    const db = new DatabaseSync(join(data, 'berth.db'));
+    db.exec("UPDATE audit_link SET events = replace(events, 'server_started', 'server_stopped')");
+    db.close();
+    const out = join(folder, 'evidence.jsonl');
+    const saved = await runBerth(data, ['audit', 'export', '--out', out]);
+    assert.equal(saved.code, 1);
+    assert.match(saved.stdout, /^The export is BROKEN:\n {2}The log was not whole when it was exported:\n/);
+    assert.match(saved.stdout, /It was saved as .*evidence\.jsonl all the same\.\n$/);
+    const checked = await runBerth(folder, ['audit', 'verify', '--file', out]);
+    assert.equal(checked.code, 1);
+    assert.match(checked.stdout, /The link was changed/);
+    const printed = await runBerth(data, ['audit', 'export']);
+    assert.equal(printed.code, 1);
+    assert.match(printed.stdout, /"type":"signature".*\n$/);
+    assert.match(printed.stderr, /^The export is BROKEN:/);
   });
 });

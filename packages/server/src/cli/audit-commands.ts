@@ -37,6 +37,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
     about: 'the whole audit log, signed, to be kept elsewhere',
     ask: askExport,
     show: showExport,
+    isFailure: ({ ok }: ExportFacts) => !ok,
   },
   {
     words: 'audit thin',
@@ -118,7 +119,8 @@ interface ExportFacts extends Pick<ExportVerdict, 'ok' | 'chains' | 'links' | 'e
   readonly saved_as?: string;
 }
 
-function presentExport({ hardwareId, exportedAt, identityKey, ...rest }: ExportVerdict): ExportFacts {
+function presentExport(verdict: ExportVerdict): ExportFacts {
+  const { hardwareId, exportedAt, identityKey, isIntact: _, ...rest } = verdict;
   return { ...rest, hardware_id: hardwareId, exported_at: exportedAt, identity_key: identityKey };
 }
 
@@ -131,7 +133,7 @@ async function askExport(client: AdminClient, _: readonly string[], { out }: Fla
   return { ...answer, isPrinted: answer.ok };
 }
 
-/** Throws when not all of it has come. */
+/** Throws when not all of it has come. The export of a log that is broken is evidence, and is kept. */
 async function download(client: AdminClient, write: (chunk: Uint8Array) => Promise<void>) {
   const check = new ExportCheck();
   const answer = await client.download('/api/admin/audit/export', async (chunk) => {
@@ -140,7 +142,8 @@ async function download(client: AdminClient, write: (chunk: Uint8Array) => Promi
   });
   if (!answer.ok) return answer;
   const verdict = check.end();
-  if (!verdict.ok) throw new InputError(`The export is not whole: ${verdict.problems.join(' ')} Try again.`);
+  if (!verdict.isIntact)
+    throw new InputError(`The export is not whole: ${verdict.problems.join(' ')} Try again.`);
   return { ok: true, body: presentExport(verdict) as never };
 }
 
@@ -182,7 +185,10 @@ async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
 }
 
 function showExport({ ok, chains, links, events, thinned, problems, ...origin }: ExportFacts): string {
-  if (!ok) return `The export is BROKEN:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
+  if (!ok) {
+    const saved = origin.saved_as === undefined ? '' : `\nIt was saved as ${origin.saved_as} all the same.`;
+    return `The export is BROKEN:\n${problems.map((problem) => `  ${problem}`).join('\n')}${saved}`;
+  }
   const older = thinned === 0 ? '' : `, and totals of ${thinned} older links`;
   const { hardware_id, exported_at, identity_key, saved_as } = origin;
   const facts = formatFacts({

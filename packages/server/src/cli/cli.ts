@@ -128,10 +128,13 @@ async function runCommand(
   const answer = await answerWith(command, { ...context, words: given, flags: own, lines }, open);
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
+  const isFailure = command.isFailure?.(answer.body) === true;
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
+  } else if (isFailure) {
+    terminal.complain(command.show(answer.body));
   }
-  return command.isFailure?.(answer.body) === true ? EXIT_FAILED : EXIT_OK;
+  return isFailure ? EXIT_FAILED : EXIT_OK;
 }
 
 function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Terminal): number | null {

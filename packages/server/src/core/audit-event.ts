@@ -243,7 +243,12 @@ export interface CloudReachable {
 export type AuditEvent = LicenseEvent | SystemEvent;
 
 /** An event as it is written: who did it is a name, and where they came from stands beside it. */
-export type RecordedEvent = AuditEvent & { readonly origin?: string };
+export type RecordedEvent = (AuditEvent | Unreadable) & { readonly origin?: string };
+
+/** In the place of events that somebody else has written over. */
+export interface Unreadable {
+  readonly kind: 'unreadable';
+}
 
 export function recordedEvent(event: AuditEvent): RecordedEvent {
   const by = 'by' in event ? event.by : undefined;

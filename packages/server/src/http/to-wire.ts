@@ -15,7 +15,14 @@ function snakeCase(name: string): string {
 }
 
 function wireValue(name: string, value: unknown): unknown {
-  if (typeof value === 'number' && /(^at|At|Until|^from|^to)$/.test(name)) return formatTimestamp(value);
+  if (/(^at|At|Until|^from|^to)$/.test(name) && isDate(value)) return formatTimestamp(value);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? toWire(value) : value;
 }
+
+/** An audit log that was tampered with may hold numbers that are none. */
+function isDate(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= LAST_DATE_MS;
+}
+
+const LAST_DATE_MS = 8.64e15;

@@ -4,6 +4,8 @@ import { publicKeyFingerprint } from './identity-key.ts';
 
 export interface ExportVerdict {
   readonly ok: boolean;
+  /** It is all there, as it was signed: then what is wrong with it was wrong with the log. */
+  readonly isIntact: boolean;
   readonly chains: number;
   readonly links: number;
   readonly events: number;
@@ -40,6 +42,8 @@ export class ExportCheck {
   #restBytes = 0;
   #header: Facts | null = null;
   #isSigned = false;
+  #isIntact = false;
+  #hasVerdict = false;
   #lines = 0;
   #lastSeq = 0;
   #links = 0;
@@ -63,11 +67,13 @@ export class ExportCheck {
 
   end(): ExportVerdict {
     if (!this.#isSigned) this.#tell('The end is missing: the export was broken off.');
-    if (this.#isSigned && this.#restBytes > 0) this.#tell('Something follows the signature.');
+    if (this.#isSigned && this.#restBytes > 0) this.#tellSurplus();
+    if (this.#isSigned && !this.#hasVerdict) this.#tell('It does not say whether the log was whole.');
     for (const [chain, { missing }] of this.#spans) this.#checkMissing(chain, missing);
     const key = this.#header?.identity_key;
     return {
       ok: this.#problems.length === 0,
+      isIntact: this.#isIntact,
       chains: new Set([...this.#spans.keys(), ...this.#thinnedTo.keys()]).size,
       links: this.#links,
       events: this.#events,
@@ -83,11 +89,16 @@ export class ExportCheck {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
   }
 
+  #tellSurplus(): void {
+    this.#isIntact = false;
+    this.#tell('Something follows the signature.');
+  }
+
   #takeLine(bytes: Buffer): void {
     this.#lines += 1;
     const facts = parseLine(bytes);
     if (this.#isSigned) {
-      this.#tell('Something follows the signature.');
+      this.#tellSurplus();
     } else if (facts?.type === 'signature') {
       this.#checkSignature(facts);
     } else {
@@ -105,7 +116,8 @@ export class ExportCheck {
   #takeContent(facts: Facts | null): void {
     const isKnown =
       (facts?.type === 'link' && this.#takeLink(facts)) ||
-      (facts?.type === 'segment' && this.#takeSegment(facts));
+      (facts?.type === 'segment' && this.#takeSegment(facts)) ||
+      (facts?.type === 'verdict' && this.#takeVerdict(facts));
     if (!isKnown) this.#tell(`Line ${this.#lines} is none of an export.`);
   }
 
@@ -130,6 +142,14 @@ export class ExportCheck {
     return true;
   }
 
+  #takeVerdict({ ok, problems }: Facts): boolean {
+    if (typeof ok !== 'boolean' || !Array.isArray(problems)) return false;
+    this.#hasVerdict = true;
+    if (!ok) this.#tell('The log was not whole when it was exported:');
+    for (const problem of problems) this.#tell(sayProblem(problem as Facts | null));
+    return true;
+  }
+
   /** Totals cover the first links of a chain, and may reach further than what is missing. */
   #checkMissing(chain: number, missing: number): void {
     if (missing <= (this.#thinnedTo.get(chain) ?? 0)) return;
@@ -140,10 +160,15 @@ export class ExportCheck {
     this.#isSigned = true;
     const key = this.#header?.identity_key;
     const seal = exportSeal(this.#hash.digest('hex'));
-    if (typeof key !== 'string' || typeof signature !== 'string' || !isSignedBy(key, seal, signature)) {
-      this.#tell('The signature is wrong: the export was changed.');
-    }
+    this.#isIntact =
+      typeof key === 'string' && typeof signature === 'string' && isSignedBy(key, seal, signature);
+    if (!this.#isIntact) this.#tell('The signature is wrong: the export was changed.');
   }
+}
+
+function sayProblem(facts: Facts | null): string {
+  const where = facts?.chain === null ? 'all chains' : `link ${facts?.n} of chain ${facts?.chain}`;
+  return `${where}: ${facts?.problem}`;
 }
 
 function isSignedBy(key: string, seal: Buffer, signature: string): boolean {

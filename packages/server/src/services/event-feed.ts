@@ -48,8 +48,9 @@ export interface FeedLink {
 /** Each holds a connection, and is a person or a program that watches. */
 const MAX_SUBSCRIBERS = 100;
 
-/** Links that are read at once. */
+/** What is read at once: links, and events in them. */
 const PAGE_LINKS = 100;
+const PAGE_EVENTS = 1000;
 
 /** What may wait for one who is slow; beyond it they are ended, and may come back with what they had last. */
 const MAX_WAITING_EVENTS = 5000;
@@ -96,7 +97,7 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
         const links = await readOn(store, endOfLink(cursor));
         cursor = links.at(-1)?.seq ?? cursor;
         for (const subscriber of [...subscribers]) subscriber.push(links);
-        if (links.length < PAGE_LINKS) return;
+        if (!isFull(links)) return;
       }
     },
     async beat() {
@@ -121,8 +122,14 @@ interface Log {
 }
 
 function readOn(store: Pick<Store, 'read'>, position: AuditPosition): Promise<readonly AuditLink[]> {
-  const scope = { chain: null, before: null, limit: PAGE_LINKS };
+  const scope = { chain: null, before: null, limit: PAGE_LINKS, eventLimit: PAGE_EVENTS };
   return store.read({ kind: 'list_audit', ...scope, after: linkBefore(position) });
+}
+
+/** Whether there may be more behind a page. */
+function isFull(links: readonly AuditLink[]): boolean {
+  const events = links.reduce((sum, link) => sum + link.events.length, 0);
+  return links.length >= PAGE_LINKS || events >= PAGE_EVENTS;
 }
 
 class Subscriber implements Subscription {
@@ -203,7 +210,7 @@ class Subscriber implements Subscription {
     const links = await this.#log.readOn(this.#position as AuditPosition);
     const item = this.#take(links);
     const { seq } = this.#position as AuditPosition;
-    if (links.length < PAGE_LINKS && this.#log.mayJoin(seq)) this.isLive = true;
+    if (!isFull(links) && this.#log.mayJoin(seq)) this.isLive = true;
     return item;
   }
 

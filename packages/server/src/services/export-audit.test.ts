@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { openTestStore } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
@@ -18,14 +20,15 @@ interface Life {
 
 /** More links than a page holds, on three chains, one of them thinned out. */
 async function writeHistory(t: Life) {
-  const { store, clock } = await openTestStore(t, [testLicense(1, { slots: 500 }), testLicense(2)]);
+  const licenses = [testLicense(1, { slots: 500 }), testLicense(2)];
+  const { store, clock, folder } = await openTestStore(t, licenses);
   for (let index = 0; index < 260; index++) {
     const aim = { product: null, licenseId: licenseId(1), user: `user-${index}` };
     await store.execute({ kind: 'register', ...aim, host: HOST });
     clock.advance(1000);
   }
   await store.execute({ kind: 'sign_heads' });
-  return { store, clock };
+  return { store, clock, folder };
 }
 
 async function readText(store: Store): Promise<string> {
@@ -49,7 +52,8 @@ describe('an export', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     const written = await store.read({ kind: 'list_links', after: 0, upTo: 10_000, limit: 10_000 });
-    assert.equal(lines.length, written.length + 2);
+    assert.equal(lines.length, written.length + 3);
+    assert.deepEqual(lines.at(-2), { type: 'verdict', ok: true, problems: [] });
     for (const [index, { seq, chain, n, at, events, mac }] of written.entries()) {
       const told = { type: 'link', seq, chain, n, at: new Date(at).toISOString(), mac };
       assert.deepEqual(lines[index + 1], { ...told, events: JSON.parse(events) });
@@ -100,6 +104,24 @@ describe('an export', () => {
     const verdict = check(await readText(thinning));
     assert.deepEqual(verdict.problems, []);
     assert.ok(verdict.thinned > 200);
+  });
+
+  test('of a log that was tampered with says so, holds it all, and is not whole', async (t) => {
+    const { store, folder } = await writeHistory(t);
+    const db = new DatabaseSync(join(folder, 'berth.db'));
+    db.exec("UPDATE audit_link SET events = replace(events, 'user-77', 'user-78')");
+    db.exec("UPDATE audit_link SET events = 'x', at = 9007199254740991 WHERE chain = 1 AND n = 100");
+    db.close();
+    const text = await readText(store);
+    const { ok, isIntact, problems, links } = check(text);
+    assert.deepEqual([ok, isIntact, links], [false, true, 263]);
+    assert.match(problems.join('\n'), /^The log was not whole .*\nlink 79 of chain 1: The link was changed/);
+    const isSaid = (line: string) => line.includes('"type":"verdict"');
+    const silent = text.split('\n').filter((line) => !isSaid(line));
+    assert.match(check(resign(silent.join('\n'))).problems.join(), /does not say whether the log was whole/);
+    const lied = text.replace(/"ok":false,"problems":.*/, '"ok":true,"problems":[]}');
+    assert.deepEqual(check(lied).problems, ['The signature is wrong: the export was changed.']);
+    assert.equal(check(lied).isIntact, false);
   });
 
   test('that is broken off anywhere is none', async (t) => {

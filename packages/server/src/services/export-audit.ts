@@ -1,6 +1,6 @@
 import { createHash, sign } from 'node:crypto';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import type { AuditSegment, WrittenLink } from '../store/query.ts';
+import type { AuditSegment, AuditVerdict, WrittenLink } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type IdentityKey, readIdentityKey } from './identity-key.ts';
 
@@ -80,6 +80,12 @@ async function* writeContent(store: Store, extent: Extent): AsyncGenerator<strin
     after = links.at(-1)?.seq ?? extent.lastSeq;
   }
   for (const segment of await store.read({ kind: 'list_segments' })) yield segmentLine(segment);
+  yield verdictLine(await store.read({ kind: 'verify_audit' }));
+}
+
+/** The signature says who has written this down; only the server can tell whether the log was whole then. */
+function verdictLine({ ok, problems }: AuditVerdict): string {
+  return line({ type: 'verdict', ok, problems });
 }
 
 function line(facts: object): string {

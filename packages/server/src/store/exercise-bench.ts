@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AuditEvent } from '../core/audit-event.ts';
+import type { RecordedEvent } from '../core/audit-event.ts';
 import type { Command } from '../core/command.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Granted, Measured, Outcome, Refused } from '../core/decision.ts';
@@ -190,14 +190,14 @@ export class Bench {
   }
 
   /** A chain's events, the oldest first. */
-  async listEvents(chain: LicenseId | 'system'): Promise<readonly AuditEvent[]> {
+  async listEvents(chain: LicenseId | 'system'): Promise<readonly RecordedEvent[]> {
     const links = await this.#store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });
     return links.toReversed().flatMap(({ events }) => events);
   }
 
-  async listEventsOf<K extends AuditEvent['kind']>(kind: K, chain: LicenseId | 'system') {
+  async listEventsOf<K extends RecordedEvent['kind']>(kind: K, chain: LicenseId | 'system') {
     const events = await this.listEvents(chain);
-    return events.filter((event): event is AuditEvent & { kind: K } => event.kind === kind);
+    return events.filter((event): event is RecordedEvent & { kind: K } => event.kind === kind);
   }
 
   async #makeFolder(): Promise<string> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
-import type { AuditEvent } from '../core/audit-event.ts';
+import type { RecordedEvent } from '../core/audit-event.ts';
 import { type Standing, windowStart } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { LicenseId } from '../core/license.ts';
@@ -50,7 +50,7 @@ async function expectOneTruth(store: Store, record: LicenseRecord): Promise<void
 }
 
 /** How an event changes the number of slots in use. */
-function effectOf(event: AuditEvent): number {
+function effectOf(event: RecordedEvent): number {
   switch (event.kind) {
     case 'slot_lent':
       return 1;
@@ -66,7 +66,7 @@ function effectOf(event: AuditEvent): number {
 }
 
 /** Every feature slot that was lent and not given back is in use, and nobody gets a second one. */
-function expectSameFeatureSlots({ features }: Standing, events: readonly AuditEvent[]): void {
+function expectSameFeatureSlots({ features }: Standing, events: readonly RecordedEvent[]): void {
   const held = new Map<string, Set<string>>();
   const holdersOf = (feature: string) => held.get(feature) ?? new Set<string>();
   for (const event of events) {
@@ -96,7 +96,7 @@ function expectSameTotals({ license, standing, now }: LicenseRecord, links: read
 }
 
 /** How an event changes a total: what was counted here, and what the vendor's cloud knew better. */
-function amountOf(event: AuditEvent, feature: string | null): number {
+function amountOf(event: RecordedEvent, feature: string | null): number {
   if (event.kind === 'consumption_added' && event.feature === feature) return event.count;
   if (event.kind === 'total_corrected' && event.feature === feature) return event.total - event.before;
   return 0;

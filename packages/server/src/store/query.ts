@@ -51,6 +51,8 @@ export interface ListAudit {
   /** One license's chain, `'system'`, or all of them. */
   readonly chain: LicenseId | 'system' | null;
   readonly limit: number;
+  /** No further link once there are so many events: a link may hold all that one commit has written. */
+  readonly eventLimit?: number;
   /** Continue with links older than this sequence number. */
   readonly before: number | null;
   /** Links newer than this one instead, the oldest first. */

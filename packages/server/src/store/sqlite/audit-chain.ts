@@ -109,7 +109,9 @@ export function segmentMac(key: Uint8Array, segment: Segment): Uint8Array {
     .digest();
 }
 
-export function isSameMac(a: Uint8Array, b: Uint8Array): boolean {
+/** What was read from the file may be anything. */
+export function isSameMac(a: unknown, b: unknown): boolean {
+  if (!(a instanceof Uint8Array && b instanceof Uint8Array)) return false;
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

@@ -24,21 +24,33 @@ export interface AuditKeys {
   readonly identity: KeyObject;
 }
 
-/** The keys of the log; made when the store is new. An old store is anchored here, once, as it is found. */
+/**
+ * The keys of the log; made when the store is new. An old store is anchored here, once, as it is found. One
+ * that is in use and has lost the key of its log gets a new key, and never an anchor: nothing is left that
+ * could vouch for what is found.
+ */
 export function openAudit(db: DatabaseSync, masterKey: MasterKey): AuditKeys {
   db.exec('BEGIN IMMEDIATE');
   try {
     const isAnchored = isAuditAnchored(db);
-    if (!isAnchored) renameAuditKey(db, masterKey);
+    const mayAnchor = !isAnchored && (renameAuditKey(db, masterKey) || isUnused(db));
     const audit = loadAuditKey(db, masterKey);
     const der = Buffer.from(loadIdentityKey(db, masterKey));
-    if (!isAnchored) anchorAll(db, audit);
+    if (mayAnchor) anchorAll(db, audit);
     db.exec('COMMIT');
     return { audit, identity: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Whether nobody has ever worked with the store: it holds no row but the one that it was made with. */
+function isUnused(db: DatabaseSync): boolean {
+  const tables = db.prepare(`SELECT name FROM sqlite_master
+    WHERE type = 'table' AND name <> 'server' AND name NOT GLOB 'sqlite_*'`);
+  const isEmpty = ({ name }: Row) => db.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get() === undefined;
+  return db.prepare('SELECT mark FROM server').get()?.mark === null && tables.all().every(isEmpty);
 }
 
 function anchorAll(db: DatabaseSync, key: Uint8Array): void {

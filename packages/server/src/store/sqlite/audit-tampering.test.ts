@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -235,5 +235,132 @@ describe('a log of a thousand events', () => {
       assert.ok(isFound(() => run(`UPDATE audit_link SET ${column} = 9223372036854775807 WHERE seq = 5`)));
     }
     assert.ok(isFound(() => run('UPDATE license SET audit_n = 9223372036854775807 WHERE id = 1')));
+  });
+});
+
+interface Schema {
+  /** Runs one statement in a database that was opened anew, and may write to the schema itself. */
+  run(sql: string): void;
+}
+
+/** The log after somebody has written to a copy of the file: the verdict, and what is told. */
+async function lookAfter(tamper: (schema: Schema) => void) {
+  const copy = join(folder, 'copy.db');
+  copyFileSync(file, copy);
+  tamper({
+    run(sql) {
+      const tampering = new DatabaseSync(copy, { defensive: false });
+      tampering.exec(`PRAGMA writable_schema = ON; ${sql}`);
+      tampering.close();
+    },
+  });
+  const store = openInThreadStore({
+    file: copy,
+    masterKey,
+    clock: createManualClock(NOW),
+    onNotice: () => {},
+    resumeAtOpen: false,
+  });
+  const verdict = await store.read({ kind: 'verify_audit' });
+  const listed = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1e6 });
+  const written = await store.read({ kind: 'list_links', after: 0, upTo: 1e9, limit: 1e6 });
+  await store.close();
+  return { verdict, listed, written };
+}
+
+/** Writes to the table of the links while its index is away, so that the index does not know of it. */
+function behindIndex(schema: Schema, sql: string): void {
+  const index = db.prepare("SELECT * FROM sqlite_master WHERE name = 'sqlite_autoindex_audit_link_1'").get();
+  const unique = "',\n  UNIQUE (chain, n)'";
+  schema.run(`DELETE FROM sqlite_master WHERE name = '${index?.name}';
+    UPDATE sqlite_master SET sql = replace(sql, ${unique}, '') WHERE name = 'audit_link'`);
+  schema.run(sql);
+  schema.run(`UPDATE sqlite_master SET sql = replace(sql, '\n) STRICT', ${unique} || '\n) STRICT')
+      WHERE name = 'audit_link';
+    INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql)
+      VALUES ('index', '${index?.name}', 'audit_link', ${index?.rootpage}, NULL)`);
+}
+
+/** Writes to the table of the links while it takes values of any type. */
+function withoutTypes(schema: Schema, sql: string, { isPutBack }: { isPutBack: boolean }): void {
+  const swap = (from: string, to: string) =>
+    `UPDATE sqlite_master SET sql = replace(sql, '${from}', '${to}') WHERE name = 'audit_link'`;
+  for (const column of ['chain INTEGER', 'n INTEGER', 'at INTEGER', 'events TEXT', 'mac BLOB']) {
+    schema.run(swap(` ${column} NOT NULL`, ` ${column.split(' ')[0]} BLOB`));
+  }
+  schema.run(swap(') STRICT', ')'));
+  schema.run(sql);
+  if (!isPutBack) return;
+  const original = db.prepare("SELECT sql FROM sqlite_master WHERE name = 'audit_link'").get()?.sql;
+  schema.run(`UPDATE sqlite_master SET sql = '${original}' WHERE name = 'audit_link'`);
+}
+
+describe('what was written below the schema', () => {
+  const HIDDEN: Readonly<Record<string, string>> = {
+    'a link that the index does not know': `INSERT INTO audit_link (chain, n, at, events, mac)
+      SELECT chain, n, at, '[{"kind":"slot_lent","user":"mallory","hostname":null}]', mac
+      FROM audit_link WHERE seq = 5`,
+    'a link that is another one in the index': 'UPDATE audit_link SET chain = 2 WHERE chain = 1 AND n = 5',
+  };
+  for (const [title, sql] of Object.entries(HIDDEN)) {
+    test(`shows ${title}`, async () => {
+      const { verdict, listed } = await lookAfter((schema) => behindIndex(schema, sql));
+      assert.equal(verdict.ok, false);
+      assert.match(verdict.problems.at(-1)?.problem ?? '', /^The table of the links is not sound: /);
+      assert.ok(listed.length >= links.length);
+    });
+  }
+
+  for (const isPutBack of [true, false]) {
+    for (const value of [
+      'events = CAST(events AS BLOB)',
+      'events = NULL',
+      'mac = NULL',
+      'mac = hex(mac)',
+      'mac = substr(hex(mac), 1, 32)',
+      'at = CAST(at AS TEXT)',
+      'n = CAST(n AS REAL)',
+      'n = NULL',
+      'chain = CAST(chain AS TEXT)',
+      'chain = 9223372036854775807',
+    ]) {
+      test(`shows ${value}, and tells the others; types ${isPutBack ? '' : 'not '}put back`, async () => {
+        const sql = `UPDATE audit_link SET ${value} WHERE seq = 5; REINDEX audit_link`;
+        const { verdict, listed, written } = await lookAfter((schema) =>
+          withoutTypes(schema, sql, { isPutBack }),
+        );
+        assert.equal(verdict.ok, false);
+        assert.deepEqual([listed.length, written.length], [links.length, links.length]);
+        const isUnreadable = value.startsWith('events');
+        assert.equal(listed.find(({ seq }) => seq === 5)?.events[0]?.kind === 'unreadable', isUnreadable);
+        for (const { events } of written) assert.ok(Array.isArray(JSON.parse(events)));
+      });
+    }
+  }
+
+  for (const events of [
+    'x',
+    '1',
+    '[1]',
+    '[null]',
+    '[{}]',
+    '{"kind":"slot_lent"}',
+    '[\n{"kind":"slot_lent"}]',
+  ]) {
+    test(`is told as unreadable: ${JSON.stringify(events)}`, async () => {
+      const sql = `UPDATE audit_link SET events = '${events}' WHERE seq = 5`;
+      const { verdict, listed, written } = await lookAfter((schema) => schema.run(sql));
+      assert.equal(verdict.ok, false);
+      const told = JSON.parse(written.find(({ seq }) => seq === 5)?.events ?? '');
+      assert.deepEqual(told, [{ kind: 'unreadable', hex: Buffer.from(events).toString('hex') }]);
+      assert.equal(listed.length, links.length);
+    });
+  }
+
+  test('shows the newest link of a chain behind everything that is listed', async () => {
+    for (const seq of ['9223372036854775807', '9007199254740991']) {
+      const newest = 'SELECT max(seq) FROM audit_link WHERE chain = 1';
+      assert.ok(isFound(() => run(`UPDATE audit_link SET seq = ${seq} WHERE seq = (${newest})`)));
+    }
   });
 });

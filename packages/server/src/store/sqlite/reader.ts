@@ -10,10 +10,8 @@ import type { MasterKey } from '../../secrets/seal.ts';
 import type {
   Answer,
   Answers,
-  AuditLink,
   BacklogRecord,
   LicenseRecord,
-  ListAudit,
   ListRegistrations,
   Query,
   RegistrationRecord,
@@ -21,7 +19,6 @@ import type {
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
-import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
 import { readAudit } from './read-audit.ts';
@@ -70,13 +67,12 @@ export class SqliteReader {
         return this.#listLicenses(query.product, now);
       case 'list_registrations':
         return this.#listRegistrations(query, now);
-      case 'list_audit':
-        return this.#listAudit(query);
       case 'verify_audit':
         return verifyAudit(this.#db, {
           audit: loadAuditKey(this.#db, ...masterKeys),
           identity: loadIdentityKey(this.#db, ...masterKeys),
         });
+      case 'list_audit':
       case 'describe_audit':
       case 'list_links':
       case 'list_segments':
@@ -196,27 +192,6 @@ export class SqliteReader {
       product: row.product as string,
       registration: registrationFromRow(row),
       now,
-    }));
-  }
-
-  #listAudit({ chain, before, after, limit }: ListAudit): readonly AuditLink[] {
-    const rows = this.#all(
-      `SELECT seq, chain, n, at, events FROM audit_link
-       WHERE (:chain IS NULL OR chain = :chain) AND seq < :before AND seq > :after
-       ORDER BY seq ${after === undefined ? 'DESC' : 'ASC'} LIMIT :limit`,
-      {
-        chain: chain === 'system' ? SYSTEM_CHAIN : chain,
-        before: before ?? Number.MAX_SAFE_INTEGER,
-        after: after ?? 0,
-        limit,
-      },
-    );
-    return rows.map((row) => ({
-      seq: row.seq as number,
-      chain: row.chain as number,
-      n: row.n as number,
-      at: instant(row.at as number),
-      events: JSON.parse(row.events as string),
     }));
   }
 

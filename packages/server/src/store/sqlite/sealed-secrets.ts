@@ -38,16 +38,17 @@ export function isAuditAnchored(db: DatabaseSync): boolean {
   return findSealed(db, AUDIT_KEY) !== null;
 }
 
-/** Seals the key of an old store under the new name. A new store has none yet. */
-export function renameAuditKey(db: DatabaseSync, masterKey: MasterKey): void {
+/** Seals the key of an old store under the new name; `false`: there is none. */
+export function renameAuditKey(db: DatabaseSync, masterKey: MasterKey): boolean {
   const sealed = findSealed(db, OLD_AUDIT_KEY);
-  if (sealed === null) return;
+  if (sealed === null) return false;
   const key = unseal(masterKey, OLD_AUDIT_KEY, sealed);
   db.prepare('UPDATE sealed_secret SET name = ?, sealed = ? WHERE name = ?').run(
     AUDIT_KEY,
     seal(masterKey, AUDIT_KEY, key),
     OLD_AUDIT_KEY,
   );
+  return true;
 }
 
 /** The key that this server signs its own files with; as old as the store, too. */
@@ -73,7 +74,8 @@ function loadOrMake(
 
 /** The fingerprint of the master key that seals the store; `null` for a store that has no secret yet. */
 export function findSealingFingerprint(db: DatabaseSync): string | null {
-  const sealed = findSealed(db, AUDIT_KEY) ?? findSealed(db, OLD_AUDIT_KEY);
+  const names = [AUDIT_KEY, OLD_AUDIT_KEY, IDENTITY_KEY];
+  const sealed = names.map((name) => findSealed(db, name)).find((found) => found !== null) ?? null;
   return sealed === null ? null : fingerprintOfSeal(sealed);
 }
 

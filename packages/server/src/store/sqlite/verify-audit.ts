@@ -14,6 +14,7 @@ import {
   sumHeads,
 } from './audit-chain.ts';
 import { listHeads, readable } from './audit-ledger.ts';
+import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
 import { type Row, segmentFromRow } from './rows.ts';
 import { SignatureCheck } from './verify-signed-heads.ts';
 
@@ -64,6 +65,7 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
     thinned += segments.get(chain)?.segment.links ?? 0;
   }
   checkAnchor(db, key, heads, problems);
+  checkTable(db, problems);
   const { told } = problems;
   return { ok: told.length === 0, chains: heads.size, links, events, thinned, problems: told };
 }
@@ -88,7 +90,8 @@ function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
 }
 
 function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>, problems: ProblemList): void {
-  const chains = db.prepare('SELECT chain FROM audit_link UNION SELECT chain FROM audit_segment');
+  const column = readable('chain');
+  const chains = db.prepare(`SELECT ${column} FROM audit_link UNION SELECT ${column} FROM audit_segment`);
   for (const row of chains.iterate()) {
     const chain = row.chain as number;
     if (!heads.has(chain)) problems.tell(chain, 0, 'There are links of a license that does not exist.');
@@ -110,6 +113,13 @@ function checkAnchor(
       : 'The chains do not end where the server has left them: a tail was cut off, a license was taken out ' +
         'or put in, or the anchor was changed.';
   problems.tell(null, 0, problem);
+}
+
+/** The chains are walked by the index, lists and exports are not: a link must not be in one of them only. */
+function checkTable(db: DatabaseSync, problems: ProblemList): void {
+  const row = db.prepare("PRAGMA integrity_check('audit_link')").get();
+  const found = Object.values(row ?? {})[0];
+  if (found !== 'ok') problems.tell(null, 0, `The table of the links is not sound: ${found}.`);
 }
 
 /** One chain, from its first link or from what is left of its first links. */
@@ -134,9 +144,14 @@ class ChainWalk {
   }
 
   run(db: DatabaseSync, signatures: SignatureCheck | null): void {
-    const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac`;
+    const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac, ${LINK_TYPES}`;
     const rows = db.prepare(`SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
     for (const row of rows.iterate(this.#chain)) {
+      if (!hasLinkTypes(row)) {
+        this.#tell(row.n as number, 'The link does not hold what a link holds.');
+        this.links += 1;
+        continue;
+      }
       this.#step(row);
       for (const problem of signatures?.check(row.events as string) ?? []) {
         this.#tell(row.n as number, problem);
@@ -151,12 +166,17 @@ class ChainWalk {
 
   #step(row: Row): void {
     const [n, seq] = [row.n as number, row.seq as number];
-    const problem = this.#checkLink(n, row) ?? (seq > this.#lastSeq ? null : 'The link was moved.');
+    const problem = this.#checkLink(n, row) ?? (this.#isInPlace(seq) ? null : 'The link was moved.');
     if (problem !== null) this.#tell(n, problem);
     this.#last = { n, mac: row.mac as Uint8Array };
     this.#lastSeq = seq;
     this.links += 1;
     this.events += countEvents(row.events as string);
+  }
+
+  /** Nothing is listed from the largest number on. */
+  #isInPlace(seq: number): boolean {
+    return seq > this.#lastSeq && seq < Number.MAX_SAFE_INTEGER;
   }
 
   #checkLink(n: number, row: Row): string | null {

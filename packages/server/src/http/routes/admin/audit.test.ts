@@ -50,6 +50,25 @@ describe('the audit log', () => {
     }
   });
 
+  test('is told in pages that hold about a thousand events, however they were written', async (t) => {
+    const app = await openTestApp(t, { licenses: [testLicense(1, { slots: 5000 })] });
+    for (const round of [1, 2, 3]) {
+      const users = Array.from({ length: 600 }, (_, index) => `user-${round}-${index}`);
+      const aim = { product: 'cad', licenseId: null, host: { hostname: null, address: null, info: null } };
+      await Promise.all(users.map((user) => app.store.execute({ kind: 'register', ...aim, user })));
+    }
+    const sizes: number[] = [];
+    const seen = new Set<unknown>();
+    for (let before = ''; sizes.at(-1) !== 0; ) {
+      const events = (await app.get(`/api/admin/audit${before}`)).body.events as Facts[];
+      for (const { user } of events) seen.add(user);
+      sizes.push(events.length);
+      before = `?before=${events.at(-1)?.seq}`;
+    }
+    assert.equal(seen.size, 1801, 'every user, and the license that was added');
+    assert.ok(Math.max(...sizes) < 1600, `a page holds ${Math.max(...sizes)} events`);
+  });
+
   test('is verified', async (t) => {
     const { get } = await openBusyApp(t);
     const { body } = await get('/api/admin/audit/verify');

@@ -36,7 +36,9 @@ const auditQuery = z.object({
   limit: positiveInteger,
 });
 
+/** A page ends with the link that reaches the one or the other. */
 const MAX_AUDIT_LINKS = 1000;
+const MAX_AUDIT_EVENTS = 1000;
 
 function auditRoute(audit: AuditTrail): Route {
   return defineRoute({
@@ -58,6 +60,7 @@ function auditRoute(audit: AuditTrail): Route {
         chain: query.chain ?? (query.license_id === undefined ? null : licenseId(query.license_id)),
         before: query.before ?? null,
         limit: Math.min(query.limit ?? MAX_AUDIT_LINKS, MAX_AUDIT_LINKS),
+        eventLimit: MAX_AUDIT_EVENTS,
       });
       return json({ events: links.flatMap(presentLink) });
     },
@@ -92,7 +95,8 @@ function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
     answer: {
       kind: 'lines',
       about:
-        'A header, a line for each link and for each chain that was thinned out, and a signature. ' +
+        'A header, a line for each link and for each chain that was thinned out, what the verification ' +
+        'found, and a signature. ' +
         'Without that last line the export was broken off.',
     },
     errors: [],
