@@ -77,6 +77,8 @@ function describeOperation(route: Route, method: string, index: number): object 
     operationId: `${route.name}${alias}${verb}`,
     summary: route.summary,
     description: index === 0 ? WHO[route.access] : `Alias of ${route.paths[0]}. ${WHO[route.access]}`,
+    'x-class': ACCESS[route.access].class,
+    'x-role': ACCESS[route.access].role,
     ...SECURITY[ACCESS[route.access].class],
     ...(route.name === 'auth' ? { security: [{ basic: [] }] } : {}),
     ...(query === undefined ? {} : { parameters: describeQuery(query) }),
