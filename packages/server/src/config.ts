@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
-import { suggest } from './core/suggest.ts';
 import type { WebhookTopic } from './core/webhook-topics.ts';
 import { SETTINGS, type Setting, type Value } from './settings.ts';
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
 import { ValueError } from '../core/read-values.ts';
@@ -15,7 +16,6 @@ import { KEY_COMMANDS } from './key-commands.ts';
 import { LICENSE_COMMANDS } from './license-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { serve } from './serve.ts';
-import { suggest } from './suggest.ts';
 import type { Terminal } from './terminal.ts';
 import { usage } from './usage.ts';
 

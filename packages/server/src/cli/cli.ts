@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { suggest } from '@berth/protocol/suggest';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
-import { suggest } from '../core/suggest.ts';
 import { SETTINGS } from '../settings.ts';
 import {
   type AdminAnswer,

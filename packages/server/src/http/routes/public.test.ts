@@ -167,4 +167,13 @@ describe('signing in', () => {
     assert.equal((await app.get('/auth', { headers })).body.code, 'tls_required');
     assert.equal((await app.get('/auth', { headers, peer: { ...FOREIGN, isSecure: true } })).status, 200);
   });
+
+  test('takes every password that can be set, and no name that hides something', async (t) => {
+    const app = await openTestApp(t, { licenses: [] });
+    const password = 'family \u{1f468}\u200d\u{1f469} and all';
+    await app.accounts.add({ name: 'ann', role: 'user', password }, 'test');
+    assert.equal((await app.get('/auth', { headers: basic('ann', password) })).status, 200);
+    const hidden = await app.get('/auth', { headers: basic('\u202enna', password) });
+    assert.match(hidden.body.message as string, /HTTP Basic/);
+  });
 });

@@ -67,8 +67,11 @@ function authRoute(accounts: Accounts): Route {
 /** Names and passwords longer than this belong to nobody. */
 const MAX_CREDENTIAL_LENGTH = 256;
 
-/** HTTP Basic forbids them, and the name goes into the audit log, which people read on terminals. */
-const CONTROL_CHARACTER = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/** HTTP Basic forbids them. */
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** A name goes into the audit log, which people read: nothing in it may hide or turn what is beside it. */
+const INVISIBLE_CHARACTER = /[\p{Cf}\p{Zl}\p{Zp}]/u;
 
 function readBasic(authorization: string | null): { name: string; password: string } {
   const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '')?.[1];
@@ -76,7 +79,8 @@ function readBasic(authorization: string | null): { name: string; password: stri
   const colon = pair.indexOf(':');
   const [name, password] = [pair.slice(0, colon), pair.slice(colon + 1)];
   const isTooLong = name.length > MAX_CREDENTIAL_LENGTH || password.length > MAX_CREDENTIAL_LENGTH;
-  if (colon < 1 || isTooLong || CONTROL_CHARACTER.test(pair)) {
+  const isUnreadable = CONTROL_CHARACTER.test(pair) || INVISIBLE_CHARACTER.test(name);
+  if (colon < 1 || isTooLong || isUnreadable) {
     throw new RequestError(
       'unauthorized',
       'Send the name and the password with HTTP Basic: curl -u NAME:PASSWORD.',
