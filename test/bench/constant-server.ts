@@ -19,6 +19,7 @@ const NO_STORE: Store = {
   read: refuse,
   keepClock: refuse,
   isHealthy: () => true,
+  isLeader: () => true,
   close: async () => {},
 };
 

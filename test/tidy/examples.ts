@@ -55,6 +55,7 @@ const rejectedImports: Rejected[] = [
   rejectImport('a service which picks its cloud', 'services/lend.ts', '../cloud/http-cloud.ts'),
   rejectImport('a service which imports a route', 'services/lend.ts', '../http/lend.ts'),
   rejectImport('a store port which imports its store', 'store/store.ts', './sqlite/sqlite-store.ts'),
+  rejectImport('an engine which imports a store', 'store/engine/a.ts', '../sqlite/b.ts'),
   rejectImport('a store which imports the other', 'store/sqlite/a.ts', '../postgres/b.ts'),
   rejectImport('a cloud which imports a service', 'cloud/http-cloud.ts', '../services/lend.ts'),
   rejectImport('offline files which import the store', 'offline/file.ts', '../store/store.ts'),

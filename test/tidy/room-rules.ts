@@ -12,7 +12,7 @@ interface Room {
 }
 
 const ROUTE_IMPORTS = ['services', 'core', 'telemetry', 'config', 'protocol'];
-const STORE_IMPORTS = ['store', 'core', 'protocol', 'secrets'];
+const STORE_IMPORTS = ['store', 'store/engine', 'core', 'protocol', 'secrets'];
 
 const ROOMS: Record<string, Room> = {
   main: { imports: ['compose', 'cli', 'config'], why: 'the entry only starts; wire parts in compose.ts' },
@@ -43,6 +43,10 @@ const ROOMS: Record<string, Room> = {
     why: 'a service speaks to ports only; take the port as an argument and let compose.ts fill it',
   },
   store: { imports: ['core', 'protocol'], why: 'the port must not know who calls it nor what is behind it' },
+  'store/engine': {
+    imports: ['store', 'core', 'protocol', 'secrets'],
+    why: 'both stores stand on it; it must not know what is below its statements',
+  },
   'store/sqlite': {
     imports: STORE_IMPORTS,
     why: 'a store knows its port and nothing above; move shared code there',
@@ -102,9 +106,11 @@ const CLOUD_ROOMS = new Map([
   ['vendor-license.ts', 'cloud/vendor-license'],
 ]);
 
+const STORE_ROOMS = new Set(['engine', 'sqlite', 'postgres']);
+
 function storeRoom(rest: string[]): string | undefined {
   if (rest.length === 1) return 'store';
-  return rest[0] === 'sqlite' || rest[0] === 'postgres' ? `store/${rest[0]}` : undefined;
+  return STORE_ROOMS.has(rest[0] ?? '') ? `store/${rest[0]}` : undefined;
 }
 
 function roomOf(path: string): string | undefined {

@@ -29,6 +29,11 @@ export interface Store {
   keepClock(): Promise<ClockStatus>;
   /** Whether the last commit reached the disk. */
   isHealthy(): boolean;
+  /**
+   * Whether this server does the work that only one of several servers does. It may be wrong for a moment:
+   * whatever is done on the strength of it must do no harm when two do it.
+   */
+  isLeader(): boolean;
   /** Ends after everything that was asked for is done. */
   close(): Promise<void>;
 }

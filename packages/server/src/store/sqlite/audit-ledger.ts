@@ -14,10 +14,10 @@ import {
   SYSTEM_CHAIN,
   sumHeads,
   toggleHead,
-} from './audit-chain.ts';
-import type { Row } from './rows.ts';
+} from '../engine/audit-chain.ts';
+import type { Row } from '../engine/rows.ts';
+import type { Statements } from '../engine/statements.ts';
 import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from './sealed-secrets.ts';
-import type { Statements } from './statements.ts';
 
 export interface AuditKeys {
   readonly audit: Uint8Array;

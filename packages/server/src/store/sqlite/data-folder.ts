@@ -102,6 +102,7 @@ function withLock(store: Store, lock: FolderLock): Store {
     read: (query) => store.read(query),
     keepClock: () => store.keepClock(),
     isHealthy: () => store.isHealthy(),
+    isLeader: () => store.isLeader(),
     async close() {
       await store.close();
       lock.release();

@@ -1,6 +1,6 @@
 import type { Command } from '../../core/command.ts';
+import type { CommandResult } from '../engine/execute-command.ts';
 import type { Executed } from '../store.ts';
-import type { CommandResult } from './execute-command.ts';
 
 interface Waiter {
   readonly command: Command;

@@ -56,6 +56,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
       reader.answer(query, writer.peekNow(), writer.masterKeys),
     keepClock: async () => keepClock(),
     isHealthy: () => isHealthy,
+    isLeader: () => true,
     async close() {
       await queue.drain();
       reader.close();

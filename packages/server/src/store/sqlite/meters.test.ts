@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { instant } from '../../core/instant.ts';
+import { Meters } from '../engine/meters.ts';
 import { openWritable } from './database.ts';
-import { Meters } from './meters.ts';
 import { prepareStatements } from './statements.ts';
 
 const EARLY = { feature: 'export', windowStart: instant(1000) };

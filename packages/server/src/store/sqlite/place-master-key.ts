@@ -2,9 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../../secrets/master-key.ts';
 import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
+import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { DATABASE_FILE, takeLock } from './data-folder.ts';
 import { openReadOnly } from './database.ts';
-import { findSealingFingerprint } from './sealed-secrets.ts';
+import { listSecrets } from './sealed-secrets.ts';
 
 /** Puts a master key in its place, in the folder of a stopped server. It replaces no other key. */
 export function placeMasterKey(folder: string, source: MasterKeySource, key: MasterKey): void {
@@ -28,7 +29,7 @@ function requireFitting(file: string, key: MasterKey): void {
   if (!existsSync(file)) return;
   const db = openReadOnly(file);
   try {
-    const sealedBy = findSealingFingerprint(db);
+    const sealedBy = findSealingFingerprint(listSecrets(db));
     if (sealedBy === null || sealedBy === fingerprint(key)) return;
     throw new SealError(
       `The export holds the master key ${fingerprint(key)}, but the store needs ${sealedBy}. ` +

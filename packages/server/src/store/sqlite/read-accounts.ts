@@ -1,26 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type Instant, instant } from '../../core/instant.ts';
-import type { Role } from '../../core/role.ts';
-import type { Token, TokenKind } from '../../core/token.ts';
+import type { Instant } from '../../core/instant.ts';
+import { accountFromRow, tokenFromRow } from '../engine/rows.ts';
 import type { AccountRecord, TokenRecord } from '../query.ts';
-import { instantOrNull, type Row } from './rows.ts';
 
 /** A token of an account has the role that the account has now. */
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
-
-export function tokenFromRow(row: Row): Token {
-  return {
-    id: row.id as string,
-    kind: row.kind as TokenKind,
-    account: row.account as string | null,
-    name: row.name as string | null,
-    role: row.role_now as Role,
-    issuedAt: instant(row.issued_at as number),
-    usedAt: instant(row.used_at as number),
-    expiresAt: instantOrNull(row.expires_at),
-  };
-}
 
 export function findAccount(db: DatabaseSync, name: string): AccountRecord | null {
   const row = db.prepare('SELECT * FROM account WHERE name = ?').get(name);
@@ -29,16 +14,6 @@ export function findAccount(db: DatabaseSync, name: string): AccountRecord | nul
 
 export function listAccounts(db: DatabaseSync): readonly AccountRecord[] {
   return db.prepare('SELECT * FROM account ORDER BY name').all().map(accountFromRow);
-}
-
-function accountFromRow(row: Row): AccountRecord {
-  return {
-    name: row.name as string,
-    role: row.role as Role,
-    passwordHash: row.password_hash as string,
-    oneTime: row.one_time === 1,
-    createdAt: instant(row.created_at as number),
-  };
 }
 
 export function findToken(db: DatabaseSync, tokenHash: string, now: Instant): TokenRecord | null {

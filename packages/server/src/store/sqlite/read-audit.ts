@@ -1,10 +1,10 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { RecordedEvent } from '../../core/audit-event.ts';
 import { instant } from '../../core/instant.ts';
+import { SYSTEM_CHAIN } from '../engine/audit-chain.ts';
+import { type Row, type RowValue, segmentFromRow } from '../engine/rows.ts';
 import type { Answers, AuditLink, AuditSegment, ListAudit, ListLinks, WrittenLink } from '../query.ts';
-import { SYSTEM_CHAIN } from './audit-chain.ts';
 import { readable } from './audit-ledger.ts';
-import { type Row, segmentFromRow } from './rows.ts';
 
 type AuditQuery = ListAudit | ListLinks | { readonly kind: 'describe_audit' | 'list_segments' };
 
@@ -80,7 +80,7 @@ function placeOf(row: Row): Pick<AuditLink, 'seq' | 'chain' | 'n' | 'at'> {
 const LAST_DATE_MS = 8.64e15;
 
 /** `null`: this was not written here. */
-function readEvents(stored: SQLOutputValue | undefined): readonly RecordedEvent[] | null {
+function readEvents(stored: RowValue | undefined): readonly RecordedEvent[] | null {
   if (typeof stored !== 'string') return null;
   try {
     const events: unknown = JSON.parse(stored);
@@ -95,7 +95,7 @@ function isEvent(value: unknown): value is RecordedEvent {
 }
 
 /** Byte for byte; what would be no line of an export is told in hex. */
-function writtenEvents(stored: SQLOutputValue | undefined): string {
+function writtenEvents(stored: RowValue | undefined): string {
   if (typeof stored === 'string' && !stored.includes('\n') && readEvents(stored) !== null) return stored;
   return JSON.stringify([{ kind: 'unreadable', hex: hex(stored) }]);
 }
@@ -110,6 +110,6 @@ function describeSegment(row: Row): AuditSegment {
   };
 }
 
-function hex(value: SQLOutputValue | undefined): string {
+function hex(value: RowValue | undefined): string {
   return Buffer.from(value instanceof Uint8Array ? value : String(value)).toString('hex');
 }

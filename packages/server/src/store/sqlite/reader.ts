@@ -7,6 +7,17 @@ import type { ConsumptionLimits } from '../../core/feature.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
+import {
+  backlogFromRow,
+  instantOrNull,
+  isReportOf,
+  licenseFromRow,
+  type Row,
+  registrationFromRow,
+  rulesFromRow,
+  usageFromRow,
+} from '../engine/rows.ts';
+import { findSealingFingerprint, openCloudKeys } from '../engine/sealed-secrets.ts';
 import type {
   Answer,
   Answers,
@@ -22,17 +33,7 @@ import type {
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
 import { readAudit } from './read-audit.ts';
-import {
-  backlogFromRow,
-  instantOrNull,
-  isReportOf,
-  licenseFromRow,
-  type Row,
-  registrationFromRow,
-  rulesFromRow,
-  usageFromRow,
-} from './rows.ts';
-import { findCloudKeys, findSealingFingerprint, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
+import { listSecrets, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 export interface ReaderOptions {
@@ -100,9 +101,9 @@ export class SqliteReader {
       case 'describe_store':
         return this.#describe(now);
       case 'describe_seal':
-        return { sealedBy: findSealingFingerprint(this.#db) ?? '' };
+        return { sealedBy: findSealingFingerprint(listSecrets(this.#db)) ?? '' };
       case 'find_cloud_keys':
-        return findCloudKeys(this.#db, masterKeys);
+        return openCloudKeys(listSecrets(this.#db), masterKeys);
       case 'find_rules':
         return this.#findRules();
     }

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { StatementName } from '../engine/statements.ts';
 import { SELECT_TOKEN } from './read-accounts.ts';
 
 /**
@@ -211,8 +212,9 @@ const SQL = {
   putSecret: `
     INSERT INTO sealed_secret (name, sealed) VALUES (?, ?)
     ON CONFLICT DO UPDATE SET sealed = excluded.sealed`,
+} as const satisfies Record<StatementName, string>;
 
-  // transactions
+const TRANSACTION_SQL = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
@@ -221,9 +223,11 @@ const SQL = {
   rollbackTo: 'ROLLBACK TO command',
 } as const;
 
-export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+export type SqliteStatements = Readonly<
+  Record<keyof typeof SQL | keyof typeof TRANSACTION_SQL, StatementSync>
+>;
 
-export function prepareStatements(db: DatabaseSync): Statements {
-  const entries = Object.entries(SQL).map(([name, sql]) => [name, db.prepare(sql)]);
-  return Object.fromEntries(entries) as Statements;
+export function prepareStatements(db: DatabaseSync): SqliteStatements {
+  const all = Object.entries({ ...SQL, ...TRANSACTION_SQL });
+  return Object.fromEntries(all.map(([name, sql]) => [name, db.prepare(sql)])) as SqliteStatements;
 }

@@ -6,9 +6,9 @@ import type { Instant } from '../../core/instant.ts';
 import type { License } from '../../core/license.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
+import type { CommandResult } from '../engine/execute-command.ts';
 import type { Query } from '../query.ts';
 import type { ClockStatus, Executed, GrantedNow } from '../store.ts';
-import type { CommandResult } from './execute-command.ts';
 
 /** What a thread of the store is started with. */
 export interface ThreadData {

@@ -126,6 +126,11 @@ class ThreadedStore implements Store {
     return this.#isHealthy;
   }
 
+  /** Nobody else has the folder. */
+  isLeader(): boolean {
+    return true;
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#queue.drain();

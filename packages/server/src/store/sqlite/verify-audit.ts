@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { instant } from '../../core/instant.ts';
-import type { AuditProblem, AuditVerdict } from '../query.ts';
 import {
   anchorMac,
   type ChainHead,
@@ -12,10 +11,11 @@ import {
   SYSTEM_CHAIN,
   segmentMac,
   sumHeads,
-} from './audit-chain.ts';
+} from '../engine/audit-chain.ts';
+import { type Row, segmentFromRow } from '../engine/rows.ts';
+import type { AuditProblem, AuditVerdict } from '../query.ts';
 import { listHeads, readable } from './audit-ledger.ts';
 import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
-import { type Row, segmentFromRow } from './rows.ts';
 import { SignatureCheck } from './verify-signed-heads.ts';
 
 /** More than this is not told apart: the log is broken, and the first problems say where. */

@@ -1,7 +1,7 @@
 import { type KeyObject, verify } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { HeadsSigned } from '../../core/audit-event.ts';
-import { type ChainHead, headsText, type Segment } from './audit-chain.ts';
+import { type ChainHead, headsText, type Segment } from '../engine/audit-chain.ts';
 
 interface KnownChains {
   readonly publicKey: KeyObject;

@@ -8,18 +8,19 @@ import type { Rules } from '../../core/rules.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
+import type { AnswerCount } from '../engine/apply.ts';
+import { type ChainHead, eventText, SYSTEM_CHAIN } from '../engine/audit-chain.ts';
+import { type Batch, type CommandResult, executeCommand, type Savepoint } from '../engine/execute-command.ts';
+import { prolongLive } from '../engine/move-clock.ts';
+import { instantOrNull, rulesFromRow } from '../engine/rows.ts';
+import { chooseMasterKey } from '../engine/sealed-secrets.ts';
+import { Shelf, type ShelfEntry } from '../engine/shelf.ts';
 import type { ClockStatus } from '../store.ts';
-import type { AnswerCount } from './apply.ts';
-import { type ChainHead, eventText, SYSTEM_CHAIN } from './audit-chain.ts';
 import { AuditLedger, openAudit } from './audit-ledger.ts';
 import { openWritable, readPragma } from './database.ts';
-import { type Batch, type CommandResult, executeCommand } from './execute-command.ts';
-import { prolongLive } from './move-clock.ts';
-import { instantOrNull, rulesFromRow } from './rows.ts';
-import { chooseMasterKey } from './sealed-secrets.ts';
+import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
-import { Shelf, type ShelfEntry } from './shelf.ts';
-import { prepareStatements, type Statements } from './statements.ts';
+import { prepareStatements, type SqliteStatements } from './statements.ts';
 
 export interface WriterOptions {
   readonly file: string;
@@ -56,7 +57,7 @@ const REOPEN_INTERVAL_MS = 1000;
 export class SqliteWriter {
   readonly #options: WriterOptions;
   #db!: DatabaseSync;
-  #statements!: Statements;
+  #statements!: SqliteStatements;
   #shelf!: Shelf;
   #answers!: AnswerCount;
   #clock!: ServerClock;
@@ -133,7 +134,7 @@ export class SqliteWriter {
     this.#db = openWritable(this.#options.file);
     if (check) requireSound(this.#db);
     this.#statements = prepareStatements(this.#db);
-    const masterKey = chooseMasterKey(this.#db, this.#masterKeys);
+    const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
     this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
     if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
     this.#masterKeys = [masterKey];
@@ -225,6 +226,7 @@ export class SqliteWriter {
   #transact(reading: ClockReading, work: (batch: Batch) => CommandResult[], { force = false } = {}) {
     const batch: Batch = {
       statements: this.#statements,
+      savepoint: savepointOf(this.#statements),
       shelf: this.#shelf,
       clock: this.#clock,
       now: reading.now,
@@ -310,6 +312,28 @@ export class SqliteWriter {
     this.#notices = [];
     return notices;
   }
+}
+
+function savepointOf({ savepoint, release, rollbackTo }: SqliteStatements): Savepoint {
+  return {
+    set: () => savepoint.run(),
+    release: () => release.run(),
+    rollBack() {
+      rollbackTo.run();
+      release.run();
+    },
+    concernsAll: concernsTheFile,
+  };
+}
+
+const SQLITE_CONSTRAINT = 19;
+
+/**
+ * A disk that is full or broken concerns the whole batch; a violated constraint or a bug only its command.
+ */
+function concernsTheFile(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error)) return false;
+  return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
 }
 
 function requireSound(db: DatabaseSync): void {

@@ -2,8 +2,7 @@ import type { DecidedCommand } from '../../core/decide-system.ts';
 import type { Role } from '../../core/role.ts';
 import type { KeptAccount, SystemView } from '../../core/view.ts';
 import { countOf } from './load-view.ts';
-import { tokenFromRow } from './read-accounts.ts';
-import type { Row } from './rows.ts';
+import { type Row, tokenFromRow } from './rows.ts';
 import type { Statements } from './statements.ts';
 
 type AccountView = Pick<SystemView, 'account' | 'administrators' | 'token'>;

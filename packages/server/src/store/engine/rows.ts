@@ -1,4 +1,3 @@
-import type { SQLOutputValue } from 'node:sqlite';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { WHOLE_LICENSE } from '../../core/consumption.ts';
 import type { Measured } from '../../core/decision.ts';
@@ -6,15 +5,19 @@ import type { FeatureSlot } from '../../core/feature-slot.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseSource, licenseId } from '../../core/license.ts';
 import type { Registration } from '../../core/registration.ts';
+import type { Role } from '../../core/role.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules.ts';
+import type { Token, TokenKind } from '../../core/token.ts';
 import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
-import type { BacklogRecord, UsageRecord } from '../query.ts';
+import type { AccountRecord, BacklogRecord, UsageRecord } from '../query.ts';
 import type { Segment } from './audit-chain.ts';
 
-/** As the driver hands it out. Rows never leave this folder. */
-export type Row = Record<string, SQLOutputValue>;
+export type RowValue = null | number | bigint | string | Uint8Array;
 
-export function instantOrNull(value: SQLOutputValue | undefined): Instant | null {
+/** As a driver hands it out: both hand out the same. Rows never leave the stores. */
+export type Row = Record<string, RowValue>;
+
+export function instantOrNull(value: RowValue | undefined): Instant | null {
   return typeof value === 'number' ? instant(value) : null;
 }
 
@@ -125,5 +128,28 @@ export function segmentFromRow(row: Row): Segment {
     links: row.links as number,
     events: row.events as number,
     totals: row.totals as string,
+  };
+}
+
+export function accountFromRow(row: Row): AccountRecord {
+  return {
+    name: row.name as string,
+    role: row.role as Role,
+    passwordHash: row.password_hash as string,
+    oneTime: row.one_time === 1,
+    createdAt: instant(row.created_at as number),
+  };
+}
+
+export function tokenFromRow(row: Row): Token {
+  return {
+    id: row.id as string,
+    kind: row.kind as TokenKind,
+    account: row.account as string | null,
+    name: row.name as string | null,
+    role: row.role_now as Role,
+    issuedAt: instant(row.issued_at as number),
+    usedAt: instant(row.used_at as number),
+    expiresAt: instantOrNull(row.expires_at),
   };
 }

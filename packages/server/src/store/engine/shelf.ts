@@ -40,17 +40,30 @@ export interface KeptStanding {
   readonly endsAt: Instant | null;
 }
 
+/** What a shelf that holds only some of the licenses has to know of all of them. */
+export interface Surroundings {
+  readonly productCount: number;
+  readonly lastOrder: number;
+}
+
 export class Shelf {
   readonly #entries = new Map<LicenseId, ShelfEntry>();
   /** By product, the most recently added first. */
   readonly #byProduct = new Map<string, ShelfEntry[]>();
+  readonly #surroundings: Surroundings | null;
 
-  constructor(rows: Iterable<Row>) {
-    for (const row of rows) this.add(entryFromRow(row));
+  /** `surroundings`: the rows are not all there are, but all of the products that are asked for. */
+  constructor(rows: Iterable<Row>, surroundings: Surroundings | null = null) {
+    this.#surroundings = surroundings;
+    for (const row of rows) {
+      const entry = entryFromRow(row);
+      this.#entries.set(entry.license.id, entry);
+    }
+    this.#indexProducts();
   }
 
   get productCount(): number {
-    return this.#byProduct.size;
+    return this.#surroundings?.productCount ?? this.#byProduct.size;
   }
 
   /** Removed licenses too: time goes on for what was lent of them. */
@@ -74,7 +87,7 @@ export class Shelf {
 
   /** The licenses of the only product, when there is only one. */
   listOnlyProduct(): readonly ShelfEntry[] {
-    return this.#byProduct.size === 1 ? [...this.#byProduct.values()].flat() : [];
+    return this.productCount === 1 ? [...this.#byProduct.values()].flat() : [];
   }
 
   addNew(license: License): ShelfEntry {
@@ -101,7 +114,8 @@ export class Shelf {
   }
 
   #nextOrder(): number {
-    return Math.max(0, ...[...this.#entries.values()].map((entry) => entry.order)) + 1;
+    const orders = [...this.#entries.values()].map((entry) => entry.order);
+    return Math.max(this.#surroundings?.lastOrder ?? 0, ...orders) + 1;
   }
 
   add(entry: ShelfEntry): void {

@@ -1,5 +1,6 @@
 import type { HeadsSigned } from '../../core/audit-event.ts';
 import { chooseLicense } from '../../core/choose-license.ts';
+import type { ClockJump } from '../../core/clock.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
 import { decide, targetOf } from '../../core/decide.ts';
 import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
@@ -18,12 +19,10 @@ import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
 import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { type ChainHead, eventText } from './audit-chain.ts';
-import type { AuditLedger } from './audit-ledger.ts';
 import { bindHardware } from './bind-hardware.ts';
 import { loadAccountView } from './load-account-view.ts';
 import { findAnswer, findNotice, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
-import type { ServerClock } from './server-clock.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
 import { signHeads } from './sign-heads.ts';
 import { standingOf } from './standing.ts';
@@ -33,8 +32,9 @@ import { thinAudit } from './thin-audit.ts';
 /** What the commands of one transaction work on. */
 export interface Batch {
   readonly statements: Statements;
+  readonly savepoint: Savepoint;
   readonly shelf: Shelf;
-  readonly clock: ServerClock;
+  readonly clock: BatchClock;
   now: Instant;
   /** What seals the secrets; another one after a command that replaces it. */
   masterKey: MasterKey;
@@ -44,12 +44,39 @@ export interface Batch {
   readonly systemEvents: string[];
   /** The newest link of the system's chain before this commit. */
   readonly systemHead: ChainHead;
-  readonly ledger: AuditLedger;
+  readonly ledger: HeadSigner;
   /** The heads that this commit signs. */
   signed: HeadsSigned | null;
   readonly answers: AnswerCount;
   /** Something has to be committed. */
   isChanged: boolean;
+}
+
+/** Undoes what one command has written, while the commands before it stay. */
+export interface Savepoint {
+  set(): void;
+  release(): void;
+  rollBack(): void;
+  /** Whether an error concerns all commands of the transaction, and not only the one that met it. */
+  concernsAll(error: unknown): boolean;
+}
+
+/** The clock as those commands see it that move it. */
+export interface BatchClock {
+  readonly jump: ClockJump | null;
+  readWall(): Instant;
+  moveTo(now: Instant): void;
+  /** Remembers the time as it is, and answers how to go on from there: for a command that fails. */
+  remember(): () => void;
+}
+
+/** Vouches for the log. */
+export interface HeadSigner {
+  /** The key of the chains. */
+  readonly key: Uint8Array;
+  /** Whether anything was written since the heads were signed. */
+  readonly isSigned: boolean;
+  sign(heads: HeadsSigned['heads']): HeadsSigned;
 }
 
 /** What became of one command: an outcome, or an error that concerns it alone. */
@@ -60,28 +87,26 @@ type Undo = () => void;
 /** Decides one command and writes what was decided. A command that throws is undone, and fails alone. */
 export function executeCommand(batch: Batch, command: Command): CommandResult {
   const undo: Undo[] = [];
-  batch.statements.savepoint.run();
+  batch.savepoint.set();
   try {
     const outcome = dispatch(batch, command, undo);
-    batch.statements.release.run();
+    batch.savepoint.release();
     return { outcome };
   } catch (error) {
-    if (concernsTheFile(error)) throw error;
-    batch.statements.rollbackTo.run();
-    batch.statements.release.run();
+    if (batch.savepoint.concernsAll(error)) throw error;
+    batch.savepoint.rollBack();
     for (const step of undo.reverse()) step();
+    if (error instanceof MissingRows) throw error;
     return { error };
   }
 }
 
-const SQLITE_CONSTRAINT = 19;
-
 /**
- * A disk that is full or broken concerns the whole batch; a violated constraint or a bug only its command.
+ * A database that takes its time does not hold these rows ready yet. The command is undone; when they have
+ * come it is tried again.
  */
-function concernsTheFile(error: unknown): boolean {
-  if (!(error instanceof Error) || !('errcode' in error)) return false;
-  return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
+export class MissingRows extends Error {
+  override readonly name = 'MissingRows';
 }
 
 /** What moves the clock touches every license, the time itself and the system's events. */

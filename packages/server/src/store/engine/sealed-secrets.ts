@@ -1,0 +1,82 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { SystemChange } from '../../core/decision.ts';
+import type { CloudKeys } from '../../core/system-command.ts';
+import {
+  fingerprint,
+  fingerprintOfSeal,
+  type MasterKey,
+  SealError,
+  seal,
+  unseal,
+  unsealWithAny,
+} from '../../secrets/seal.ts';
+import type { Statements } from './statements.ts';
+
+/**
+ * The audit key of a store whose chains are anchored, and of one that was never opened since they are. The
+ * name is part of the seal: nobody makes an anchored store pass for an old one that is still to be anchored.
+ */
+export const AUDIT_KEY = 'anchored_audit_key';
+export const OLD_AUDIT_KEY = 'audit_key';
+export const IDENTITY_KEY = 'identity_key';
+const AUDIT_KEY_BYTES = 32;
+
+/** The secrets of a store by their names, as they are kept. The name is part of the seal. */
+export type SealedSecrets = ReadonlyMap<string, Uint8Array>;
+
+/** The keys that a store makes for itself when it is new, and keeps for as long as it lives. */
+export function makeKey(name: typeof AUDIT_KEY | typeof IDENTITY_KEY): Uint8Array {
+  if (name === AUDIT_KEY) return randomBytes(AUDIT_KEY_BYTES);
+  return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'der' });
+}
+
+/** The fingerprint of the master key that seals the store; `null` for a store that has no secret yet. */
+export function findSealingFingerprint(secrets: SealedSecrets): string | null {
+  const sealed = [AUDIT_KEY, OLD_AUDIT_KEY, IDENTITY_KEY].map((name) => secrets.get(name));
+  const found = sealed.find((secret) => secret !== undefined);
+  return found === undefined ? null : fingerprintOfSeal(found);
+}
+
+/** The key that the store is sealed with, of those that it may be; the first one for a store that is new. */
+export function chooseMasterKey(secrets: SealedSecrets, candidates: readonly MasterKey[]): MasterKey {
+  const sealedBy = findSealingFingerprint(secrets);
+  const found = candidates.find((key) => fingerprint(key) === sealedBy) ?? candidates[0];
+  if (found === undefined) throw new SealError('There is no master key to open the store with.');
+  return found;
+}
+
+export function openCloudKeys(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): CloudKeys {
+  const open = (name: string): string | null => {
+    const sealed = secrets.get(name);
+    if (sealed === undefined) return null;
+    return Buffer.from(unsealWithAny(masterKeys, name, sealed)).toString('utf8');
+  };
+  return { apiKey: open('cloud_api_key'), sharedKey: open('cloud_shared_key') };
+}
+
+/** What a change to the secrets is applied to. */
+interface SealTarget {
+  readonly statements: Statements;
+  masterKey: MasterKey;
+}
+
+type SecretChange = Extract<SystemChange, { kind: 'put_secret' | 'reseal_secrets' }>;
+
+export function applySecretChange(target: SealTarget, change: SecretChange): void {
+  if (change.kind === 'reseal_secrets') resealAll(target, change.newKey as MasterKey);
+  else put(target, change.name, Buffer.from(change.secret, 'utf8'));
+}
+
+function put({ statements, masterKey }: SealTarget, name: string, secret: Uint8Array): void {
+  statements.putSecret.run(name, seal(masterKey, name, secret));
+}
+
+/** Every secret, whatever it is called: one that was forgotten could never be opened again. */
+function resealAll(target: SealTarget, newKey: MasterKey): void {
+  const secrets = target.statements.listSecrets.all().map((row) => {
+    const name = row.name as string;
+    return { name, secret: unseal(target.masterKey, name, row.sealed as Uint8Array) };
+  });
+  target.masterKey = newKey;
+  for (const { name, secret } of secrets) put(target, name, secret);
+}
