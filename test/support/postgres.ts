@@ -1,0 +1,313 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, mkdtempSync, statfsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import connect from 'postgres';
+import { findBinaries, findRunAs, makeUsable, type RunAs } from './postgres-binaries.ts';
+
+export type Settings = Readonly<Record<string, string>>;
+
+export interface PostgresOptions {
+  /** Settings of the server, such as `synchronous_commit`. */
+  readonly settings?: Settings;
+  /** Keeps the data on the disk rather than in memory. */
+  readonly durable?: boolean;
+  /** Lines of `pg_hba.conf`: who may connect how. Otherwise everybody on this machine may. */
+  readonly access?: readonly string[];
+}
+
+/** A real PostgreSQL, for tests alone. */
+export interface TestPostgres {
+  /** Of the process that starts all others; nothing while it is stopped. */
+  readonly pid: number | undefined;
+  readonly port: number;
+  readonly dataFolder: string;
+  /** For whatever a test wants to give it, such as a certificate. Gone with the server. */
+  readonly folder: string;
+  url(database: string): string;
+  /** A fresh and empty database, by its URL. */
+  createDatabase(): Promise<string>;
+  /** 'immediate' is as good as a crash. */
+  stop(how: 'fast' | 'immediate'): Promise<void>;
+  /** Starts it again, on the same port and data; settings of an earlier start do not last. */
+  start(settings?: Settings): Promise<void>;
+  /** Stops it for good and removes everything. */
+  end(): Promise<void>;
+}
+
+const SUPERUSER = 'postgres';
+const MEMORY = '/dev/shm';
+
+/** A cluster and what a few tests write; containers often have no more than 64 MB of it. */
+const LEAST_MEMORY_BYTES = 512 * 1024 * 1024;
+const PORT_ATTEMPTS = 5;
+
+/**
+ * Waits until its input ends, which also happens when the test is killed, and clears up: stops the server
+ * whose id it was told last, and removes the folders.
+ */
+const WATCHDOG = `
+  while read -r next; do pid=$next; done
+  if [ -n "$pid" ]; then
+    kill -QUIT "$pid"
+    rounds=0
+    while kill -0 "$pid" && [ $rounds -lt 200 ]; do sleep 0.05; rounds=$((rounds + 1)); done
+  fi 2>/dev/null
+  rm -rf "$@"
+`;
+
+const EXTERNAL_URL = process.env.BERTH_TEST_DATABASE_URL;
+
+/** Whether tests can have a PostgreSQL here. */
+export const hasPostgres = EXTERNAL_URL !== undefined || canStart();
+
+function canStart(): boolean {
+  return process.platform !== 'win32' && findBinaries() !== undefined && findRunAs() !== undefined;
+}
+
+/** Starts a server of its own, with an empty cluster, on a free port of this machine. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
+  const native = findBinaries();
+  const runAs = findRunAs();
+  if (native === undefined || runAs === undefined)
+    throw new Error('There is no PostgreSQL for this machine.');
+  // What is in memory often may not be executed, so binaries that must be copied go elsewhere.
+  const folder = makeFolder(tmpdir(), runAs);
+  const dataFolder = options.durable || !hasMemory() ? folder : makeFolder(MEMORY, runAs);
+  const watchdog = new Watchdog([folder, dataFolder]);
+  try {
+    const binaries = makeUsable(native, folder, runAs);
+    const cluster = new Cluster({ binaries, folder, dataFolder, runAs, watchdog });
+    cluster.create(options.access);
+    await cluster.startSomewhere(options.settings);
+    return cluster;
+  } catch (error) {
+    await watchdog.clearUp();
+    throw error;
+  }
+}
+
+/**
+ * One server for all tests of a file, started when it is first asked for. With BERTH_TEST_DATABASE_URL it is
+ * the one behind that URL, which tests can neither stop nor start.
+ */
+export function sharedPostgres(options: PostgresOptions = {}): () => Promise<TestPostgres> {
+  let started: Promise<TestPostgres> | undefined;
+  after(async () => (await started)?.end());
+  return () => {
+    started ??=
+      EXTERNAL_URL === undefined ? startPostgres(options) : Promise.resolve(useExternal(EXTERNAL_URL));
+    return started;
+  };
+}
+
+function makeFolder(parent: string, { uid, gid }: RunAs): string {
+  const folder = mkdtempSync(join(parent, 'berth-postgres-'));
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+function hasMemory(): boolean {
+  if (!existsSync(MEMORY)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize >= LEAST_MEMORY_BYTES;
+}
+
+class Watchdog {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+
+  constructor(folders: readonly string[]) {
+    this.#child = spawn('sh', ['-c', WATCHDOG, 'sh', ...folders], {
+      cwd: '/',
+      // In a group of its own, so that Ctrl-C does not reach it.
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    this.#exited = once(this.#child, 'exit');
+    this.#child.unref();
+    // A pipe is a socket, which a test that forgot to end the server must not wait for.
+    (this.#child.stdin as unknown as { unref(): void }).unref();
+  }
+
+  watch(pid: number | undefined): void {
+    this.#child.stdin?.write(`${pid ?? ''}\n`);
+  }
+
+  async clearUp(): Promise<void> {
+    this.#child.ref();
+    this.#child.stdin?.end();
+    await this.#exited;
+  }
+}
+
+interface ClusterParts {
+  readonly binaries: string;
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly runAs: RunAs;
+  readonly watchdog: Watchdog;
+}
+
+class Cluster implements TestPostgres {
+  readonly folder: string;
+  readonly dataFolder: string;
+  port = 0;
+  readonly #binaries: string;
+  readonly #runAs: RunAs;
+  readonly #watchdog: Watchdog;
+  #child: ChildProcess | undefined;
+  #databases = 0;
+
+  constructor(parts: ClusterParts) {
+    this.#binaries = parts.binaries;
+    this.folder = parts.folder;
+    this.dataFolder = join(parts.dataFolder, 'data');
+    this.#runAs = parts.runAs;
+    this.#watchdog = parts.watchdog;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  create(access?: readonly string[]): void {
+    const { status, stderr } = spawnSync(
+      join(this.#binaries, 'bin', 'initdb'),
+      ['-D', this.dataFolder, '-U', SUPERUSER, '-A', 'trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
+      { ...this.#runAs, cwd: '/', encoding: 'utf8' },
+    );
+    if (status !== 0) throw new Error(`initdb failed:\n${stderr}`);
+    if (access !== undefined) writeFileSync(join(this.dataFolder, 'pg_hba.conf'), `${access.join('\n')}\n`);
+  }
+
+  /** Another program may take the port before the server does. */
+  async startSomewhere(settings?: Settings): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      this.port = await findFreePort();
+      try {
+        return await this.start(settings);
+      } catch (error) {
+        const isTaken = error instanceof Error && error.message.includes('Address already in use');
+        if (!isTaken || attempt === PORT_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async start(settings: Settings = {}): Promise<void> {
+    if (this.#child !== undefined) throw new Error('It runs already.');
+    const all: Settings = {
+      listen_addresses: '127.0.0.1',
+      port: String(this.port),
+      unix_socket_directories: '',
+      shared_buffers: '32MB',
+      ...settings,
+    };
+    const words = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(join(this.#binaries, 'bin', 'postgres'), ['-D', this.dataFolder, ...words], {
+      ...this.#runAs,
+      cwd: '/',
+      // What it says is read below, and Ctrl-C is for the test.
+      env: { ...process.env, LC_ALL: 'C' },
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#watchdog.watch(child.pid);
+    this.#child = child;
+    child.once('exit', () => {
+      if (this.#child === child) this.#child = undefined;
+      this.#watchdog.watch(undefined);
+    });
+    await waitUntilReady(child);
+    child.unref();
+    (child.stderr as unknown as { unref(): void }).unref();
+  }
+
+  async stop(how: 'fast' | 'immediate'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    child.ref();
+    const exited = once(child, 'exit');
+    child.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await exited;
+  }
+
+  async end(): Promise<void> {
+    await this.stop('immediate');
+    await this.#watchdog.clearUp();
+  }
+
+  url(database: string): string {
+    return `postgres://${SUPERUSER}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async createDatabase(): Promise<string> {
+    const name = `berth_${++this.#databases}`;
+    await runStatement(this.url('postgres'), `CREATE DATABASE ${name} TEMPLATE template0`);
+    return this.url(name);
+  }
+}
+
+async function waitUntilReady(child: ChildProcess): Promise<void> {
+  let log = '';
+  const ready = new Promise<true>((resolve) => {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-10_000);
+      if (/ready to accept (?:read-only )?connections/.test(log)) resolve(true);
+    });
+  });
+  const ended = once(child, 'exit').then(() => false);
+  if (!(await Promise.race([ready, ended]))) throw new Error(`PostgreSQL ended before it was ready:\n${log}`);
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function runStatement(url: string, statement: string): Promise<void> {
+  const sql = connect(url, { max: 1, fetch_types: false, onnotice: () => {} });
+  try {
+    await sql.unsafe(statement);
+  } finally {
+    await sql.end();
+  }
+}
+
+/** A server that is there already. Its databases have names of their own, and are gone afterwards. */
+function useExternal(externalUrl: string): TestPostgres {
+  const made: string[] = [];
+  const refuse = () => Promise.reject(new Error('BERTH_TEST_DATABASE_URL is set: the server is not ours.'));
+  const url = (database: string) => {
+    const changed = new URL(externalUrl);
+    changed.pathname = `/${database}`;
+    return changed.href;
+  };
+  return {
+    pid: undefined,
+    port: Number(new URL(externalUrl).port || 5432),
+    folder: '',
+    dataFolder: '',
+    url,
+    async createDatabase() {
+      const name = `berth_test_${process.pid}_${made.length + 1}`;
+      made.push(name);
+      await runStatement(externalUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
+      return url(name);
+    },
+    stop: refuse,
+    start: refuse,
+    async end() {
+      for (const name of made)
+        await runStatement(externalUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
