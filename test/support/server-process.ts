@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { License } from '../../packages/server/src/core/license.ts';
-import { createDataFolder, openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
+import { createDataFolder } from '../../packages/server/src/store/folder-lock.ts';
+import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 

@@ -112,6 +112,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const accounts = createAccounts(store, clock);
   const facts = {
     ...{ version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 },
+    database: null,
     readTls: () => null,
   };
   const services = {
@@ -121,7 +122,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     lending: createLending(store),
     ...openTestLink(store, clock, options),
     custody: createKeyCustody(store, keySource),
-    ruleBook: createRuleBook(store, openRulesFile({ rules: '', data: folder })),
+    ruleBook: createRuleBook(store, openRulesFile({ rules: '', data: folder }, { isShared: false })),
     feed: createEventFeed(store),
     webhooks: createNoWebhooks(store),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
@@ -178,7 +179,7 @@ export function openTestLink(
 ) {
   const state = new LinkState(clock.readWall, () => {});
   const credentials = createCredentials(store, { onKeysChanged: () => state.forget() });
-  const identity = createIdentity(store, { hardwareId, machineId: null });
+  const identity = createIdentity(store, { hardwareId, machineId: null, isShared: false });
   const host = { hostname: 'test', osVersion: 'test', version: '1.2.3' };
   const cloudLink = createCloudLink({
     store,

@@ -108,6 +108,7 @@ export const ERRORS = {
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
   clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
   audit_not_whole: { status: 400, retryable: false, title: 'The audit log is not as it was written' },
+  other_servers_running: { status: 400, retryable: false, title: 'Other servers use the same database' },
 
   // The licensing cloud says no, or cannot be asked.
   cloud_not_configured: { status: 400, retryable: false, title: 'No licensing cloud is configured' },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { writeNewFile } from './durable-file.ts';
 import { type MasterKey, SealError } from './seal.ts';
 
@@ -11,9 +12,22 @@ export interface MasterKeySource {
   readonly file: string;
 }
 
+/** What the environment says about it; `null` where it says nothing. */
+export interface GivenKey {
+  readonly value: string | null;
+  readonly file: string | null;
+}
+
 interface LoadOptions extends MasterKeySource {
   /** Make up a key when there is none: only where nothing has been sealed yet. */
   readonly mayCreate: boolean;
+}
+
+const MASTER_KEY_FILE = 'master.key';
+
+/** Where the master key of a folder comes from, given what the environment says about it. */
+export function findKeySource(folder: string, { value, file }: GivenKey): MasterKeySource {
+  return { value, file: file ?? join(folder, MASTER_KEY_FILE) };
 }
 
 export const KEY_BYTES = 32;

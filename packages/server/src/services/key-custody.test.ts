@@ -7,15 +7,15 @@ import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
 import { Fault } from '../core/fault.ts';
 import { openExport } from '../secrets/key-export.ts';
-import { makeMasterKey, writeKeyFile } from '../secrets/master-key.ts';
+import { type MasterKeySource, makeMasterKey, writeKeyFile } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey } from '../secrets/seal.ts';
 import { createManualClock } from '../store/clock.ts';
-import { openDataFolder } from '../store/sqlite/data-folder.ts';
+import { findSealedBy, openDataFolder } from '../store/sqlite/data-folder.ts';
 import { openInThreadStore } from '../store/sqlite/in-thread-store.ts';
-import { placeMasterKey } from '../store/sqlite/place-master-key.ts';
 import type { Store } from '../store/store.ts';
 import { createCredentials } from './credentials.ts';
 import { createKeyCustody } from './key-custody.ts';
+import { placeMasterKey } from './place-master-key.ts';
 import { RequestError } from './request-error.ts';
 
 const KEYS = { apiKey: 'api key', sharedKey: 'shared key' };
@@ -31,6 +31,10 @@ async function openFolder(
   const store = await openDataFolder({ folder, masterKey, onNotice: () => {}, useThreads: false });
   assert.ok(store !== null);
   return store;
+}
+
+function place(folder: string, source: MasterKeySource, key: MasterKey): Promise<void> {
+  return placeMasterKey({ folder, source, key, findSealedBy: async () => findSealedBy(folder) });
 }
 
 /** Opens the folder, reads everything that is sealed in it, and closes it again. */
@@ -272,9 +276,9 @@ describe('an export', () => {
     await assert.rejects(openFolder(copy), /is missing/);
     const opened = await openExport(text, PASSPHRASE);
     assert.equal(opened.identity, identity);
-    placeMasterKey(copy, source, opened.masterKey);
+    await place(copy, source, opened.masterKey);
     assert.equal(await expectWhole(copy), current);
-    placeMasterKey(copy, source, opened.masterKey);
+    await place(copy, source, opened.masterKey);
     assert.equal(await expectWhole(copy), current, 'twice does no harm');
   });
 
@@ -303,24 +307,24 @@ describe('an export', () => {
     const source = { value: null, file: join(stopped, 'master.key') };
     const other = makeMasterKey();
     const present = readFileSync(source.file, 'utf8');
-    assert.throws(() => placeMasterKey(stopped, source, other), new RegExp(fingerprint(other)));
+    await assert.rejects(() => place(stopped, source, other), new RegExp(fingerprint(other)));
     rmSync(source.file);
-    assert.throws(() => placeMasterKey(stopped, source, other), /but the store needs [0-9a-f]{16}/);
+    await assert.rejects(() => place(stopped, source, other), /but the store needs [0-9a-f]{16}/);
     assert.ok(!existsSync(source.file));
     const elsewhere = temporaryFolder(t);
     const lonely = { value: null, file: join(elsewhere, 'master.key') };
     writeFileSync(lonely.file, present);
-    assert.throws(() => placeMasterKey(elsewhere, lonely, other), /is another master key/);
+    await assert.rejects(() => place(elsewhere, lonely, other), /is another master key/);
     assert.equal(readFileSync(lonely.file, 'utf8'), present);
-    assert.throws(() => placeMasterKey(folder, { ...keySource, value: present }, other), /BERTH_MASTER_KEY/);
-    assert.throws(() => placeMasterKey(join(folder, 'none'), keySource, other), /There is no folder/);
+    await assert.rejects(() => place(folder, { ...keySource, value: present }, other), /BERTH_MASTER_KEY/);
+    await assert.rejects(() => place(join(folder, 'none'), keySource, other), /There is no folder/);
   });
 
   test('waits for a server to stop', async (t) => {
     const folder = crash(t, (await setUp(t)).folder);
     const running = await openFolder(folder);
     const source = { value: null, file: join(folder, 'master.key') };
-    assert.throws(() => placeMasterKey(folder, source, makeMasterKey()), /A Berth process uses/);
+    await assert.rejects(() => place(folder, source, makeMasterKey()), /A Berth process uses/);
     await running.close();
   });
 });

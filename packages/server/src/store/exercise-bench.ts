@@ -41,6 +41,7 @@ export class Bench {
   notices: StoreNotice[] = [];
   readonly #open: OpenStore;
   readonly #folders: string[] = [];
+  readonly #beside: Store[] = [];
   #store!: Store;
 
   private constructor(open: OpenStore) {
@@ -62,8 +63,15 @@ export class Bench {
   }
 
   async end(): Promise<void> {
-    await this.#store.close();
+    for (const store of [this.#store, ...this.#beside]) await store.close();
     for (const folder of this.#folders) await rm(folder, { recursive: true });
+  }
+
+  /** Another server on the same data. */
+  async openBeside(): Promise<Store> {
+    const store = await this.#open({ folder: this.folder, clock: this.clock, onNotice: () => {} });
+    this.#beside.push(store);
+    return store;
   }
 
   /** Closes the store properly and opens it again. */

@@ -5,7 +5,7 @@ import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../core/instant.ts';
 import { type Bench, codeOf, grantedOf } from './exercise-bench.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
-const YEAR_MS = 365 * 24 * HOUR_MS;
+export const YEAR_MS = 365 * 24 * HOUR_MS;
 const ACCEPT = { kind: 'accept_clock', by: 'admin' } as const;
 const RESET = { kind: 'reset_clock', by: 'admin' } as const;
 

@@ -102,6 +102,21 @@ export const CLOUD_TOTALS = {
     assert.equal(await totalOf(bench, license), 11);
   },
 
+  'what the cloud said before a report was settled is no news after it': async (bench: Bench) => {
+    const license = await bench.install(CLOUD);
+    await check(bench, license, 10);
+    await bench.consume(5);
+    bench.clock.advance(MINUTE_MS);
+    const early = { askedAt: await bench.now(), total: 10, features: [] };
+    bench.clock.advance(MINUTE_MS);
+    await bench.cutReport(license, 'a');
+    await settleWith(bench, license, 'a', 15);
+    await bench.execute({ kind: 'install_license', license, counted: early, by: 'cloud' });
+    assert.equal(await totalOf(bench, license), 15);
+    await check(bench, license, 10);
+    assert.equal(await totalOf(bench, license), 10, 'what it says later is');
+  },
+
   'a total of the cloud that is reset resets ours': async (bench: Bench) => {
     const license = await bench.install(CLOUD);
     await bench.consume(5);

@@ -292,17 +292,6 @@ export const WINDOWS = {
     assert.equal(measuredOf(await bench.consume(1)).total, 6);
     assert.equal(await bench.cutReport(license, 'r'), 8);
   },
-
-  'so it does when counts come before and after it in one batch': async (bench: Bench) => {
-    const license = await bench.install();
-    await bench.consume(5);
-    await bench.restart(() => bench.clock.setWall(plus(bench.clock.readWall(), YEAR_MS)));
-    await bench.consume(2);
-    bench.clock.setWall(plus(bench.clock.readWall(), -YEAR_MS));
-    await Promise.all([bench.execute(RESET), bench.consume(1), bench.consume(1)]);
-    assert.equal((await bench.readStanding(license)).total, 7);
-    assert.equal(await bench.cutReport(license, 'r'), 9);
-  },
 };
 
 /** The same cases for a store that was closed and for one that crashed. */

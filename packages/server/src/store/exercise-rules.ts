@@ -12,7 +12,7 @@ function setRules(rules: Rules, by = 'server') {
   return { kind: 'set_rules', rules, digest: JSON.stringify(rules.deny), by } as const;
 }
 
-function deny(bench: Bench, list: Partial<DenyList>) {
+export function deny(bench: Bench, list: Partial<DenyList>) {
   return bench.execute(setRules(denying(list)));
 }
 
@@ -51,13 +51,11 @@ export const RULES = {
 
   'rules hold from the next command on, for every license': async (bench: Bench) => {
     await bench.install({ product: 'cad' });
-    const [before, set, after, lifted, again] = await Promise.all([
-      bench.register('ada'),
-      deny(bench, { users: ['a*'] }),
-      bench.register('ann'),
-      deny(bench, {}),
-      bench.register('ann'),
-    ]);
+    const before = await bench.register('ada');
+    const set = await deny(bench, { users: ['a*'] });
+    const after = await bench.register('ann');
+    const lifted = await deny(bench, {});
+    const again = await bench.register('ann');
     assert.deepEqual([before, set, after, lifted, again].map(codeOf), [
       'granted',
       'done',

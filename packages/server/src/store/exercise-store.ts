@@ -11,14 +11,17 @@ import {
   REPEATED_REQUESTS,
   WINDOWS,
 } from './exercise-counting.ts';
+import { DATABASE_CLOCK } from './exercise-database-clock.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './exercise-features.ts';
 import { fileCases, ownFileCases } from './exercise-files.ts';
 import { LENDING } from './exercise-lending.ts';
 import { ISOLATION, LICENSES } from './exercise-licenses.ts';
 import { noticeCases } from './exercise-notices.ts';
-import { restartCases } from './exercise-restart.ts';
+import { ONE_ORDER } from './exercise-one-order.ts';
+import { restartCases, wallClockCases } from './exercise-restart.ts';
 import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
+import { TWO_SERVERS } from './exercise-two-servers.ts';
 
 type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
 
@@ -36,9 +39,6 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   accounts: ACCOUNTS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),
-  'the clock while running': RUNNING_CLOCK,
-  'a clock that is followed': ACCEPTED_CLOCK,
-  'a clock that is reset': RESET_CLOCK,
   'many who count at once': COUNTING_AT_ONCE,
   counting: COUNTING,
   'requests that are repeated': REPEATED_REQUESTS,
@@ -64,11 +64,32 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'feature slots after a crash': featureRestartCases('crash'),
 };
 
+/** Where one server has the data for itself, its own clocks rule, and all commands have one order. */
+const ALONE: Readonly<Record<string, Chapter>> = {
+  'the order of all commands': ONE_ORDER,
+  'the wall clock, after a close': wallClockCases('restart'),
+  'the wall clock, after a crash': wallClockCases('crash'),
+  'the clock while running': RUNNING_CLOCK,
+  'a clock that is followed': ACCEPTED_CLOCK,
+  'a clock that is reset': RESET_CLOCK,
+};
+
+/** Where several servers share the data, the clock of the database rules. */
+const SHARED: Readonly<Record<string, Chapter>> = {
+  'the clock of the database': DATABASE_CLOCK,
+  'two servers': TWO_SERVERS,
+};
+
 /**
  * The one exam for every store: each guarantee of `store.ts`. After every case the whole store must be sound.
+ * What a store promises beyond depends on whether one server has it `alone`, or several have it together.
  */
-export function exerciseStore(name: string, open: OpenStore, inspect: Inspect = () => {}): void {
-  examine(name, EXAM, open, inspect);
+export function exerciseStore(
+  name: string,
+  open: OpenStore,
+  { servers, inspect = () => {} }: { readonly servers: 'alone' | 'several'; readonly inspect?: Inspect },
+): void {
+  examine(name, { ...EXAM, ...(servers === 'alone' ? ALONE : SHARED) }, open, inspect);
 }
 
 /** The part that asks for no clock of its own, for stores that run on the machine's. */

@@ -3,19 +3,23 @@ import { isResettable } from '../../core/clock.ts';
 import { type Done, type Refused, refuse } from '../../core/decision.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
 import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/instant.ts';
-import { heartbeatEnd, pullBackTie } from '../../core/license.ts';
+import { heartbeatEnd, type LicenseId, pullBackTie } from '../../core/license.ts';
 import { eventText } from './audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';
 import type { ShelfEntry } from './shelf.ts';
 
 /**
- * Nobody could send a heartbeat since `mark`: the server was down, or follows a clock that is ahead. Slots
+ * Nobody could send a heartbeat since then: the server was down, or follows a clock that is ahead. Slots
  * that were live then have a whole timeout ahead of them afterwards. Ended ones are left ended, borrows
  * keep their date.
  */
-export function prolongLive({ statements, shelf, now }: Batch, mark: Instant): void {
+export function prolongLive(
+  { statements, shelf, now }: Batch,
+  since: Instant | ((id: LicenseId) => Instant),
+): void {
   for (const { license } of shelf.entries()) {
     const { id } = license;
+    const mark = typeof since === 'number' ? since : since(id);
     statements.prolongLive.run({ id, mark, floor: heartbeatEnd(license, now) });
     for (const feature of license.features.filter(isFloating)) {
       const floor = featureHeartbeatEnd(license, feature, now);

@@ -87,11 +87,14 @@ export function usageFromRow(row: Row): UsageRecord {
   };
 }
 
-export function isReportOf(report: Row, meter: Row): boolean {
-  return report.license_id === meter.license_id && report.feature === meter.feature;
+/** One record per meter, with the reports of the same license and feature, in their order. */
+export function backlogFromRows(meters: readonly Row[], reports: readonly Row[]): BacklogRecord[] {
+  const nameOf = (row: Row) => `${row.license_id} ${row.feature}`;
+  const byMeter = Map.groupBy(reports, nameOf);
+  return meters.map((row) => backlogFromRow(row, byMeter.get(nameOf(row)) ?? []));
 }
 
-export function backlogFromRow(row: Row, reportRows: readonly Row[]): BacklogRecord {
+function backlogFromRow(row: Row, reportRows: readonly Row[]): BacklogRecord {
   const reports = reportRows.map(reportFromRow).map(({ feature: _, ...report }) => report);
   return {
     licenseId: licenseId(row.license_id as number),

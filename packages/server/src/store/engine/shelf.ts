@@ -53,10 +53,14 @@ export class Shelf {
   readonly #surroundings: Surroundings | null;
 
   /** `surroundings`: the rows are not all there are, but all of the products that are asked for. */
-  constructor(rows: Iterable<Row>, surroundings: Surroundings | null = null) {
+  constructor(
+    rows: Iterable<Row>,
+    surroundings: Surroundings | null = null,
+    readLicense: (row: Row) => License = licenseFromRow,
+  ) {
     this.#surroundings = surroundings;
     for (const row of rows) {
-      const entry = entryFromRow(row);
+      const entry = entryFromRow(row, readLicense(row));
       this.#entries.set(entry.license.id, entry);
     }
     this.#indexProducts();
@@ -144,8 +148,8 @@ export class Shelf {
   }
 }
 
-function entryFromRow(row: Row): ShelfEntry {
-  return createEntry(licenseFromRow(row), row.added_order as number, {
+function entryFromRow(row: Row, license: License): ShelfEntry {
+  return createEntry(license, row.added_order as number, {
     storedInUse: row.in_use as number,
     isRemoved: row.removed_at !== null,
     head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },

@@ -6,18 +6,15 @@ import type { Row, RowValue } from './rows.ts';
  */
 export const STATEMENT_NAMES = [
   // licenses
-  'listLicenses',
   'putLicense',
   'updateFacts',
   'removeLicense',
-  'updateLicenseHead',
   // registrations
   'findRegistration',
   'findFirstEnd',
   'findNextEnd',
   'listEnded',
   'countEnded',
-  'hasEndedSince',
   'putRegistration',
   'removeRegistration',
   'removeLiveRegistrations',
@@ -28,7 +25,6 @@ export const STATEMENT_NAMES = [
   'pullBackRecalls',
   'pullBackDenials',
   'pullBackTokens',
-  'saveServer',
   'getServer',
   'saveHardwareId',
   // denials and recalls
@@ -50,7 +46,6 @@ export const STATEMENT_NAMES = [
   // first answers
   'findAnswer',
   'rememberAnswer',
-  'countAnswers',
   'countStaleAnswers',
   'removeStaleAnswers',
   'removeOldestAnswers',
@@ -61,7 +56,6 @@ export const STATEMENT_NAMES = [
   'findFirstFeatureEnd',
   'findNextFeatureEnd',
   'countLiveFeatureSlots',
-  'hasFeatureEndedSince',
   'putFeatureSlot',
   'removeFeatureSlot',
   'listFeaturesInUse',
@@ -85,8 +79,6 @@ export const STATEMENT_NAMES = [
   'removeNotice',
   'setWebhookCursor',
   // audit
-  'addAuditLink',
-  'saveSignedLinks',
   'findSegment',
   'findLastLinkBefore',
   'listLinksOf',

@@ -16,8 +16,8 @@ import {
   toggleHead,
 } from '../engine/audit-chain.ts';
 import type { Row } from '../engine/rows.ts';
-import type { Statements } from '../engine/statements.ts';
 import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from './sealed-secrets.ts';
+import type { SqliteStatements } from './statements.ts';
 
 export interface AuditKeys {
   readonly audit: Uint8Array;
@@ -80,7 +80,7 @@ export function listHeads(db: DatabaseSync): ReadonlyMap<number, ChainHead> {
  * commit is being made; after one that failed it is made anew.
  */
 export class AuditLedger {
-  readonly #statements: Statements;
+  readonly #statements: SqliteStatements;
   readonly #keys: AuditKeys;
   /** Of the head of each chain, so that a new one costs one digest and not two. */
   readonly #digests = new Map<number, Uint8Array>();
@@ -91,7 +91,7 @@ export class AuditLedger {
   /** An anchor that does not fit is left as it is: a new one would cover up what was done to the log. */
   readonly isSound: boolean;
 
-  constructor(db: DatabaseSync, statements: Statements, keys: AuditKeys) {
+  constructor(db: DatabaseSync, statements: SqliteStatements, keys: AuditKeys) {
     this.#statements = statements;
     this.#keys = keys;
     const heads = listHeads(db);

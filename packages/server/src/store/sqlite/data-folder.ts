@@ -1,31 +1,33 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import { syncFolder } from '../../secrets/durable-file.ts';
 import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
-import { loadMasterKey, type MasterKeySource } from '../../secrets/master-key.ts';
+import {
+  findKeySource,
+  type GivenKey,
+  loadMasterKey,
+  type MasterKeySource,
+} from '../../secrets/master-key.ts';
 import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
+import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
+import { holdFolder, lockFolder } from '../folder-lock.ts';
 import type { Store } from '../store.ts';
-import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
+import { listSecrets } from './sealed-secrets.ts';
 import { openThreadedStore } from './threaded-store.ts';
 
-export const DATABASE_FILE = 'berth.db';
-const MASTER_KEY_FILE = 'master.key';
+const DATABASE_FILE = 'berth.db';
 
 export interface DataFolderOptions {
   readonly folder: string;
-  readonly masterKey: { readonly value: string | null; readonly file: string | null };
+  readonly masterKey: GivenKey;
   readonly onNotice: (notice: StoreNotice) => void;
   /** A server has threads; a command that opens a stopped server's data does without. */
   readonly useThreads: boolean;
-}
-
-/** Creates the folder for nobody but its owner. */
-export function createDataFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 export function hasData(folder: string): boolean {
@@ -34,24 +36,24 @@ export function hasData(folder: string): boolean {
 
 /** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */
 export async function openDataFolder(options: DataFolderOptions): Promise<Store | null> {
-  // Whatever this process creates from here on is for its owner only.
-  process.umask(0o077);
-  const lock = takeLock(options.folder);
+  const lock = lockFolder(options.folder);
   if (lock === null) return null;
   try {
-    return withLock(await openStore(options), lock);
+    return holdFolder(await openStore(options), lock);
   } catch (error) {
     lock.release();
     throw explain(error);
   }
 }
 
-/** The folder for this process alone; `null` when another one has it. */
-export function takeLock(folder: string): FolderLock | null {
+/** Which master key the data in a folder is sealed with; `null`: there is no data, or no secret in it yet. */
+export function findSealedBy(folder: string): string | null {
+  if (!hasData(folder)) return null;
+  const db = openReadOnly(join(folder, DATABASE_FILE));
   try {
-    return lockFolder(folder);
-  } catch (error) {
-    throw explain(error);
+    return findSealingFingerprint(listSecrets(db));
+  } finally {
+    db.close();
   }
 }
 
@@ -85,27 +87,8 @@ async function openStore({ folder, masterKey, onNotice, useThreads }: DataFolder
   }
 }
 
-/** Where the master key of a folder comes from, given what the environment says about it. */
-export function findKeySource(folder: string, given: DataFolderOptions['masterKey']): MasterKeySource {
-  return { value: given.value, file: given.file ?? join(folder, MASTER_KEY_FILE) };
-}
-
 /** The key, and the one that was to take its place when a rotation was cut short. */
 function loadMasterKeys(source: MasterKeySource, mayCreate: boolean) {
   const nextMasterKey = source.value === null ? findNextKey(source.file) : null;
   return { masterKey: loadMasterKey({ ...source, mayCreate }), nextMasterKey };
-}
-
-function withLock(store: Store, lock: FolderLock): Store {
-  return {
-    execute: (command) => store.execute(command),
-    read: (query) => store.read(query),
-    keepClock: () => store.keepClock(),
-    isHealthy: () => store.isHealthy(),
-    isLeader: () => store.isLeader(),
-    async close() {
-      await store.close();
-      lock.release();
-    },
-  };
 }

@@ -8,9 +8,8 @@ import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import {
-  backlogFromRow,
+  backlogFromRows,
   instantOrNull,
-  isReportOf,
   licenseFromRow,
   type Row,
   registrationFromRow,
@@ -223,13 +222,7 @@ export class SqliteReader {
          WHERE report.license_id = meter.license_id AND report.feature = meter.feature)
        ORDER BY license_id, feature`,
     );
-    const reports = this.#all('SELECT * FROM report ORDER BY cut_at, id');
-    return rows.map((row) =>
-      backlogFromRow(
-        row,
-        reports.filter((report) => isReportOf(report, row)),
-      ),
-    );
+    return backlogFromRows(rows, this.#all('SELECT * FROM report ORDER BY cut_at, id'));
   }
 
   /** Each license has a row of its own, whether or not anything was counted of it. */

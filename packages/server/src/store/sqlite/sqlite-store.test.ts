@@ -11,5 +11,5 @@ exerciseStore(
   'the SQLite store without threads',
   async ({ folder, clock, onNotice }) =>
     openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
-  expectSoundRows,
+  { servers: 'alone', inspect: expectSoundRows },
 );

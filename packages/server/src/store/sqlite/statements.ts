@@ -8,7 +8,6 @@ import { SELECT_TOKEN } from './read-accounts.ts';
  */
 const SQL = {
   // licenses
-  listLicenses: 'SELECT * FROM license ORDER BY added_order',
   putLicense: `
     INSERT INTO license (id, product, facts, added_order, added_at, audit_mac)
     VALUES (:id, :product, :facts, :order, :now, :mac)
@@ -17,7 +16,6 @@ const SQL = {
       removed_at = NULL`,
   updateFacts: 'UPDATE license SET facts = ? WHERE id = ?',
   removeLicense: 'UPDATE license SET removed_at = ? WHERE id = ?',
-  updateLicenseHead: 'UPDATE license SET in_use = :inUse, audit_n = :n, audit_mac = :mac WHERE id = :id',
 
   // registrations
   findRegistration: 'SELECT * FROM registration WHERE license_id = ? AND user = ?',
@@ -27,7 +25,6 @@ const SQL = {
     SELECT * FROM registration WHERE license_id = ? AND ends_at <= ?
     ORDER BY ends_at LIMIT ?`,
   countEnded: 'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
-  hasEndedSince: 'SELECT 1 FROM registration WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1',
   putRegistration: `
     INSERT INTO registration
       (license_id, user, hostname, address, info, registered_at, ends_at, borrowed_until)
@@ -56,9 +53,6 @@ const SQL = {
     UPDATE token SET used_at = min(used_at, :now), issued_at = min(issued_at, :now),
       expires_at = expires_at - max(issued_at - :now, 0)
     WHERE used_at > :now OR issued_at > :now`,
-  saveServer: `
-    UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?, audit_anchor = coalesce(?, audit_anchor)
-    WHERE id = 1`,
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
 
@@ -96,7 +90,6 @@ const SQL = {
     VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, answered_at = excluded.answered_at,
       outcome = excluded.outcome`,
-  countAnswers: 'SELECT count(*) AS count FROM remembered_answer',
   countStaleAnswers: `
     SELECT count(*) AS count FROM
       (SELECT 1 FROM remembered_answer WHERE answered_at <= ? AND license_id = ? LIMIT ?)`,
@@ -123,8 +116,6 @@ const SQL = {
     SELECT count(*) AS count FROM feature_slot JOIN registration USING (license_id, user)
     WHERE license_id = :id AND (:feature IS NULL OR feature = :feature)
       AND feature_slot.ends_at > :now AND registration.ends_at > :now`,
-  hasFeatureEndedSince: `
-    SELECT 1 FROM feature_slot WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1`,
   putFeatureSlot: `
     INSERT INTO feature_slot (license_id, user, feature, registered_at, ends_at, borrowed_until)
     VALUES (?, ?, ?, ?, ?, ?)
@@ -170,8 +161,6 @@ const SQL = {
   setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
 
   // audit
-  addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
-  saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
   findSegment: 'SELECT * FROM audit_segment WHERE chain = ?',
   findLastLinkBefore: `
     SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at < ? ORDER BY n DESC LIMIT 1`,
@@ -214,7 +203,21 @@ const SQL = {
     ON CONFLICT DO UPDATE SET sealed = excluded.sealed`,
 } as const satisfies Record<StatementName, string>;
 
-const TRANSACTION_SQL = {
+/** What only this store asks. */
+const OWN_SQL = {
+  listLicenses: 'SELECT * FROM license ORDER BY added_order',
+  updateLicenseHead: 'UPDATE license SET in_use = :inUse, audit_n = :n, audit_mac = :mac WHERE id = :id',
+  hasEndedSince: 'SELECT 1 FROM registration WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1',
+  saveServer: `
+    UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?, audit_anchor = coalesce(?, audit_anchor)
+    WHERE id = 1`,
+  countAnswers: 'SELECT count(*) AS count FROM remembered_answer',
+  hasFeatureEndedSince: `
+    SELECT 1 FROM feature_slot WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1`,
+  addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
+  saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
+
+  // transactions
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
@@ -223,11 +226,9 @@ const TRANSACTION_SQL = {
   rollbackTo: 'ROLLBACK TO command',
 } as const;
 
-export type SqliteStatements = Readonly<
-  Record<keyof typeof SQL | keyof typeof TRANSACTION_SQL, StatementSync>
->;
+export type SqliteStatements = Readonly<Record<keyof typeof SQL | keyof typeof OWN_SQL, StatementSync>>;
 
 export function prepareStatements(db: DatabaseSync): SqliteStatements {
-  const all = Object.entries({ ...SQL, ...TRANSACTION_SQL });
+  const all = Object.entries({ ...SQL, ...OWN_SQL });
   return Object.fromEntries(all.map(([name, sql]) => [name, db.prepare(sql)])) as SqliteStatements;
 }

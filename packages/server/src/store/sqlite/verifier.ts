@@ -1,5 +1,6 @@
 import { instant } from '../../core/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
+import { SharedRun } from '../engine/shared-run.ts';
 import type { AuditVerdict } from '../query.ts';
 import type { ReaderThread } from './reader-client.ts';
 import { storeFault } from './thread-messages.ts';
@@ -13,13 +14,11 @@ export interface VerifierOptions {
 
 /**
  * Checks the audit log beside everything else: it reads the whole log, and no other question may wait for
- * that. One check runs at a time. Who asks meanwhile shares the next one with all others who do, because the
- * one under way may have begun before what they want to be sure of.
+ * that.
  */
 export class Verifier {
   readonly #options: VerifierOptions;
-  #running: Promise<AuditVerdict> | null = null;
-  #next: Promise<AuditVerdict> | null = null;
+  readonly #checking = new SharedRun(() => this.#run());
   #thread: ReaderThread | null = null;
   #isClosing = false;
 
@@ -28,26 +27,14 @@ export class Verifier {
   }
 
   verify(): Promise<AuditVerdict> {
-    if (this.#next !== null) return this.#next;
-    if (this.#running === null) return this.#begin();
-    const begin = () => this.#begin();
-    this.#next = this.#running.then(begin, begin);
-    return this.#next;
+    return this.#checking.ask();
   }
 
   /** A check may take minutes, and writes nothing: it is broken off. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#thread?.cut();
-    await Promise.allSettled([this.#running, this.#next]);
-  }
-
-  #begin(): Promise<AuditVerdict> {
-    this.#next = null;
-    this.#running = this.#run().finally(() => {
-      this.#running = null;
-    });
-    return this.#running;
+    await this.#checking.settle();
   }
 
   async #run(): Promise<AuditVerdict> {

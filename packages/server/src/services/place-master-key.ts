@@ -1,22 +1,28 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../../secrets/master-key.ts';
-import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
-import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
-import { DATABASE_FILE, takeLock } from './data-folder.ts';
-import { openReadOnly } from './database.ts';
-import { listSecrets } from './sealed-secrets.ts';
+import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../secrets/master-key.ts';
+import { fingerprint, type MasterKey, SealError } from '../secrets/seal.ts';
+import { lockFolder } from '../store/folder-lock.ts';
+
+export interface Placing {
+  readonly folder: string;
+  readonly source: MasterKeySource;
+  readonly key: MasterKey;
+  /**
+   * The fingerprint of the key that the store is sealed with; `null`: there is no store, or nothing in it.
+   */
+  findSealedBy(): Promise<string | null>;
+}
 
 /** Puts a master key in its place, in the folder of a stopped server. It replaces no other key. */
-export function placeMasterKey(folder: string, source: MasterKeySource, key: MasterKey): void {
+export async function placeMasterKey({ folder, source, key, findSealedBy }: Placing): Promise<void> {
   if (source.value !== null) {
     throw new SealError('The master key comes from BERTH_MASTER_KEY. Unset it, or put the right key there.');
   }
   if (!existsSync(folder)) throw new SealError(`There is no folder ${folder}. Restore the data first.`);
-  const lock = takeLock(folder);
+  const lock = lockFolder(folder);
   if (lock === null) throw new SealError(`A Berth process uses ${folder}. Stop it first.`);
   try {
-    requireFitting(join(folder, DATABASE_FILE), key);
+    requireFitting(await findSealedBy(), key);
     requireNoOther(source.file, key);
     writeKeyFile(source.file, key);
   } finally {
@@ -25,19 +31,12 @@ export function placeMasterKey(folder: string, source: MasterKeySource, key: Mas
 }
 
 /** An export from before the last rotation, or of another server, would only stand in the way. */
-function requireFitting(file: string, key: MasterKey): void {
-  if (!existsSync(file)) return;
-  const db = openReadOnly(file);
-  try {
-    const sealedBy = findSealingFingerprint(listSecrets(db));
-    if (sealedBy === null || sealedBy === fingerprint(key)) return;
-    throw new SealError(
-      `The export holds the master key ${fingerprint(key)}, but the store needs ${sealedBy}. ` +
-        'Nothing was written.',
-    );
-  } finally {
-    db.close();
-  }
+function requireFitting(sealedBy: string | null, key: MasterKey): void {
+  if (sealedBy === null || sealedBy === fingerprint(key)) return;
+  throw new SealError(
+    `The export holds the master key ${fingerprint(key)}, but the store needs ${sealedBy}. ` +
+      'Nothing was written.',
+  );
 }
 
 function requireNoOther(file: string, key: MasterKey): void {

@@ -1,0 +1,66 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Fault } from '../core/fault.ts';
+import type { Store } from './store.ts';
+
+const LOCK_FILE = 'berth.lock';
+const SQLITE_BUSY = 5;
+
+/** The right to use a data folder, held until it is released or the process ends. */
+export interface FolderLock {
+  release(): void;
+}
+
+/** Creates the folder for nobody but its owner. */
+export function createDataFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Takes the folder, or answers `null` when another process has it. Every server has one for itself, wherever
+ * its data is: its socket and its key are there. The lock is the operating system's, so it dies with the
+ * process, however that dies. Node has no file locks of its own; SQLite does, on every system, so an empty
+ * database that is never written serves as the lock file.
+ */
+export function lockFolder(folder: string): FolderLock | null {
+  // Whatever this process creates from here on is for its owner only.
+  process.umask(0o077);
+  try {
+    return takeLock(folder);
+  } catch (error) {
+    if (isBusy(error)) return null;
+    throw new Fault('store_unavailable', (error as Error).message, { cause: error });
+  }
+}
+
+function takeLock(folder: string): FolderLock {
+  const db = new DatabaseSync(join(folder, LOCK_FILE), { timeout: 0 });
+  try {
+    db.exec('PRAGMA journal_mode = MEMORY');
+    db.exec('BEGIN EXCLUSIVE');
+    return { release: () => db.close() };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && ((error.errcode as number) & 0xff) === SQLITE_BUSY;
+}
+
+/** The same store, which gives the folder back when it is closed. */
+export function holdFolder(store: Store, lock: FolderLock): Store {
+  return {
+    execute: (command) => store.execute(command),
+    read: (query) => store.read(query),
+    keepClock: () => store.keepClock(),
+    isHealthy: () => store.isHealthy(),
+    isLeader: () => store.isLeader(),
+    async close() {
+      await store.close();
+      lock.release();
+    },
+  };
+}

@@ -1,0 +1,164 @@
+import type { ClockJump } from '../../core/clock.ts';
+import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
+import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
+import type { Row } from '../engine/rows.ts';
+import type { ClockStatus } from '../store.ts';
+import type { Connection } from './connection.ts';
+import { numberLinks } from './number-links.ts';
+import type { Pool } from './pool.ts';
+import { DATABASE_NOW, rollBack, setLimits } from './transaction.ts';
+import type { PostgresWriter } from './writer.ts';
+
+/** After this long without any server, nobody could send heartbeats. */
+const REST_MS = 30 * SECOND_MS;
+
+/** A server that could not say that it is alive for this long does so before anything else. */
+const ABSENCE_MS = 10 * SECOND_MS;
+
+/** Leadership lasts this long after it was last renewed, which happens every second. */
+const LEASE_MS = 6 * SECOND_MS;
+
+/** A server stops to lead a little before the others may: it learns of its lease later than the database. */
+const LEASE_MARGIN_MS = SECOND_MS;
+
+/** Servers that were not seen for a day are forgotten. */
+const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
+
+const NOW = `coalesce($1::bigint, ${DATABASE_NOW})`;
+
+const READ_TIME = `SELECT ${NOW} AS wall, mark, alive_at FROM server WHERE id = 1`;
+
+const SAY_ALIVE = `WITH clock AS (SELECT ${NOW} AS wall)
+  UPDATE server SET alive_at = greatest(alive_at, wall), mark = greatest(mark, wall) FROM clock
+  WHERE id = 1 AND alive_at >= wall - $2::bigint RETURNING wall, mark`;
+
+const NOTE_INSTANCE = `INSERT INTO server_instance (id, hostname, version, started_at, seen_at)
+  VALUES ($2, $3, $4, ${NOW}, ${NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
+
+const FORGET_INSTANCES = `DELETE FROM server_instance WHERE seen_at < ${NOW} - $2::bigint`;
+
+const TAKE_LEAD = `WITH clock AS (SELECT ${NOW} AS wall)
+  UPDATE leader SET holder = $2, expires_at = wall + $3::bigint FROM clock
+  WHERE id = 1 AND (holder = $2 OR expires_at <= wall) RETURNING holder`;
+
+const GIVE_UP_LEAD = 'UPDATE leader SET expires_at = 0 WHERE id = 1 AND holder = $1';
+
+const COUNT_OTHERS = `SELECT count(*) AS count FROM server_instance
+  WHERE id <> $2 AND seen_at > ${NOW} - $3::bigint`;
+
+export interface AttendanceOptions {
+  readonly pool: Pool;
+  readonly writer: PostgresWriter;
+  readonly serverId: string;
+  readonly hostname: string;
+  readonly version: string;
+  /** `false`: only looks at the time. */
+  readonly isServing: boolean;
+  readonly readWall: (() => Instant) | null;
+  readonly readMonotonicMs: () => number;
+}
+
+/** Which servers there are on the database, and which of them does the work that only one does. */
+export class Attendance {
+  readonly #options: AttendanceOptions;
+  #attending: Promise<ClockStatus> | null = null;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #leadsUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: AttendanceOptions) {
+    this.#options = options;
+  }
+
+  isLeader(): boolean {
+    return this.#options.readMonotonicMs() < this.#leadsUntilMs;
+  }
+
+  /** Before anything is decided: a server that was away may have to give others their time back first. */
+  async ensureAttended(): Promise<void> {
+    if (!this.#options.isServing) return;
+    if (this.#options.readMonotonicMs() - this.#lastMs > ABSENCE_MS) await this.attend();
+  }
+
+  /** Says that this server is alive, and takes the lead when nobody has it. */
+  attend(): Promise<ClockStatus> {
+    this.#attending ??= this.#attend().finally(() => {
+      this.#attending = null;
+    });
+    return this.#attending;
+  }
+
+  /** Others can take over at once. */
+  async leave(): Promise<void> {
+    const { pool, serverId, isServing, readWall } = this.#options;
+    if (!isServing) return;
+    this.#leadsUntilMs = Number.NEGATIVE_INFINITY;
+    await pool.use(async (connection) => {
+      const given = [readWall?.() ?? null, REST_MS];
+      await Promise.all([
+        connection.query(SAY_ALIVE, given),
+        connection.query(GIVE_UP_LEAD, [serverId]),
+        connection.query('DELETE FROM server_instance WHERE id = $1', [serverId]),
+      ]);
+    });
+  }
+
+  /** How many other servers are alive. */
+  async countOthers(): Promise<number> {
+    const { pool, serverId, readWall } = this.#options;
+    const rows = await pool.use((connection) =>
+      connection.query(COUNT_OTHERS, [readWall?.() ?? null, serverId, REST_MS]),
+    );
+    return rows[0]?.count as number;
+  }
+
+  async #attend(): Promise<ClockStatus> {
+    const { isServing, readMonotonicMs, pool } = this.#options;
+    const startedMs = readMonotonicMs();
+    if (!isServing) return pool.use((connection) => this.#look(connection));
+    let found = await pool.use((connection) => this.#sayAlive(connection));
+    if (found.alive === undefined) {
+      await this.#options.writer.resume(REST_MS);
+      found = await pool.use((connection) => this.#sayAlive(connection));
+    }
+    this.#lastMs = startedMs;
+    this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
+    // Whoever reads the log by a cursor finds links when they have a number.
+    if (found.leads) await pool.use((connection) => numberLinks(connection));
+    return this.#describe(found.alive as Row);
+  }
+
+  async #look(connection: Connection): Promise<ClockStatus> {
+    const [row] = await connection.query(READ_TIME, [this.#options.readWall?.() ?? null]);
+    return this.#describe(row as Row);
+  }
+
+  async #sayAlive(connection: Connection) {
+    const { serverId, hostname, version, readWall } = this.#options;
+    const wall = readWall?.() ?? null;
+    try {
+      const begun = [connection.query('BEGIN'), setLimits(connection)];
+      const alive = connection.query(SAY_ALIVE, [wall, REST_MS]);
+      begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
+      begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));
+      const lead = connection.query(TAKE_LEAD, [wall, serverId, LEASE_MS]);
+      await Promise.all([...begun, alive, lead, connection.query('COMMIT')]);
+      return { alive: (await alive)[0], leads: (await lead).length > 0 };
+    } catch (error) {
+      await rollBack(connection);
+      throw error;
+    }
+  }
+
+  #describe(row: Row): ClockStatus {
+    const wall = instant(row.wall as number);
+    const now = instant(Math.max(wall, (row.mark as number | null) ?? 0));
+    this.#options.writer.hear(now);
+    return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
+  }
+}
+
+/** A clock that was ahead and was set right leaves times behind that it has not reached again. */
+function findJump(now: Instant, wall: Instant): ClockJump | null {
+  const gapMs = wall - now;
+  return -gapMs <= CLOCK_TOLERANCE_MS ? null : { direction: 'behind', seenAt: now, gapMs };
+}

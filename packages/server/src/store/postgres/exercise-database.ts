@@ -1,0 +1,69 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OpenOptions } from '../exercise-bench.ts';
+import type { Store } from '../store.ts';
+import { openConnection } from './database.ts';
+import { parseDatabaseUrl } from './database-url.ts';
+import { openDatabase } from './open-database.ts';
+
+/** One key for all: a store is opened again with the key that it was made with. */
+const MASTER_KEY = 'ab'.repeat(32);
+
+/**
+ * Opens the database that belongs to a folder, or makes one. Time passes by the clock that is given; a server
+ * that runs says every second that it is alive, and here it is said before whatever is done after a while.
+ */
+export async function openExamined(
+  { folder, clock, onNotice }: OpenOptions,
+  createDatabase: () => Promise<string>,
+): Promise<Store> {
+  const file = join(folder, 'database');
+  if (!existsSync(file)) writeFileSync(file, await createDatabase());
+  const url = readFileSync(file, 'utf8');
+  const store = await openDatabase({
+    url,
+    masterKey: { value: MASTER_KEY, file: join(folder, 'master.key') },
+    maxConnections: 5,
+    prepareStatements: true,
+    version: 'exam',
+    onNotice,
+    onNews: () => {},
+    isServing: true,
+    clock,
+  });
+  const connection = await openConnection({
+    target: parseDatabaseUrl(url),
+    prepareStatements: true,
+    connectTimeoutMs: 10_000,
+    answerTimeoutMs: 30_000,
+  });
+  let aliveAt: number = clock.readWall();
+  let living: Promise<unknown> = Promise.resolve();
+  /** Those who come together wait together: nobody overtakes. */
+  function live(): Promise<unknown> {
+    if (clock.readWall() === aliveAt) return living;
+    aliveAt = clock.readWall();
+    living = connection.query('UPDATE server SET alive_at = greatest(alive_at, $1::bigint)', [aliveAt]);
+    return living;
+  }
+  return {
+    execute: async (command) => {
+      await live();
+      return store.execute(command);
+    },
+    read: async (query) => {
+      await live();
+      return store.read(query);
+    },
+    keepClock: async () => {
+      await live();
+      return store.keepClock();
+    },
+    isHealthy: () => store.isHealthy(),
+    isLeader: () => store.isLeader(),
+    async close() {
+      await store.close();
+      await connection.close();
+    },
+  };
+}

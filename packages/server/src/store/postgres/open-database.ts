@@ -1,0 +1,214 @@
+import { createPrivateKey, randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { Fault } from '../../core/fault.ts';
+import type { StoreNotice } from '../../core/store-notice.ts';
+import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
+import { loadMasterKey, type MasterKeySource } from '../../secrets/master-key.ts';
+import { fingerprint, type MasterKey, SealError, seal, unseal } from '../../secrets/seal.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { EMPTY_HEAD, headDigest, SYSTEM_CHAIN } from '../engine/audit-chain.ts';
+import {
+  AUDIT_KEY,
+  chooseMasterKey,
+  findSealingFingerprint,
+  IDENTITY_KEY,
+  makeKey,
+  type SealedSecrets,
+} from '../engine/sealed-secrets.ts';
+import type { Store } from '../store.ts';
+import { Attendance } from './attendance.ts';
+import { type AuditKeys, chainsMac } from './audit-ledger.ts';
+import { readCatalogue } from './catalogue.ts';
+import type { Connection } from './connection.ts';
+import { openConnection } from './database.ts';
+import { toFault } from './database-error.ts';
+import { type DatabaseTarget, describeTarget, parseDatabaseUrl } from './database-url.ts';
+import { migrate } from './migrate.ts';
+import { News } from './news.ts';
+import { Pool, type PoolOptions } from './pool.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { listSecrets } from './read-server.ts';
+import { PostgresReader } from './reader.ts';
+import { rollBack } from './transaction.ts';
+import { PostgresWriter } from './writer.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly masterKey: MasterKeySource;
+  readonly maxConnections: number;
+  /** Whether statements may be prepared once and used again. Some poolers in front of a database cannot. */
+  readonly prepareStatements: boolean;
+  /** Of Berth, for others to see. */
+  readonly version: string;
+  readonly onNotice: (notice: StoreNotice) => void;
+  /** There may be new events in the log, from whichever server; at most ten times a second. */
+  readonly onNews: () => void;
+  /** `false`: a command that only opens the data; it leads nothing and prolongs nothing. */
+  readonly isServing: boolean;
+  /** Most commands in one transaction. */
+  readonly maxBatch?: number;
+  /** Instead of the database's clock, in tests. */
+  readonly clock?: Clock;
+}
+
+const MAX_BATCH = 256;
+const CONNECT_TIMEOUT_MS = 5000;
+const ACQUIRE_TIMEOUT_MS = 5000;
+/** Longer than any statement may take. */
+const ANSWER_TIMEOUT_MS = 20_000;
+
+/** For a check of the whole log, which counts all of it. */
+const PATIENT = { max: 1, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS, answerTimeoutMs: 15 * 60_000 };
+
+/** Opens the store in a database, which other servers may have open too. */
+export async function openDatabase(options: DatabaseOptions): Promise<Store> {
+  const opening = openingOptions(options);
+  // One is for what is told from server to server, one for checks of the log.
+  const max = Math.max(1, options.maxConnections - 2);
+  const pool = new Pool({ ...opening, max, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS });
+  try {
+    return await openStore(options, pool, opening);
+  } catch (error) {
+    await pool.close();
+    throw error instanceof SealError ? error : toFault(error);
+  }
+}
+
+type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
+
+function openingOptions({ url, prepareStatements }: DatabaseOptions): Opening {
+  return {
+    target: readTarget(url),
+    prepareStatements,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+  };
+}
+
+function readTarget(url: string): DatabaseTarget {
+  try {
+    return parseDatabaseUrl(url);
+  } catch (error) {
+    throw new Fault('store_unavailable', (error as Error).message);
+  }
+}
+
+async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening): Promise<Store> {
+  await pool.use((connection) => migrate(connection));
+  const where = describeTarget(opening.target);
+  const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
+  const { onNotice, onNews, isServing, version, clock } = options;
+  const serverId = randomBytes(8).toString('hex');
+  const news = new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews });
+  const { readMonotonicMs } = clock ?? systemClock;
+  const readWall = clock === undefined ? null : () => clock.readWall();
+  const writer = new PostgresWriter({
+    pool,
+    keys,
+    masterKey,
+    catalogue: await pool.use((connection) => readCatalogue(connection)),
+    serverId,
+    readWall,
+    readMonotonicMs,
+    onNotice,
+    onEvents: () => news.tell(),
+  });
+  const attendance = new Attendance({
+    pool,
+    writer,
+    serverId,
+    hostname: hostname(),
+    version,
+    isServing,
+    readWall,
+    readMonotonicMs,
+  });
+  const patientPool = new Pool({ ...opening, ...PATIENT });
+  const reader = new PostgresReader({ pool, patientPool });
+  const maxBatch = options.maxBatch ?? MAX_BATCH;
+  const store = new PostgresStore({
+    pools: [pool, patientPool],
+    writer,
+    reader,
+    attendance,
+    news,
+    onNotice,
+    maxBatch,
+  });
+  await store.keepClock();
+  return store;
+}
+
+interface OpenedKeys {
+  readonly masterKey: MasterKey;
+  readonly keys: AuditKeys;
+}
+
+/**
+ * The keys of the store; made when it is new. Whoever comes first makes them, and the others wait: the row of
+ * the server is locked.
+ */
+async function openKeys(connection: Connection, source: MasterKeySource, where: string): Promise<OpenedKeys> {
+  await connection.query('BEGIN');
+  try {
+    await connection.query('SELECT id FROM server WHERE id = 1 FOR UPDATE');
+    const secrets = await listSecrets((text) => connection.query(text));
+    const masterKey = takeMasterKey(secrets, source, where);
+    const audit = await takeKey(connection, secrets, masterKey, AUDIT_KEY);
+    const der = Buffer.from(await takeKey(connection, secrets, masterKey, IDENTITY_KEY));
+    if (!secrets.has(AUDIT_KEY)) await anchorUnused(connection, audit);
+    await connection.query('COMMIT');
+    return {
+      masterKey,
+      keys: { audit, identity: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) },
+    };
+  } catch (error) {
+    await rollBack(connection);
+    throw error;
+  }
+}
+
+/** A key is made up only for a database that nothing was sealed in yet. */
+function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
+  const sealedBy = findSealingFingerprint(secrets);
+  const nextKey = source.value === null ? findNextKey(source.file) : null;
+  const key = loadMasterKey({ ...source, mayCreate: sealedBy === null });
+  const chosen = chooseMasterKey(secrets, nextKey === null ? [key] : [key, nextKey]);
+  if (sealedBy !== null && fingerprint(chosen) !== sealedBy) {
+    throw new SealError(
+      `The database at ${where} is sealed with the master key ${sealedBy}, and this server has ` +
+        `${fingerprint(chosen)}. All servers on one database need the same master key: take it from ` +
+        'another one (berth key export, berth key import), or set BERTH_MASTER_KEY.',
+    );
+  }
+  if (source.value === null && sealedBy !== null) settleNextKey(source.file, sealedBy);
+  return chosen;
+}
+
+async function takeKey(
+  connection: Connection,
+  secrets: SealedSecrets,
+  masterKey: MasterKey,
+  name: typeof AUDIT_KEY | typeof IDENTITY_KEY,
+): Promise<Uint8Array> {
+  const sealed = secrets.get(name);
+  if (sealed !== undefined) return unseal(masterKey, name, sealed);
+  const key = makeKey(name);
+  await connection.query('INSERT INTO sealed_secret (name, sealed) VALUES ($1, $2)', [
+    name,
+    seal(masterKey, name, key),
+  ]);
+  return key;
+}
+
+/**
+ * A database that is in use and has lost the key of its log gets a new key, and never an anchor: nothing is
+ * left that could vouch for what is found.
+ */
+async function anchorUnused(connection: Connection, audit: Uint8Array): Promise<void> {
+  await connection.query(
+    `UPDATE server SET audit_chains = $1, audit_anchor = $2 WHERE id = 1 AND audit_n = 0 AND alive_at IS NULL
+     AND NOT EXISTS (SELECT 1 FROM license) AND NOT EXISTS (SELECT 1 FROM audit_link)`,
+    [chainsMac(audit, []), headDigest(audit, SYSTEM_CHAIN, EMPTY_HEAD)],
+  );
+}

@@ -1,0 +1,16 @@
+import { test } from 'node:test';
+import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
+import { exerciseStore } from '../exercise-store.ts';
+import { openExamined } from './exercise-database.ts';
+
+const shared = sharedPostgres();
+
+if (hasPostgres) {
+  exerciseStore(
+    'the PostgreSQL store',
+    (options) => openExamined(options, async () => (await shared()).createDatabase()),
+    { servers: 'several' },
+  );
+} else {
+  test('the PostgreSQL store', (t) => t.skip('optional: needs PostgreSQL for this platform'));
+}

@@ -1,0 +1,131 @@
+import type { Command } from '../../core/command.ts';
+import { refuse } from '../../core/decision.ts';
+import { Fault } from '../../core/fault.ts';
+import type { StoreNotice } from '../../core/store-notice.ts';
+import type { CommandResult } from '../engine/execute-command.ts';
+import type { Answer, Query } from '../query.ts';
+import type { ClockStatus, Executed, Store } from '../store.ts';
+import type { Attendance } from './attendance.ts';
+import { isConnectionLost, toFault } from './database-error.ts';
+import { Lanes, OtherLane } from './lanes.ts';
+import type { News } from './news.ts';
+import type { Pool } from './pool.ts';
+import type { PostgresReader } from './reader.ts';
+import { type Lane, laneOf } from './scope.ts';
+import type { PostgresWriter } from './writer.ts';
+
+export interface StoreParts {
+  readonly pools: readonly Pool[];
+  readonly writer: PostgresWriter;
+  readonly reader: PostgresReader;
+  readonly attendance: Attendance;
+  readonly news: News;
+  readonly onNotice: (notice: StoreNotice) => void;
+  /** No more commands than this share a transaction. */
+  readonly maxBatch: number;
+}
+
+/** A store on PostgreSQL, which other servers may use at the same time. */
+export class PostgresStore implements Store {
+  readonly #parts: StoreParts;
+  readonly #lanes: Lanes;
+  #isHealthy = true;
+  #isClosing = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.#lanes = new Lanes({
+      route: (command) => laneOf(command, parts.writer.catalogue),
+      execute: (lane, commands) => this.#executeBatch(lane, commands),
+      maxBatch: parts.maxBatch,
+    });
+  }
+
+  async execute(command: Command): Promise<Executed> {
+    if (this.#isClosing) throw closingFault();
+    if (command.kind === 'rotate_master_key') {
+      const refusal = await this.#refuseRotation();
+      if (refusal !== null) return refusal;
+    }
+    return this.#lanes.submit(command);
+  }
+
+  async read<Q extends Query>(query: Q): Promise<Answer<Q>> {
+    if (this.#isClosing) throw closingFault();
+    const { reader, writer } = this.#parts;
+    return this.#watch(() => reader.answer(query, writer.estimateNow(), [writer.masterKey]));
+  }
+
+  async keepClock(): Promise<ClockStatus> {
+    if (this.#isClosing) throw closingFault();
+    const { attendance, news } = this.#parts;
+    void news.listen();
+    return this.#watch(() => attendance.attend());
+  }
+
+  isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
+  isLeader(): boolean {
+    return !this.#isClosing && this.#parts.attendance.isLeader();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#isClosing = true;
+    const { pools, reader, attendance, news } = this.#parts;
+    await this.#lanes.drain();
+    await reader.close();
+    // A database that is away does not hear good-byes; others find out by themselves.
+    await attendance.leave().catch(() => {});
+    await news.close();
+    await Promise.all(pools.map((pool) => pool.close()));
+  }
+
+  async #executeBatch(lane: Lane, commands: readonly Command[]): Promise<readonly CommandResult[]> {
+    const { attendance, writer } = this.#parts;
+    return this.#watch(async () => {
+      await attendance.ensureAttended();
+      return await writer.executeBatch(lane, commands);
+    });
+  }
+
+  /** Notes when the database goes away, and when it is back. */
+  async #watch<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await work();
+      if (!this.#isHealthy) this.#parts.onNotice({ kind: 'store_recovered' });
+      this.#isHealthy = true;
+      return result;
+    } catch (error) {
+      if (error instanceof OtherLane) throw error;
+      const fault = toFault(error);
+      if (isConnectionLost(error) && this.#isHealthy) {
+        this.#isHealthy = false;
+        this.#parts.onNotice({ kind: 'commit_failed', error: fault.message });
+      }
+      throw fault;
+    }
+  }
+
+  /** The others could not open anything any more, and would go on sealing with the old key. */
+  async #refuseRotation(): Promise<Executed | null> {
+    const others = await this.#watch(() => this.#parts.attendance.countOthers());
+    if (others === 0) return null;
+    return refuse(
+      'other_servers_running',
+      `${others} other ${others === 1 ? 'server uses' : 'servers use'} this database with the same master ` +
+        'key. Stop them first, replace the key, and give them the new one before they start.',
+    );
+  }
+}
+
+function closingFault(): Fault {
+  return new Fault('store_unavailable', 'The server is stopping.');
+}
