@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { lockFolder } from '../../packages/server/src/store/sqlite/folder-lock.ts';
+import { lockFolder } from '../../packages/server/src/store/folder-lock.ts';
 import { runBerth } from '../faults/berth-command.ts';
 import {
   type ServerProcess,

@@ -98,7 +98,7 @@ async function runOnBrokenDisk(
   } catch {
     return 'did not start';
   }
-  const hasFailed = () => rounds.unavailable > 0 || /the disk failed/.test(server.log);
+  const hasFailed = () => rounds.unavailable > 0 || /the data cannot be written/.test(server.log);
   for (let round = 0; round < fault.first + ROUNDS_BEYOND && !hasFailed(); round++) await rounds.run();
   if (!hasFailed()) return 'not reached';
   if (await rounds.isHealthy()) rounds.book.violations.push('health was good while the disk was not');

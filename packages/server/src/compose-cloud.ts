@@ -1,7 +1,9 @@
 import { hostname, release, type } from 'node:os';
 import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
-import type { Loop } from './background/loop.ts';
+import { createKeyWatch } from './background/key-watch.ts';
 import { openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
+import type { Loops } from './compose-loops.ts';
+import { isShared } from './compose-store.ts';
 import type { Config } from './config.ts';
 import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
 import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
@@ -47,7 +49,11 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   };
   const credentials = createCredentials(store, { onKeysChanged });
   const machineId = readMachineId(env);
-  const identity = createIdentity(store, { hardwareId: config.hardwareId || null, machineId });
+  const identity = createIdentity(store, {
+    hardwareId: config.hardwareId || null,
+    machineId,
+    isShared: isShared(config),
+  });
   const host = { hostname: hostname(), osVersion: `${type()} ${release()}`, version };
   const { readKeys } = credentials;
   // A server that runs has bound itself to its machine.
@@ -80,19 +86,16 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   return { cloudLink, credentials, identity, offline, listeners, close: async () => cutOff.abort() };
 }
 
-/** Without a cloud there is nothing to do. New keys are tried at once. */
-export function startCloudLoops(
-  { cloudLink, listeners }: CloudParts,
-  { cloud: settings }: Config,
+/** Without a cloud there is nothing to do. New keys are tried at once, wherever they were set. */
+export function createCloudLoops(
+  { cloudLink, credentials, listeners }: CloudParts,
+  config: Config,
   log: Log,
-): readonly (() => Promise<void>)[] {
-  if (settings.url === '') return [];
+): Loops {
+  const { cloud: settings } = config;
+  if (settings.url === '') return { always: [], leading: [] };
   const checks = createCloudChecks(cloudLink, log, settings.checkMinutes * MINUTE_MS);
-  const loops: readonly Loop[] = [
-    checks,
-    createCloudReports(cloudLink, log, settings.reportSeconds * SECOND_MS),
-  ];
+  const reports = createCloudReports(cloudLink, log, settings.reportSeconds * SECOND_MS);
   listeners.add(checks.wake);
-  for (const loop of loops) loop.start();
-  return loops.map((loop) => loop.stop);
+  return { always: isShared(config) ? [createKeyWatch(credentials, log)] : [], leading: [checks, reports] };
 }

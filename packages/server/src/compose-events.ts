@@ -5,6 +5,7 @@ import {
   createNoticeRounds,
 } from './background/event-loops.ts';
 import { isPlainAndFar } from './cloud/open-cloud.ts';
+import type { Loops } from './compose-loops.ts';
 import type { Config } from './config.ts';
 import { presentEvent } from './http/present-event.ts';
 import type { CloudLink } from './services/cloud-link.ts';
@@ -22,8 +23,12 @@ export interface EventParts {
   readonly feed: EventFeed;
   readonly notices: Notices;
   readonly webhooks: Webhooks;
-  /** Starts what has to run beside a server, and answers how each is stopped. */
-  start(): Promise<readonly (() => Promise<void>)[]>;
+  /** What has to run beside a server, once the log is ready for it. */
+  begin(): Promise<Loops>;
+  /** There may be new events: nobody waits for the next look. */
+  wake(): void;
+  /** Ends what others are connected to. */
+  close(): Promise<void>;
 }
 
 interface EventOptions {
@@ -49,27 +54,27 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
     log,
     readMonotonicMs,
   });
+  const polls = createFeedPolls(feed, log);
+  const deliveries = createDeliveries(webhooks, log);
   return {
     feed,
     notices,
     webhooks,
-    async start() {
-      const loops = [
-        createFeedPolls(feed, log),
-        createFeedBeats(feed, log),
-        createNoticeRounds(notices, log),
-      ];
-      if (config.webhooks.url !== '') {
-        if (isPlainAndFar(config.webhooks)) log.warn('webhooks.url is http: events can be read on the way');
-        await webhooks.begin();
-        loops.push(createDeliveries(webhooks, log));
-      }
-      for (const loop of loops) loop.start();
-      const release = async () => {
-        feed.close();
-        cutOff.abort();
-      };
-      return [release, ...loops.map((loop) => loop.stop)];
+    async begin() {
+      const always = [polls, createFeedBeats(feed, log)];
+      const leading = [createNoticeRounds(notices, log)];
+      if (config.webhooks.url === '') return { always, leading };
+      if (isPlainAndFar(config.webhooks)) log.warn('webhooks.url is http: events can be read on the way');
+      await webhooks.begin();
+      return { always, leading: [...leading, deliveries] };
+    },
+    wake() {
+      polls.wake();
+      deliveries.wake();
+    },
+    async close() {
+      feed.close();
+      cutOff.abort();
     },
   };
 }

@@ -1,31 +1,33 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
-import { createHeadSigner } from './background/audit-loop.ts';
-import { createCertificateWatch } from './background/certificate-loop.ts';
-import { createClockKeeper, createSweeper } from './background/housekeeping-loops.ts';
-import { createRulesLoop, describeRules } from './background/rules-loop.ts';
+import { describeRules } from './background/rules-loop.ts';
 import { stopAll } from './background/stop-all.ts';
 import { isPlainAndFar } from './cloud/open-cloud.ts';
-import { type CloudParts, composeCloud, startCloudLoops } from './compose-cloud.ts';
+import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
-import { type Config, listChanged } from './config.ts';
+import { createHouseLoops, startLoops } from './compose-loops.ts';
+import {
+  findMasterKey,
+  importMasterKey as importKey,
+  isShared,
+  openServersStore,
+  openStoppedStore,
+  StartError,
+} from './compose-store.ts';
+import { type Config, listChanged, showConfig } from './config.ts';
 import { Fault } from './core/fault.ts';
-import type { StoreNotice } from './core/store-notice.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { isLoopbackHost } from './http/caller.ts';
 import { listenControl } from './http/control.ts';
 import { ListenError, type Listening, listen } from './http/listen.ts';
 import { createRoutes } from './http/route-table.ts';
-import { openExport } from './secrets/key-export.ts';
-import { fingerprint, SealError } from './secrets/seal.ts';
+import { SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
 import { type AuditTrail, createAuditTrail } from './services/audit-trail.ts';
 import { type Catalogue, createCatalogue } from './services/catalogue.ts';
 import { CertificateError } from './services/certificate-files.ts';
 import { type Certificates, openCertificates } from './services/certificates.ts';
 import { createCounting } from './services/counting.ts';
-import { createHousekeeping } from './services/housekeeping.ts';
 import { createKeyCustody } from './services/key-custody.ts';
 import { createLending } from './services/lending.ts';
 import { createOversight } from './services/oversight.ts';
@@ -33,8 +35,6 @@ import { RulesError } from './services/parse-rules.ts';
 import { createRuleBook, type RuleBook } from './services/rule-book.ts';
 import { openRulesFile } from './services/rules-file.ts';
 import { systemClock } from './store/clock.ts';
-import { createDataFolder, findKeySource, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
-import { placeMasterKey } from './store/sqlite/place-master-key.ts';
 import type { Store } from './store/store.ts';
 import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
@@ -42,9 +42,6 @@ import { describeNotice } from './telemetry/notices.ts';
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
-
-/** A reason not to start that a person can do something about. */
-export class StartError extends Error {}
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
@@ -76,14 +73,20 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const log = createLog(config.log);
   for (const warning of options.warnings) log.warn(warning);
   const certificates = openCertificates(config.tls, { log, readWall: systemClock.readWall });
-  createFolderOrExplain(config.data);
-  const store = await openOwnData(config, options.env, true, (notice) => {
-    describeNotice(log, notice);
-    if (notice.kind === 'store_lost') options.onLost();
+  const news: News = { tell: () => {} };
+  const store = await openServersStore({
+    config,
+    env: options.env,
+    version: VERSION,
+    onNotice(notice) {
+      describeNotice(log, notice);
+      if (notice.kind === 'store_lost') options.onLost();
+    },
+    onNews: () => news.tell(),
   });
   const stops: Stop[] = [];
   try {
-    const { url, audit } = await serveStore(store, { ...options, certificates }, log, stops);
+    const { url, audit } = await serveStore(store, { ...options, certificates, news }, log, stops);
     return { url, stop: () => stopServer({ stops, store, audit, log }) };
   } catch (error) {
     // What was started would keep the process alive, and the folder locked. Why it did not start comes first.
@@ -92,28 +95,36 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   }
 }
 
+/** What is done when the store says that there may be new events. */
+interface News {
+  tell: () => void;
+}
+
 /** Answers where it can be reached, and what signs at the end. `stops` ends all that it has started. */
 async function serveStore(
   store: Store,
-  options: ServeOptions & { readonly certificates: Certificates | null },
+  options: ServeOptions & { readonly certificates: Certificates | null; readonly news: News },
   log: Log,
   stops: Stop[],
 ): Promise<{ readonly url: string; readonly audit: AuditTrail }> {
-  const { config, certificates } = options;
+  const { config, certificates, news } = options;
   const state: { listening: Listening | null } = { listening: null };
   const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
+  // From here on the store knows whether this server leads.
+  await store.keepClock();
   describeRules(log, await parts.ruleBook.begin());
   await prepareStore(parts, options, log);
   warnAboutExposure(config, log);
-  stops.push(parts.cloud.close, ...(await parts.events.start()));
+  stops.push(parts.cloud.close, parts.events.close);
+  const eventLoops = await parts.events.begin();
   const { readMonotonicMs } = systemClock;
   state.listening = await listen(parts.app, { ...config, ...config.http, certificates, readMonotonicMs });
   stops.push(state.listening.stop);
   stops.push(await listenControl(parts.app, config.data));
-  stops.push(
-    ...startLoops(store, { ...parts, certificates }, config, log),
-    ...startCloudLoops(parts.cloud, config, log),
-  );
+  const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
+  const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
+  stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud, ...parts.events }, log));
+  news.tell = parts.events.wake;
   await Promise.all([
     // After a crash this names what the last run has left unsigned.
     parts.audit.signHeads(),
@@ -123,7 +134,11 @@ async function serveStore(
     }),
   ]);
   const { url } = state.listening;
-  log.info({ url, data: config.data, version: VERSION }, 'serving');
+  const database = describeDatabase(config);
+  log.info(
+    { url, data: config.data, ...(database === null ? {} : { database }), version: VERSION },
+    'serving',
+  );
   return { url, audit: parts.audit };
 }
 
@@ -146,7 +161,7 @@ interface Parts {
 }
 
 function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
-  const { config, env } = options;
+  const { config } = options;
   const startedMs = systemClock.readMonotonicMs();
   const accounts = createAccounts(store, {
     readMonotonicMs: systemClock.readMonotonicMs,
@@ -160,12 +175,13 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
   const facts = {
     version: VERSION,
     data: config.data,
+    database: describeDatabase(config),
     readUrl,
     readTls: () => options.certificates?.describe() ?? null,
     readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
   };
   const cloud = composeCloud(store, { ...options, version: VERSION }, log);
-  const ruleBook = createRuleBook(store, openRulesFile(config));
+  const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
   const routes = createRoutes({
@@ -178,7 +194,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     counting: createCounting(store),
     lending: createLending(store),
     oversight: createOversight(store),
-    custody: createKeyCustody(store, findKeySource(config.data, readKeyVariables(env))),
+    custody: createKeyCustody(store, findMasterKey(options)),
     allowKeysInUrl: config.http.allowKeysInUrl,
     rules,
     settings: config,
@@ -221,12 +237,9 @@ async function prepareStore(
   else log.info('the store holds licenses already: the demo license was not added');
 }
 
-function createFolderOrExplain(folder: string): void {
-  try {
-    createDataFolder(folder);
-  } catch (error) {
-    throw new StartError(`The data folder ${folder} cannot be created: ${(error as Error).message}`);
-  }
+/** Which database it is, without its secrets; `null`: the data is in the folder. */
+function describeDatabase(config: Config): string | null {
+  return isShared(config) ? showConfig(config).database.url : null;
 }
 
 function warnAboutExposure({ host, cloud, tls }: Config, log: Log): void {
@@ -241,28 +254,6 @@ function warnAboutExposure({ host, cloud, tls }: Config, log: Log): void {
 }
 
 type Stop = () => Promise<void>;
-
-function startLoops(
-  store: Store,
-  {
-    ruleBook,
-    audit,
-    certificates,
-  }: Pick<Parts, 'ruleBook' | 'audit'> & { readonly certificates: Certificates | null },
-  { sweeper }: Config,
-  log: Log,
-): readonly Stop[] {
-  const housekeeping = createHousekeeping(store);
-  const loops = [
-    createClockKeeper(housekeeping, log),
-    createRulesLoop(ruleBook, log),
-    createHeadSigner(audit, log),
-  ];
-  if (certificates !== null) loops.push(createCertificateWatch(certificates, log));
-  if (sweeper.intervalSeconds > 0) loops.push(createSweeper(housekeeping, log, sweeper.intervalSeconds));
-  for (const loop of loops) loop.start();
-  return loops.map((loop) => loop.stop);
-}
 
 interface Stopping {
   readonly stops: readonly Stop[];
@@ -279,65 +270,24 @@ async function stopServer({ stops, store, audit, log }: Stopping): Promise<void>
   log.info('stopped');
 }
 
-/** A command of the command line may hold the folder for a moment. */
-const LOCK_ATTEMPTS = 20;
-const LOCK_INTERVAL_MS = 100;
-
-async function openOwnData(
-  config: Config,
-  env: ServeOptions['env'],
-  useThreads: boolean,
-  onNotice: (notice: StoreNotice) => void,
-): Promise<Store> {
-  for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
-    const store = await openOrNull(config, env, useThreads, onNotice);
-    if (store !== null) return store;
-    await delay(LOCK_INTERVAL_MS);
-  }
-  throw new StartError(
-    `The data folder ${config.data} is in use by another Berth process. ` +
-      'Stop it first, or choose another folder.',
-  );
-}
-
-function openOrNull(
-  config: Config,
-  env: ServeOptions['env'],
-  useThreads: boolean,
-  onNotice: (notice: StoreNotice) => void,
-): Promise<Store | null> {
-  return openDataFolder({
-    folder: config.data,
-    masterKey: readKeyVariables(env),
-    onNotice,
-    useThreads,
-  });
-}
-
-function readKeyVariables(env: ServeOptions['env']) {
-  return { value: env.BERTH_MASTER_KEY ?? null, file: env.BERTH_MASTER_KEY_FILE ?? null };
-}
-
 /** Puts the master key of an export in its place, and answers its fingerprint. */
-export async function importMasterKey(
-  { config, env }: ConfigAndEnv,
-  text: string,
-  passphrase: string,
-): Promise<string> {
-  const { masterKey } = await openExport(text, passphrase);
-  placeMasterKey(config.data, findKeySource(config.data, readKeyVariables(env)), masterKey);
-  return fingerprint(masterKey);
+export function importMasterKey(options: ConfigAndEnv, text: string, passphrase: string): Promise<string> {
+  return importKey({ ...options, version: VERSION }, text, passphrase);
 }
 
-/** The admin API of a stopped server, in this process. `null`: a server is running, or another command is. */
+/**
+ * The admin API of a stopped server, in this process. `null`: the server of this folder is running, or
+ * another command is.
+ */
 export async function openStoppedServer(config: Config, env: ServeOptions['env']) {
-  if (!hasData(config.data)) {
-    throw new StartError(
-      `There is no data in ${config.data}. Start the server once, or name its folder with --data.`,
-    );
-  }
   const log = createQuietLog();
-  const store = await openOrNull(config, env, false, (notice) => describeNotice(log, notice));
+  const store = await openStoppedStore({
+    config,
+    env,
+    version: VERSION,
+    onNotice: (notice) => describeNotice(log, notice),
+    onNews: () => {},
+  });
   if (store === null) return null;
   const { app } = composeApp(store, { config, env, isServing: false, certificates: null }, log, () => null);
   const peer = { address: 'control', isControl: true };

@@ -29,6 +29,9 @@ const NEEDED: Readonly<Record<string, string>> = {
   'tls.clientCa': 'tls.cert: c\ntls.key: k\n',
 };
 
+/** Settings that do not take every text. */
+const FORMS: Readonly<Record<string, string>> = { 'database.url': 'postgres://db.example/berth' };
+
 describe('where a setting comes from', () => {
   test('defaults, when nobody says anything', (t) => {
     const { config, warnings } = load(t, '');
@@ -56,7 +59,7 @@ describe('where a setting comes from', () => {
       const { path, oneOf } = setting;
       const kind = (Array.isArray(setting.default) ? 'list' : typeof setting.default) as Kind;
       const other = { string: '/elsewhere', number: '7', boolean: 'true', list: '10.0.0.1' }[kind];
-      const value = oneOf?.at(-1) ?? other;
+      const value = oneOf?.at(-1) ?? FORMS[path] ?? other;
       const expected = { string: value, number: 7, boolean: true, list: [value] }[kind];
       const needed = NEEDED[path] ?? '';
       const ways = [
@@ -200,4 +203,39 @@ test('what is not as usual can be told, without what others must not know', (t) 
   const told = { 'auth.clients': 'required', 'webhooks.url': 'https://hooks.example/…' };
   assert.deepEqual(listChanged(config), told);
   assert.doesNotMatch(JSON.stringify(showConfig(config)), /secret\?|token=/);
+});
+
+describe('the address of the database', () => {
+  const url = 'postgres://berth:geheim@db.example:5432/berth?password=geheim';
+
+  test('is told without its secrets', (t) => {
+    const { config } = load(t, '', { env: { BERTH_DATABASE_URL: url } });
+    assert.equal(config.database.url, url);
+    const shown = 'postgres://…@db.example:5432/berth';
+    assert.deepEqual(listChanged(config), { 'database.url': shown });
+    assert.equal(showConfig(config).database.url, shown);
+    assert.doesNotMatch(JSON.stringify(showConfig(config)), /geheim/);
+  });
+
+  test('that cannot be used is not repeated', (t) => {
+    for (const bad of ['mysql://berth:geheim@db/berth', 'postgres://berth:12/geheim@db/berth']) {
+      assert.throws(
+        () => load(t, `database.url: ${bad}`),
+        (error: Error) => {
+          assert.ok(error instanceof ConfigError);
+          assert.match(error.message, /"database.url" cannot be what it is. Allowed: postgres:/);
+          assert.doesNotMatch(error.message, /geheim/);
+          return true;
+        },
+      );
+    }
+  });
+
+  test('is warned about on the command line, where others can read it', (t) => {
+    const { warnings } = load(t, '', { flags: { 'database-url': url } });
+    assert.match(warnings.join(), /everybody on this machine can read/);
+    assert.doesNotMatch(warnings.join(), /geheim/);
+    assert.deepEqual(load(t, '', { flags: { 'database-url': 'postgres://db/berth' } }).warnings, []);
+    assert.deepEqual(load(t, '', { env: { BERTH_DATABASE_URL: url } }).warnings, []);
+  });
 });

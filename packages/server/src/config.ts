@@ -10,6 +10,11 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly data: string;
+  readonly database: {
+    readonly url: string;
+    readonly connections: number;
+    readonly prepareStatements: boolean;
+  };
   readonly hardwareId: string;
   readonly rules: string;
   readonly cloud: {
@@ -107,14 +112,13 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
 }
 
-/**
- * The settings as they may be shown. No setting is meant to hold a secret, but to many receivers of webhooks
- * their address is one.
- */
+/** The settings as they may be shown: of those that hold a secret, only what is none. */
 export function showConfig(config: Config): Config {
-  const { url } = config.webhooks;
-  if (url === '') return config;
-  return { ...config, webhooks: { ...config.webhooks, url: `${new URL(url).origin}/…` } };
+  const values = SETTINGS.map(({ path, show }) => {
+    const value = readSetting(config, path);
+    return [path, show === undefined || value === '' ? value : show(String(value))] as const;
+  });
+  return nest(values) as unknown as Config;
 }
 
 /** Those that are not as they are by default, by their names; where the data is goes without saying. */
@@ -150,7 +154,17 @@ export function loadConfig({ flags, env, file }: ConfigSources): LoadedConfig {
   });
   const config = nest(values) as unknown as Config;
   checkTls(config.tls);
-  return { config: { ...config, data: resolve(config.data) }, warnings: findUnknownVariables(env) };
+  const warnings = [...findUnknownVariables(env), ...findSecretFlags(flags)];
+  return { config: { ...config, data: resolve(config.data) }, warnings };
+}
+
+/** Everybody on the machine can read a command line. */
+function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
+  if (!HIDDEN_CREDENTIALS.test(String(flags['database-url'] ?? ''))) return [];
+  return [
+    'The password of the database stands on the command line, which everybody on this machine can read. ' +
+      'Put it into BERTH_DATABASE_URL or into berth.yaml.',
+  ];
 }
 
 function check(setting: Setting, given: unknown): Value {
@@ -158,9 +172,10 @@ function check(setting: Setting, given: unknown): Value {
   const wanted = typeof setting.default;
   const value = wanted === 'string' ? given : coerce(wanted, given);
   if (typeof value !== wanted || !isAllowed(setting, value as Value)) {
-    throw new ConfigError(`"${setting.path}" cannot be "${given}". ${allowedOf(setting)}`);
+    const what = setting.form === undefined ? `be "${given}"` : 'be what it is';
+    throw new ConfigError(`"${setting.path}" cannot ${what}. ${allowedOf(setting)}`);
   }
-  if (HIDDEN_CREDENTIALS.test(String(value))) {
+  if (setting.form === undefined && HIDDEN_CREDENTIALS.test(String(value))) {
     throw new ConfigError(`"${setting.path}" must not hold a user name or a password.`);
   }
   return value as Value;
@@ -198,13 +213,15 @@ function coerce(wanted: string, given: unknown): unknown {
   return given === 'true' ? true : given === 'false' ? false : given;
 }
 
-function isAllowed({ default: usual, oneOf, from, to }: Setting, value: Value): boolean {
+function isAllowed({ default: usual, oneOf, from, to, form }: Setting, value: Value): boolean {
+  if (form !== undefined) return value === usual || form.isValid(String(value));
   if (oneOf !== undefined) return oneOf.includes(String(value));
   if (typeof value !== 'number') return value !== '' || usual === '';
   return Number.isInteger(value) && value >= (from ?? 0) && value <= (to ?? Number.MAX_SAFE_INTEGER);
 }
 
 function allowedOf(setting: Setting): string {
+  if (setting.form !== undefined) return `Allowed: ${setting.form.called}.`;
   if (setting.oneOf !== undefined) return `Allowed: ${setting.oneOf.join(', ')}.`;
   if (typeof setting.default === 'number')
     return `Allowed: whole numbers from ${setting.from} to ${setting.to}.`;

@@ -1,4 +1,5 @@
 import { parseRange } from './core/address-range.ts';
+import { isDatabaseUrl, showDatabaseUrl } from './core/database-url.ts';
 import { WEBHOOK_TOPICS } from './core/webhook-topics.ts';
 
 export type Value = string | number | boolean | readonly string[];
@@ -13,13 +14,45 @@ export interface Setting {
   readonly each?: { readonly called: string; isValid(word: string): boolean };
   readonly from?: number;
   readonly to?: number;
+  /** What a text has to look like, where not every one is taken. Empty is what it is by default. */
+  readonly form?: { readonly called: string; isValid(text: string): boolean };
+  /** It holds a secret, and this much of it may be shown. */
+  readonly show?: (text: string) => string;
 }
 
 /** Every setting with its default, its bounds and a sentence. */
 export const SETTINGS: readonly Setting[] = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
   { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 takes a free one.' },
-  { path: 'data', default: './data', about: 'Folder that holds everything the server keeps.' },
+  {
+    path: 'data',
+    default: './data',
+    about: 'Folder that holds everything the server keeps; beside a database, its key and its socket.',
+  },
+  {
+    path: 'database.url',
+    default: '',
+    form: {
+      called:
+        'postgres://USER:PASSWORD@HOST:PORT/DATABASE, in which a "/", "?", "#" or "@" of the password is ' +
+        'written as %2F, %3F, %23 or %40',
+      isValid: isDatabaseUrl,
+    },
+    show: showDatabaseUrl,
+    about: 'The PostgreSQL database that several servers share; left empty, SQLite in the data folder.',
+  },
+  {
+    path: 'database.connections',
+    default: 10,
+    from: 2,
+    to: 100,
+    about: 'The most connections to that database that this server opens.',
+  },
+  {
+    path: 'database.prepareStatements',
+    default: true,
+    about: 'Whether statements are prepared there; switch it off behind a pooler that cannot do that.',
+  },
   {
     path: 'hardwareId',
     default: '',
@@ -184,6 +217,8 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'webhooks.url',
     default: '',
+    // To many receivers of webhooks, their address is a secret.
+    show: (url) => `${new URL(url).origin}/…`,
     about: 'Where events are sent to; left empty, nowhere. It needs a secret, too.',
   },
   {

@@ -140,7 +140,7 @@ async function askRegistrations(
 
 function showStatus(status: Facts & { clock: ClockFacts | null }): string {
   const { clock, ...rest } = status;
-  const time = clock === null ? 'The clock cannot be read: the disk fails.' : showClock(clock);
+  const time = clock === null ? 'The clock cannot be read: the store fails.' : showClock(clock);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 

@@ -51,7 +51,9 @@ function showDenied({ users, hosts, addresses }: DenyList): string {
 }
 
 async function checkRules({ config, words: [named] }: LocalContext): Promise<AdminAnswer> {
-  const file = openRulesFile(named === undefined ? config : { ...config, rules: named });
+  const file = openRulesFile(named === undefined ? config : { ...config, rules: named }, {
+    isShared: false,
+  });
   const rules = readRules(file, await file.read());
   if (rules instanceof RulesError) return { ok: false, body: { message: rules.message } as never };
   return { ok: true, body: { file: file.path, deny: rules.deny } as never };

@@ -33,6 +33,7 @@ export function rebaseAll(
   if (counted === undefined) return NOTHING;
   const parts = view.meters
     .filter(({ feature }) => !listUnderWay(view).some((report) => report.feature === feature))
+    .filter((meter) => !isOutdated(meter, counted.askedAt, now))
     .map((meter) => {
       const cloudTotal = totalOf(counted, meter.feature);
       const period = periodOf(license, meter.feature);
@@ -41,6 +42,15 @@ export function rebaseAll(
         : rebase(meter, cloudTotal, now);
     });
   return { changes: parts.flatMap(({ changes }) => changes), events: parts.flatMap(({ events }) => events) };
+}
+
+/**
+ * Whether the cloud has said something newer since it was asked: another server may have settled a report
+ * meanwhile. After the clock was set back a number seems to come from the future, and says nothing about
+ * that.
+ */
+function isOutdated({ cloudAt }: Meter, askedAt: Instant, now: Instant): boolean {
+  return cloudAt !== null && askedAt < cloudAt && cloudAt <= now;
 }
 
 /** Reports that the cloud may count any moment. Uncertain ones are over, whatever became of them. */

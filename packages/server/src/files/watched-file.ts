@@ -21,6 +21,8 @@ export interface WatchedFile {
    * not at work then.
    */
   look(): Promise<Content | null>;
+  /** The version that is there now is a new one again. */
+  forget(): void;
 }
 
 export function watchFile(path: string, maxBytes: number): WatchedFile {
@@ -37,6 +39,9 @@ export function watchFile(path: string, maxBytes: number): WatchedFile {
       if (!isSettled || version === taken) return null;
       taken = version;
       return read();
+    },
+    forget() {
+      taken = null;
     },
   };
 }

@@ -30,6 +30,14 @@ describe('the first administrator', () => {
     ]);
   });
 
+  test('is made once by servers that start at once, and only the password that works is told', async (t) => {
+    const { store, clock } = await openTestStore(t);
+    const servers = [createAccounts(store, clock), createAccounts(store, clock)];
+    const told = (await Promise.all(servers.map(createAdministrator))).filter((password) => password !== '');
+    assert.equal(told.length, 1);
+    for (const server of servers) assert.ok(await signIn(server, FIRST_ADMINISTRATOR, told[0] ?? ''));
+  });
+
   test('is not made again where they were removed in favour of another', async (t) => {
     const { accounts } = await openAccounts(t);
     await accounts.add({ name: 'ada', role: 'admin', password: OWN }, 'test');

@@ -43,8 +43,9 @@ export interface PasswordSet {
 export interface Accounts {
   readonly tokens: Tokens;
   /**
-   * Creates the administrator if there is none. The one-time password is shown before it is stored: one
-   * that was shown and not stored does no harm, one that was stored and not shown locks everybody out.
+   * Creates the administrator if there is none, and shows the one-time password. Of several servers that do
+   * so at once only one succeeds, and the others show nothing. One that dies in between has shown nothing
+   * either: "berth user password admin" on its machine then makes up another one.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /** A new token, or `null` for a wrong name or password: the same answer in the same time. */
@@ -114,8 +115,7 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
 async function ensureAdministrator(store: Store, show: (password: string) => void): Promise<void> {
   if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
   const password = makeUpPassword();
-  show(password);
-  await store.execute({
+  const outcome = await store.execute({
     kind: 'create_account',
     name: FIRST_ADMINISTRATOR,
     role: 'admin',
@@ -123,6 +123,7 @@ async function ensureAdministrator(store: Store, show: (password: string) => voi
     oneTime: true,
     by: 'server',
   });
+  if (outcome.kind === 'done') show(password);
 }
 
 async function signIn(

@@ -18,7 +18,10 @@ import { RequestError } from './request-error.ts';
 /**
  * The server's side of the licensing cloud: activates and deactivates licenses, checks them, and reports what
  * was consumed. Lending never waits for any of it. Work on one license is done one piece at a time, so that a
- * check never meets a report of the same license half-way.
+ * check never meets a report of the same license half-way. That holds within one server. Of several, only the
+ * leader does rounds; what administrators ask another one for may meet them, and does no harm: activating and
+ * giving back can be repeated, what is installed and settled is decided by the store, which takes no total
+ * that was overtaken by a report, and a report goes out twice only where the cloud counts it once.
  */
 export interface CloudLink {
   add(request: AddRequest, by: Actor): Promise<LicenseRecord>;
@@ -36,6 +39,8 @@ export interface CloudLink {
   describe(): Promise<CloudStatus>;
   /** Whether the last exchange, about some license or about all, went wrong. */
   isFailing(): boolean;
+  /** Other servers have done the rounds until now. */
+  takeOver(): void;
 }
 
 export interface SyncResult {
@@ -99,6 +104,7 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
     listBacklog: () => listCloudBacklog(store),
     describe: () => describe(options),
     isFailing: () => state.isFailing,
+    takeOver: () => parts.reporter.takeOver(),
   };
 }
 

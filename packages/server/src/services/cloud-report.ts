@@ -25,6 +25,11 @@ export interface Reporter {
    * throws a `CloudFault` where it cannot be asked.
    */
   report(license: License): Promise<CloudRefusal | null>;
+  /**
+   * Other servers have reported until now. What they have left under way is as unclear as after a restart,
+   * and so is what this one knew of its own reports: another one may have sent them since.
+   */
+  takeOver(): void;
 }
 
 export function createReporter(options: ReporterOptions): Reporter {
@@ -39,6 +44,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       });
       return first;
     },
+    takeOver: () => unclear.forgetAll(),
   };
 }
 
@@ -58,7 +64,9 @@ async function reportMeter(
   await options.session.requireUsable();
   const open = underWay ?? (await cut(options, unclear, license, feature));
   if (open === null) return null;
-  const sendable = { ...open, feature };
+  // Beside the leader, a server only knows for sure what it has cut a moment ago.
+  const isOurs = underWay === null || options.store.isLeader();
+  const sendable = { ...open, feature, isOurs };
   const isDone = await settleUnclear(options, unclear, license, sendable);
   return isDone ? null : send(options, unclear, license, sendable);
 }
@@ -88,22 +96,27 @@ async function findOpen(
   return meter?.underWay ?? null;
 }
 
-type Sendable = OpenReport & { readonly feature: string | null };
+interface Sendable extends OpenReport {
+  readonly feature: string | null;
+  /** No other server sends it. */
+  readonly isOurs: boolean;
+}
 
 /**
  * A report that may have been counted without our knowing is only sent again where the cloud counts an id
- * once. Elsewhere its total decides, once a request that is still on its way would have arrived. Answers
- * whether there is nothing more to do for now.
+ * once. Elsewhere its total decides, once a request that is still on its way would have arrived; and only the
+ * leader goes by it, because two servers that find at once that it was not counted would both send it.
+ * Answers whether there is nothing more to do for now.
  */
 async function settleUnclear(
   options: ReporterOptions,
   unclear: UnclearReports,
   license: License,
-  { id: reportId, feature }: Sendable,
+  { id: reportId, feature, isOurs }: Sendable,
 ): Promise<boolean> {
-  if (unclear.isCertainlyNotCounted(reportId)) return false;
+  if (isOurs && unclear.isCertainlyNotCounted(reportId)) return false;
   if (await doesKnowIds(options, license, feature)) return false;
-  if (!unclear.isRipe(reportId)) return true;
+  if (!options.store.isLeader() || !unclear.isRipe(reportId)) return true;
   const result = await checkLicense(options, license);
   if (result.kind === 'refused') return true;
   const { total, features } = result.counted;
@@ -133,10 +146,10 @@ async function send(
   options: ReporterOptions,
   unclear: UnclearReports,
   license: License,
-  { id: reportId, amount, feature }: Sendable,
+  { id: reportId, amount, feature, isOurs }: Sendable,
 ): Promise<CloudRefusal | null> {
   const meant = identify(license, await options.identity.readHardwareId());
-  const wasUncounted = unclear.isCertainlyNotCounted(reportId);
+  const wasUncounted = isOurs && unclear.isCertainlyNotCounted(reportId);
   const reply = await askCarefully(unclear, reportId, () =>
     options.session.ask(license.id, (cloud, keys) =>
       cloud.report(keys, meant, { feature, amount, reportId }),
@@ -239,5 +252,10 @@ class UnclearReports {
   forget(reportId: string): void {
     this.#uncounted.delete(reportId);
     this.#sinceMs.delete(reportId);
+  }
+
+  forgetAll(): void {
+    this.#uncounted.clear();
+    this.#sinceMs.clear();
   }
 }

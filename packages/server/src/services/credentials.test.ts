@@ -40,6 +40,21 @@ test('whoever uses them is told, after they are stored and only then', async (t)
   assert.deepEqual(await Promise.all(told), [{ apiKey: 'one', sharedKey: 'two' }]);
 });
 
+test('whoever uses them is told, once, when another server has stored other ones', async (t) => {
+  const { store } = await openTestStore(t);
+  let told = 0;
+  const here = createCredentials(store, { onKeysChanged: () => told++ });
+  const elsewhere = createCredentials(store);
+  await here.refresh();
+  await elsewhere.setKeys({ apiKey: 'one', sharedKey: 'two' }, 'ada');
+  await here.refresh();
+  await here.refresh();
+  assert.equal(told, 1);
+  await here.setKeys({ apiKey: 'three', sharedKey: null }, 'ada');
+  await here.refresh();
+  assert.equal(told, 2, 'what was set here was told then');
+});
+
 test('the audit tells which, by fingerprint, and by whom; nothing else', async (t) => {
   const { store } = await openTestStore(t);
   await createCredentials(store).setKeys({ apiKey: 'one', sharedKey: 'two' }, 'ada');

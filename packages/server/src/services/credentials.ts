@@ -13,6 +13,8 @@ export interface Credentials {
   readKeys(): Promise<CloudKeys>;
   /** Fingerprints; `null` where none is set. */
   describe(): Promise<KeyFingerprints>;
+  /** Looks whether another server has stored other keys, which then begin to count here, too. */
+  refresh(): Promise<void>;
 }
 
 export interface KeyFingerprints {
@@ -32,9 +34,22 @@ export interface CredentialsOptions {
 export function createCredentials(store: Store, { onKeysChanged }: CredentialsOptions = {}): Credentials {
   const readKeys = () => store.read({ kind: 'find_cloud_keys' });
   const describe = async () => describeKeys(await readKeys());
+  /** As text; `null`: nobody has looked yet. */
+  let last: string | null = null;
+
+  /** Answers whether they are other ones than before. */
+  function noteKeys(fingerprints: KeyFingerprints): boolean {
+    const [before, now] = [last, JSON.stringify(fingerprints)];
+    last = now;
+    return before !== null && before !== now;
+  }
+
   return {
     readKeys,
     describe,
+    async refresh() {
+      if (noteKeys(await describe())) onKeysChanged?.();
+    },
     async setKeys({ apiKey, sharedKey }, by) {
       if (apiKey === null && sharedKey === null) {
         throw new RequestError('missing_parameters', 'Send "apiKey", "sharedKey", or both.');
@@ -44,6 +59,7 @@ export function createCredentials(store: Store, { onKeysChanged }: CredentialsOp
       await store.execute({ kind: 'set_cloud_keys', apiKey, sharedKey, fingerprints, by });
       onKeysChanged?.();
       const stored = await describe();
+      noteKeys(stored);
       return {
         apiKeyFingerprint: apiKeyFingerprint ?? stored.apiKeyFingerprint,
         sharedKeyFingerprint: sharedKeyFingerprint ?? stored.sharedKeyFingerprint,

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
+import type { Store } from '../store/store.ts';
 import { createIdentity, type Machine } from './identity.ts';
 
-const NOTHING: Machine = { hardwareId: null, machineId: null };
+const NOTHING: Machine = { hardwareId: null, machineId: null, isShared: false };
 
 describe('the hardware id', () => {
   test('is the same for the same data on the same machine, and another elsewhere', async (t) => {
@@ -31,7 +33,7 @@ describe('the hardware id', () => {
 
   test('is what the administrator says, wherever the data is', async (t) => {
     const { store } = await openTestStore(t);
-    const identity = createIdentity(store, { hardwareId: 'chosen', machineId: 'a' });
+    const identity = createIdentity(store, { ...NOTHING, hardwareId: 'chosen', machineId: 'a' });
     assert.equal(await identity.readHardwareId(), 'chosen');
   });
 });
@@ -47,5 +49,45 @@ describe('being bound to a machine', () => {
     assert.equal(await bind('a'), true);
     const kinds = (await readEvents(store)).map(({ kind }) => kind);
     assert.deepEqual(kinds, ['identity_changed', 'identity_changed']);
+  });
+});
+
+describe('the hardware id of data that several machines share', () => {
+  const share = (store: Store, machine: Partial<Machine>) =>
+    createIdentity(store, { ...NOTHING, isShared: true, ...machine });
+
+  test('is that of the data, on every machine', async (t) => {
+    const { store } = await openTestStore(t);
+    const { identity } = await store.read({ kind: 'describe_store' });
+    const expected = createHash('sha256').update(identity).digest('hex');
+    for (const machineId of ['a', 'b', null]) {
+      const here = share(store, { machineId });
+      assert.equal(await here.readHardwareId(), expected);
+      assert.equal(await here.bind(), false);
+      await here.requireHome();
+    }
+  });
+
+  test('stays what it was when the data was on one machine', async (t) => {
+    const { store } = await openTestStore(t);
+    const before = createIdentity(store, { ...NOTHING, machineId: 'a' });
+    await before.bind();
+    const moved = share(store, { machineId: 'b' });
+    assert.equal(await moved.readHardwareId(), await before.readHardwareId());
+    assert.equal(await moved.bind(), false);
+  });
+
+  test('is what the administrator says', async (t) => {
+    const { store } = await openTestStore(t);
+    await share(store, {}).bind();
+    const chosen = share(store, { hardwareId: 'chosen' });
+    assert.equal(await chosen.readHardwareId(), 'chosen');
+    await assert.rejects(chosen.requireHome(), { code: 'server_identity_changed' });
+    assert.equal(await chosen.bind(), true);
+    assert.equal(
+      await share(store, {}).readHardwareId(),
+      'chosen',
+      'it stays what the licenses are bound to',
+    );
   });
 });

@@ -8,9 +8,16 @@ export interface Machine {
   readonly hardwareId: string | null;
   /** `null`: a container, or a machine that has none. */
   readonly machineId: string | null;
+  /** The data is in a database that servers on several machines share. */
+  readonly isShared: boolean;
 }
 
-/** Which server this is, to the vendor. */
+/**
+ * Which server this is, to the vendor. What the administrator says comes first. Otherwise it is the data on
+ * this machine. Where several machines share the data they are one server to the vendor, so there it is the
+ * data alone; data that was moved to such a database keeps the hardware id it had, because its licenses are
+ * bound to it.
+ */
 export interface Identity {
   /** The same as long as the data stays on this machine. */
   readHardwareId(): Promise<string>;
@@ -26,8 +33,9 @@ export interface Identity {
 export function createIdentity(store: Store, machine: Machine): Identity {
   const readHardwareId = async () => {
     if (machine.hardwareId !== null) return machine.hardwareId;
-    const { identity } = await store.read({ kind: 'describe_store' });
-    return hashIdentity(identity, machine.machineId);
+    const { identity, hardwareId: last } = await store.read({ kind: 'describe_store' });
+    if (!machine.isShared) return hashIdentity(identity, machine.machineId);
+    return last ?? hashIdentity(identity, null);
   };
   return {
     readHardwareId,

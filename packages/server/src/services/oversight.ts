@@ -11,6 +11,8 @@ export interface Oversight {
   resetClock(by: Actor): Promise<Executed>;
   describeStore(): Promise<StoreDescription>;
   isHealthy(): boolean;
+  /** Whether this server does the work that only one of several servers does. */
+  isLeader(): boolean;
 }
 
 export function createOversight(store: Store): Oversight {
@@ -21,5 +23,6 @@ export function createOversight(store: Store): Oversight {
     resetClock: (by) => store.execute({ kind: 'reset_clock', by }),
     describeStore: () => store.read({ kind: 'describe_store' }),
     isHealthy: () => store.isHealthy(),
+    isLeader: () => store.isLeader(),
   };
 }

@@ -18,7 +18,8 @@ async function setUp(t: TestContext, name = '') {
   const { store, clock, folder } = await openTestStore(t);
   const rules = name === '' ? '' : join(folder, name);
   const path = join(folder, name || 'rules.yaml');
-  const open = (over: Store = store) => createRuleBook(over, openRulesFile({ rules, data: folder }));
+  const open = (over: Store = store, isShared = false) =>
+    createRuleBook(over, openRulesFile({ rules, data: folder }, { isShared }));
   return { store, clock, path, open, write: (text: string) => writeFileSync(path, text) };
 }
 
@@ -156,4 +157,37 @@ test('rules are described with their digest, and since when they are in force', 
   const event = (await readEvents(store)).at(-1);
   assert.ok(event?.kind === 'rules_changed');
   assert.deepEqual([event.users, event.digest, event.by], [1, digest, 'server']);
+});
+
+describe('with several servers', () => {
+  test("only the leader's file counts, and from the moment that it leads", async (t) => {
+    const { store, write, open } = await setUp(t);
+    const state = { leads: false };
+    const book = open({ ...store, isLeader: () => state.leads }, true);
+    write(ADA);
+    assert.deepEqual(await book.begin(), { kind: 'unchanged' });
+    assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, NO_RULES);
+    state.leads = true;
+    assert.deepEqual(await refreshTwice(book), { kind: 'taken', rules: denying({ users: ['ada'] }) });
+
+    const others = denying({ users: ['bob'] });
+    await store.execute({ kind: 'set_rules', rules: others, digest: 'other', by: 'server' });
+    assert.equal(await book.refresh(), null, 'the file is as it was');
+    book.takeOver();
+    assert.deepEqual(await book.refresh(), { kind: 'taken', rules: denying({ users: ['ada'] }) });
+    assert.equal(await book.refresh(), null);
+  });
+
+  test('one without a file lets nobody in whom another one has barred', async (t) => {
+    const { store, write, path, open } = await setUp(t);
+    write(ADA);
+    await open(store, true).begin();
+    rmSync(path);
+    assert.deepEqual(await open(store, true).begin(), { kind: 'unchanged' });
+    const inForce = async () => (await store.read({ kind: 'find_rules' })).rules;
+    assert.deepEqual(await inForce(), denying({ users: ['ada'] }));
+    write('deny: {}');
+    assert.equal((await open(store, true).begin()).kind, 'taken');
+    assert.deepEqual(await inForce(), NO_RULES);
+  });
 });

@@ -24,11 +24,14 @@ export interface RulesDescription extends RulesRecord {
 export interface RuleBook {
   /**
    * Takes the file before anybody is served. A file that cannot be used is no reason to stop while there are
-   * rules in force; without any, those who were to be barred would be served.
+   * rules in force; without any, those who were to be barred would be served. Only the leader's file counts:
+   * two servers with different files must not take turns. What the store holds counts for all of them.
    */
   begin(): Promise<RulesNotice>;
   /** Takes the file when it is another one; `null` when it is not. */
   refresh(): Promise<RulesNotice | null>;
+  /** Another server's file counted until now: the next refresh takes this one, changed or not. */
+  takeOver(): void;
   describe(): Promise<RulesDescription>;
 }
 
@@ -39,6 +42,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
   let toldAtStart: string | null = null;
 
   async function take(content: Content): Promise<RulesNotice> {
+    if (file.isOptional && content.kind === 'absent') return { kind: 'unchanged' };
     const rules = readRules(file, content);
     if (rules instanceof RulesError) return { kind: 'refused', reason: rules.message };
     const outcome = await store.execute({ kind: 'set_rules', rules, digest: digestOf(rules), by: 'server' });
@@ -48,6 +52,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
 
   return {
     async begin() {
+      if (!store.isLeader()) return { kind: 'unchanged' };
       const notice = await take(await file.read());
       if (notice.kind !== 'refused') return notice;
       const { rules } = await store.read({ kind: 'find_rules' });
@@ -63,6 +68,9 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       const isTold = notice.kind === 'refused' && notice.reason === toldAtStart;
       toldAtStart = null;
       return isTold ? null : notice;
+    },
+    takeOver() {
+      file.forget();
     },
     async describe() {
       const record = await store.read({ kind: 'find_rules' });

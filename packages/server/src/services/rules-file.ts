@@ -8,15 +8,23 @@ import { parseRules, RulesError } from './parse-rules.ts';
 export interface RulesFile extends WatchedFile {
   /** Somebody asked for it by its name, so it has to be there. */
   readonly isNamed: boolean;
+  /**
+   * Not to have one says nothing. Each of several servers has a data folder of its own: one without a file
+   * must not let in those whom another one's file has barred. A file that says "deny: {}" does.
+   */
+  readonly isOptional: boolean;
 }
 
 const DEFAULT_NAME = 'rules.yaml';
 
 /** The file that the settings name, or the one in the data folder. */
-export function openRulesFile({ rules, data }: Pick<Config, 'rules' | 'data'>): RulesFile {
+export function openRulesFile(
+  { rules, data }: Pick<Config, 'rules' | 'data'>,
+  { isShared }: { readonly isShared: boolean },
+): RulesFile {
   const isNamed = rules !== '';
   const path = isNamed ? resolve(rules) : join(data, DEFAULT_NAME);
-  return { ...watchFile(path, LIMITS.rulesBytes), isNamed };
+  return { ...watchFile(path, LIMITS.rulesBytes), isNamed, isOptional: isShared && !isNamed };
 }
 
 /** What the file says, or why it cannot be used. */

@@ -37,7 +37,8 @@ export const NO_THROTTLE: SignInThrottle = { begin: () => ({ end: () => {} }) };
 /**
  * Slows guessing down: per account and place together, so that nobody can lock somebody else out, and far
  * more leniently per place, so that nobody tries one password on every account, or takes all turns. In
- * memory: a restart forgets it, and takes longer than it saves.
+ * memory: a restart forgets it, and takes longer than it saves. Each of several servers counts for itself, so
+ * that whoever goes round all of them has so many times the guesses, which are still far too few.
  */
 export function createSignInThrottle(readMonotonicMs: () => number): SignInThrottle {
   const pairs = new Map<string, Failures>();

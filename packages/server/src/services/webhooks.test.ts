@@ -22,7 +22,12 @@ async function openDeliveries(t: TestContext, options: Partial<WebhookOptions> =
   const receiver = await openWebhookReceiver(t);
   const cutOff = new AbortController();
   const lines: string[] = [];
-  const create = (url = receiver.url, timeoutMs = 10_000, { signal } = cutOff) =>
+  const create = (
+    url = receiver.url,
+    timeoutMs = 10_000,
+    { signal } = cutOff,
+    others: Partial<WebhookOptions> = {},
+  ) =>
     createWebhooks({
       store,
       receiver: createHttpWebhooks({
@@ -39,6 +44,7 @@ async function openDeliveries(t: TestContext, options: Partial<WebhookOptions> =
       log: pino({ level: 'debug' }, { write: (line) => lines.push(line) }),
       readMonotonicMs: clock.readMonotonicMs,
       ...options,
+      ...others,
     });
   const webhooks = create();
   await webhooks.begin();
@@ -286,4 +292,49 @@ test('where there is no receiver nothing is read, and the status says so', async
   await webhooks.deliver();
   const { state, waiting } = await webhooks.describe();
   assert.deepEqual([state, waiting], ['off', 0]);
+});
+
+describe('several servers', () => {
+  /** Two that share the data; who of them leads is said by the test. */
+  async function openTwo(t: TestContext) {
+    const state = { leader: 'one' };
+    const { store, receiver, create } = await openDeliveries(t);
+    const serve = (name: string) =>
+      create(receiver.url, 10_000, new AbortController(), {
+        store: { ...store, isLeader: () => state.leader === name },
+      });
+    return { state, store, receiver, one: serve('one'), two: serve('two') };
+  }
+
+  test('whoever takes over goes on where the other one was, also when it has delivered before', async (t) => {
+    const { state, store, receiver, one, two } = await openTwo(t);
+    await ask(store, 'ann', 'bob');
+    await one.deliver();
+    state.leader = 'two';
+    two.takeOver();
+    await ask(store, 'cat', 'dan');
+    await two.deliver();
+    state.leader = 'one';
+    one.takeOver();
+    await ask(store, 'eve');
+    await one.deliver();
+    assert.deepEqual(receiver.users, ['bob', 'cat', 'dan', 'eve']);
+  });
+
+  test('one that leads no more stops delivering', async (t) => {
+    const { store, receiver, create } = await openDeliveries(t);
+    const isLeader = () => receiver.requests.length === 0;
+    const one = create(receiver.url, 10_000, new AbortController(), { store: { ...store, isLeader } });
+    await ask(store, 'ann', 'bob', 'cat');
+    await one.deliver();
+    assert.deepEqual(receiver.users, ['bob']);
+  });
+
+  test('one that does not lead tells how many are waiting all the same', async (t) => {
+    const { store, one, two } = await openTwo(t);
+    await ask(store, 'ann', 'bob', 'cat');
+    assert.equal((await two.describe()).waiting, 2);
+    await one.deliver();
+    assert.equal((await two.describe()).waiting, 0);
+  });
 });

@@ -15,8 +15,10 @@ import { createTurns } from './create-turns.ts';
 export interface Webhooks {
   /** Where there never was a receiver, it is told of what happens from now on. */
   begin(): Promise<void>;
-  /** Reads on in the log, and sends what is due. */
+  /** Reads on in the log, and sends what is due, as long as this server is the leader. */
   deliver(): Promise<void>;
+  /** Another server has delivered until now: the next round begins where that one has stored that it is. */
+  takeOver(): void;
   describe(): Promise<WebhookStatus>;
 }
 
@@ -80,6 +82,9 @@ class WebhookDelivery implements Webhooks {
   #settled: AuditPosition | null = null;
   /** How far the cursor in the store is. */
   #saved: AuditPosition | null = null;
+  /** Where another server has delivered, only the cursor in the store says how far. */
+  #isOutdated = false;
+  #isDelivering = false;
   #failures = 0;
   #nextTryMs = 0;
   #failing: Pick<WebhookStatus, 'failingAt' | 'error'> = WELL;
@@ -103,9 +108,30 @@ class WebhookDelivery implements Webhooks {
   async deliver(): Promise<void> {
     const { receiver } = this.#options;
     if (receiver === null) return;
-    await this.#readOn();
-    if (this.#queue.length > 0) await this.#deliverQueue(receiver);
-    await this.#save();
+    this.#isDelivering = true;
+    try {
+      if (this.#isOutdated) await this.#beginAgain();
+      await this.#readOn();
+      if (this.#queue.length > 0) await this.#deliverQueue(receiver);
+      await this.#save();
+    } finally {
+      this.#isDelivering = false;
+    }
+  }
+
+  takeOver(): void {
+    this.#isOutdated = true;
+  }
+
+  /** Never while something of the queue is being sent: it would be taken for another one. */
+  #beginAgain(): Promise<void> {
+    return this.#takeTurn(async () => {
+      this.#isOutdated = false;
+      this.#queue.length = 0;
+      this.#read = null;
+      this.#settled = null;
+      this.#saved = null;
+    });
   }
 
   async #deliverQueue(receiver: WebhookReceiver): Promise<void> {
@@ -122,6 +148,8 @@ class WebhookDelivery implements Webhooks {
   }
 
   async describe(): Promise<WebhookStatus> {
+    // What is waiting is told by the log and the cursor, whichever server delivers.
+    if (!this.#options.store.isLeader() && !this.#isDelivering) await this.#beginAgain();
     if (this.#options.isOn) await this.#readOn();
     return {
       state: this.#stateOf(),
@@ -141,7 +169,9 @@ class WebhookDelivery implements Webhooks {
 
   /** Whether the next one may have its turn at once. */
   async #deliverOne(head: Waiting, receiver: WebhookReceiver, readNow: () => Instant): Promise<boolean> {
-    const { readMonotonicMs } = this.#options;
+    const { store, readMonotonicMs } = this.#options;
+    // What is delivered already may come twice; whoever does the work now goes on with the rest.
+    if (!store.isLeader()) return false;
     if (this.#isTooOld(head, readNow())) return this.#drop('it did not take them within a day');
     if (readMonotonicMs() < this.#nextTryMs) return false;
     // While the disk fails nothing could be noted as sent, and the same would go out again and again.

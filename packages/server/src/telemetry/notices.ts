@@ -30,11 +30,11 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
     case 'commit_failed':
       log.error(
         { error: notice.error },
-        'the disk failed: requests are answered with 503 until it works again',
+        'the data cannot be written: requests are answered with 503 until the store works again',
       );
       break;
     case 'store_recovered':
-      log.info('the disk works again');
+      log.info('the store works again');
       break;
     case 'store_lost':
       log.error({ error: notice.error }, 'the store is lost');

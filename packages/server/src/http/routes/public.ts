@@ -41,7 +41,7 @@ function healthRoute(oversight: Oversight): Route {
     handle: () =>
       oversight.isHealthy()
         ? json({ status: 'ok' })
-        : problem('store_unavailable', 'The last write did not reach the disk. The log says why.'),
+        : problem('store_unavailable', 'The server cannot write its data now. The log says why.'),
   });
 }
 

@@ -29,7 +29,8 @@ test('the status tells what the server stands on', async (t) => {
   const { store, clock, cloud, webhooks, cloud_keys, master_key, identity_key, ...rest } = body;
   assert.match(identity_key as string, /^[0-9a-f]{64}$/);
   const running = { version: '1.2.3', url: null, tls: null, uptime_seconds: 0, data: folder, healthy: true };
-  assert.deepEqual(rest, { ...running, hardware_id: 'test-machine' });
+  const alone = { database: null, leader: true };
+  assert.deepEqual(rest, { ...running, ...alone, hardware_id: 'test-machine' });
   assert.equal((cloud as Facts).state, 'not_configured');
   assert.equal((webhooks as Facts).state, 'off');
   const { identity, engine, ...facts } = store as Facts;

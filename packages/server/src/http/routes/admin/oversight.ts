@@ -22,6 +22,8 @@ import { type KeyAdministration, keysObject, presentKeys } from './keys.ts';
 export interface ServerFacts {
   readonly version: string;
   readonly data: string;
+  /** The database that is shared with other servers, without its secrets; `null`: there is none. */
+  readonly database: string | null;
   /** The address it serves, or `null` when a command has opened a stopped server's data. */
   readUrl(): string | null;
   readUptimeSeconds(): number;
@@ -84,6 +86,11 @@ const statusObject = keysObject
   .extend({
     version: z.string(),
     tls: tlsStatus.nullable().meta({ description: 'the certificate in force; null is plain HTTP' }),
+    database: z
+      .string()
+      .nullable()
+      .meta({ description: 'the shared database, without its secrets; null is SQLite in the data folder' }),
+    leader: z.boolean().meta({ description: 'whether this server does the background work for all' }),
     hardware_id: z.string(),
     identity_key: z.string().meta({ description: 'the fingerprint of the key that exports are signed with' }),
     cloud: cloudStatus,
@@ -120,6 +127,8 @@ function statusRoute(services: OversightServices): Route {
         uptime_seconds: facts.readUptimeSeconds(),
         tls: presentTls(facts.readTls()),
         data: facts.data,
+        database: facts.database,
+        leader: oversight.isLeader(),
         healthy: oversight.isHealthy(),
         store: toWire(await oversight.describeStore()),
         hardware_id: await identity.readHardwareId(),

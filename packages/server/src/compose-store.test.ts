@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { temporaryFolder } from '../../../test/support/server-process.ts';
+import { importMasterKey, isShared, openServersStore, openStoppedStore } from './compose-store.ts';
+import { loadConfig } from './config.ts';
+import { Fault } from './core/fault.ts';
+import { sealExport } from './secrets/key-export.ts';
+import { makeMasterKey } from './secrets/master-key.ts';
+import { createDataFolder, lockFolder } from './store/folder-lock.ts';
+
+/** A database that nobody answers for. */
+const AWAY = 'postgres://berth:geheim@127.0.0.1:1/berth';
+
+function optionsOf(t: TestContext, url: string, name = 'data') {
+  const data = join(temporaryFolder(t), name);
+  const env = { BERTH_DATA: data, BERTH_DATABASE_URL: url };
+  const { config } = loadConfig({ flags: {}, env, file: '/dev/null' });
+  return { config, env: {}, version: '1.2.3', onNotice: () => {}, onNews: () => {} };
+}
+
+function isFaultWithoutSecrets(error: unknown): boolean {
+  assert.ok(error instanceof Fault, String(error));
+  assert.doesNotMatch(error.message, /geheim/);
+  return true;
+}
+
+describe('where the data is', () => {
+  test('is the folder, unless a database is named', async (t) => {
+    const alone = optionsOf(t, '');
+    assert.equal(isShared(alone.config), false);
+    await assert.rejects(openStoppedStore(alone), /There is no data in/);
+    const store = await openServersStore(alone);
+    assert.equal(await openStoppedStore(alone), null, 'a server has the folder');
+    await store.close();
+    const again = await openStoppedStore(alone);
+    assert.ok(again !== null);
+    await again.close();
+    assert.equal(isShared(optionsOf(t, AWAY).config), true);
+  });
+});
+
+describe('a server beside a database', () => {
+  test('has a folder for itself, and gives it back when the database is away', async (t) => {
+    const options = optionsOf(t, AWAY);
+    await assert.rejects(openServersStore(options), isFaultWithoutSecrets);
+    const lock = lockFolder(options.config.data);
+    assert.ok(lock !== null, 'the folder is free again');
+    assert.equal(await openStoppedStore(options), null, 'another process has it');
+    lock.release();
+    await assert.rejects(openStoppedStore(options), isFaultWithoutSecrets);
+    assert.ok(!existsSync(join(options.config.data, 'berth.db')), 'nothing is kept in the folder itself');
+  });
+
+  test('is spoken for by a command on a machine that has no folder', async (t) => {
+    const options = optionsOf(t, AWAY);
+    await assert.rejects(openStoppedStore(options), isFaultWithoutSecrets);
+    assert.ok(!existsSync(options.config.data));
+  });
+
+  test('gets no master key that could not be tried on the database', async (t) => {
+    const options = optionsOf(t, AWAY);
+    createDataFolder(options.config.data);
+    const passphrase = 'a passphrase that is long';
+    const sealed = await sealExport({ masterKey: makeMasterKey(), identity: 'x' }, passphrase);
+    await assert.rejects(importMasterKey(options, JSON.stringify(sealed), passphrase), isFaultWithoutSecrets);
+    assert.ok(!existsSync(join(options.config.data, 'master.key')));
+  });
+});
