@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { LicenseId } from '@berth/server/core/license';
 import type { Route } from '@berth/server/http/route';
 import { expectSound } from '@berth/server/store/exercise-soundness';
-import { expectSoundRows } from '@berth/server/store/sqlite/exercise-rows';
+import { expectSoundFile } from '@berth/server/store/sqlite/exercise-file';
 import type { Store } from '@berth/server/store/store';
 import fc from 'fast-check';
 import { type FuzzAnswer, judgeForm, judgePrototypes, judgeTraces, readFuzzAnswer } from './fuzz-judge.ts';
@@ -119,7 +119,7 @@ async function expectSoundWorld(world: FuzzWorld): Promise<boolean> {
   const isWhole = (await store.read({ kind: 'list_segments' })).length === 0;
   if (isWhole) {
     await expectSound(store);
-    expectSoundRows(folder);
+    await expectSoundFile(folder);
   }
   assert.deepEqual((await store.read({ kind: 'verify_audit' })).problems, []);
   const bugs = log.filter(({ level }) => Number(level) >= 50);

@@ -2,8 +2,9 @@ import type { Outcome } from '@berth/server/core/decision';
 import { plus } from '@berth/server/core/instant';
 import type { LicenseId } from '@berth/server/core/license';
 import type { Bench } from '@berth/server/store/exercise-bench';
-import { bodyOf, type Consumed, type Counted, DAY_MS } from './counting-model.ts';
-import { command, expectOutcome, type LendingCommand, sayWho, type Who } from './lending-commands.ts';
+import { bodyOf, type Consumed, type Counted, type CountingModel, DAY_MS } from './counting-model.ts';
+import { type HistoryCommand, inHistory } from './history-command.ts';
+import { sayWho, tickBy, type Who } from './lending-commands.ts';
 
 function consumeOn(bench: Bench, request: Consumed): Promise<Outcome> {
   const { count, user, licenseId, feature, maxOverages, key } = request;
@@ -21,23 +22,12 @@ function sayCount({ user, licenseId, feature, count, key, maxOverages }: Consume
   return JSON.stringify({ user, licenseId, feature, count, key, maxOverages });
 }
 
-export function consume(request: Consumed): LendingCommand {
-  return command({
-    title: `consume ${sayCount(request)}`,
-    run: async (model, bench) => expectOutcome(await consumeOn(bench, request), model.consume(request)),
-  });
-}
-
-/** Several at once, in one batch. */
-export function consumeCrowd(requests: readonly Consumed[]): LendingCommand {
-  return command({
-    title: `consume at once ${requests.map(sayCount).join(', ')}`,
-    run: async (model, bench) => {
-      const outcomes = await Promise.all(requests.map((request) => consumeOn(bench, request)));
-      for (const [index, request] of requests.entries()) {
-        expectOutcome(outcomes[index] as Outcome, model.consume(request));
-      }
-    },
+/** Several are sent at once, in one batch. */
+export function consume(...requests: readonly Consumed[]): HistoryCommand {
+  return inHistory({
+    title: `consume ${requests.map(sayCount).join(', ')}`,
+    act: ({ bench }) => Promise.all(requests.map((request) => consumeOn(bench, request))),
+    expect: (model) => requests.map((request) => model.consume(request)),
   });
 }
 
@@ -52,93 +42,75 @@ function nameReport({ licenseId, feature, reportId }: ReportOf): string {
   return `${reportId}-${licenseId}-${feature}`;
 }
 
-export function cutReport(report: ReportOf): LendingCommand {
+export function cutReport(report: ReportOf): HistoryCommand {
   const reportId = nameReport(report);
-  return command({
+  const { licenseId, feature } = report;
+  return inHistory({
     title: `cut report ${reportId}`,
-    run: async (model, bench) => {
-      const { licenseId, feature } = report;
-      const outcome = await bench.execute({ kind: 'cut_report', licenseId, feature, reportId });
-      expectOutcome(outcome, model.cutReport(licenseId, feature, reportId));
-    },
+    act: async ({ bench }) => [await bench.execute({ kind: 'cut_report', licenseId, feature, reportId })],
+    expect: (model) => [model.cutReport(licenseId, feature, reportId)],
   });
 }
 
-export function settleReport(report: ReportOf, isCounted: boolean): LendingCommand {
+export function settleReport(report: ReportOf, isCounted: boolean): HistoryCommand {
   const reportId = nameReport(report);
-  return command({
+  const { licenseId, feature } = report;
+  const told = { licenseId, feature, reportId, isCounted, cloudTotal: null, by: 'cloud' };
+  return inHistory({
     title: `settle report ${reportId}: ${isCounted}`,
-    run: async (model, bench) => {
-      const { licenseId, feature } = report;
-      const told = { isCounted, cloudTotal: null, by: 'cloud' };
-      const command_ = { kind: 'settle_report', licenseId, feature, reportId, ...told } as const;
-      expectOutcome(
-        await bench.execute(command_),
-        model.settleReport(licenseId, feature, reportId, isCounted),
-      );
-    },
+    act: async ({ bench }) => [await bench.execute({ kind: 'settle_report', ...told })],
+    expect: (model) => [model.settleReport(licenseId, feature, reportId, isCounted)],
   });
 }
 
 /** `until`: milliseconds from now, a word, or `null` for a heartbeat. */
-export function registerFeature(who: Who, until: number | 'longest' | 'unreadable' | null): LendingCommand {
-  return command({
+export function registerFeature(who: Who, until: number | 'longest' | 'unreadable' | null): HistoryCommand {
+  const { user, licenseId } = who;
+  const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
+  return inHistory({
     title: `register feature ${sayWho(who)} until ${until}`,
-    run: async (model, bench) => {
-      const { user, licenseId } = who;
-      const wanted = typeof until === 'number' ? plus(model.now, until) : until;
-      const outcome = await bench.registerFeature(user, { licenseId, product: 'cad', until: wanted });
-      expectOutcome(outcome, model.registerFeature(user, licenseId, wanted));
-    },
+    act: async ({ bench }, model) => [
+      await bench.registerFeature(user, { licenseId, product: 'cad', until: wanted(model) }),
+    ],
+    expect: (model) => [model.registerFeature(user, licenseId, wanted(model))],
   });
 }
 
 /** The license's slot and the feature's, in one batch. */
-export function registerBoth(who: Who): LendingCommand {
-  return command({
+export function registerBoth(who: Who): HistoryCommand {
+  const { user, licenseId } = who;
+  return inHistory({
     title: `register with feature ${sayWho(who)}`,
-    run: async (model, bench) => {
-      const { user, licenseId } = who;
-      const [license, feature] = await Promise.all([
+    act: ({ bench }) =>
+      Promise.all([
         bench.register(user, { licenseId, product: 'cad' }),
         bench.registerFeature(user, { licenseId, product: 'cad' }),
-      ]);
-      expectOutcome(license, model.register(user, licenseId));
-      expectOutcome(feature, model.registerFeature(user, licenseId, null));
-    },
+      ]),
+    expect: (model) => [model.register(user, licenseId), model.registerFeature(user, licenseId, null)],
   });
 }
 
-export function releaseFeature(who: Who): LendingCommand {
-  return command({
+export function releaseFeature(who: Who): HistoryCommand {
+  const { user, licenseId } = who;
+  return inHistory({
     title: `release feature ${sayWho(who)}`,
-    run: async (model, bench) => {
-      const { user, licenseId } = who;
-      const outcome = await bench.releaseFeature(user, { licenseId, product: 'cad' });
-      expectOutcome(outcome, model.releaseFeature(user, licenseId));
-    },
+    act: async ({ bench }) => [await bench.releaseFeature(user, { licenseId, product: 'cad' })],
+    expect: (model) => [model.releaseFeature(user, licenseId)],
   });
 }
 
-export function releaseAllFeatures(licenseId: LicenseId): LendingCommand {
-  return command({
+export function releaseAllFeatures(licenseId: LicenseId): HistoryCommand {
+  return inHistory({
     title: `release all features of ${licenseId}`,
-    run: async (model, bench) => {
-      const outcome = await bench.execute({ kind: 'release_all_features', licenseId, by: 'admin' });
-      expectOutcome(outcome, model.releaseAllFeatures(licenseId));
-    },
+    act: async ({ bench }) => [await bench.execute({ kind: 'release_all_features', licenseId, by: 'admin' })],
+    expect: (model) => [model.releaseAllFeatures(licenseId)],
   });
 }
 
 /** To midnight, at which windows end, or a millisecond before it. */
-export function tickToMidnight(besideMs: -1 | 0): LendingCommand {
-  return command({
-    title: `tick to midnight ${besideMs}`,
-    run: async (model, bench) => {
-      const midnight = Math.floor(model.now / DAY_MS + 1) * DAY_MS;
-      const millis = midnight - model.now + besideMs;
-      bench.clock.advance(millis);
-      model.tick(millis);
-    },
-  });
+export function tickToMidnight(besideMs: -1 | 0): HistoryCommand {
+  return tickBy(
+    `tick to midnight ${besideMs}`,
+    ({ now }) => Math.floor(now / DAY_MS + 1) * DAY_MS - now + besideMs,
+  );
 }

@@ -26,7 +26,7 @@ import { TWO_SERVERS } from './exercise-two-servers.ts';
 type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
 
 /** Looks into the folder of a store, at what no question shows. */
-type Inspect = (folder: string) => void;
+type Inspect = (folder: string) => Promise<void>;
 
 const EXAM: Readonly<Record<string, Chapter>> = {
   'many at once': CONTENTION,
@@ -87,7 +87,7 @@ const SHARED: Readonly<Record<string, Chapter>> = {
 export function exerciseStore(
   name: string,
   open: OpenStore,
-  { servers, inspect = () => {} }: { readonly servers: 'alone' | 'several'; readonly inspect?: Inspect },
+  { servers, inspect }: { readonly servers: 'alone' | 'several'; readonly inspect: Inspect },
 ): void {
   examine(name, { ...EXAM, ...(servers === 'alone' ? ALONE : SHARED) }, open, inspect);
 }
@@ -99,7 +99,7 @@ export function exerciseContention(name: string, open: OpenStore): void {
     'many who count at once': COUNTING_AT_ONCE,
     'many who want a feature at once': FEATURES_AT_ONCE,
   };
-  examine(name, exam, open, () => {});
+  examine(name, exam, open, async () => {});
 }
 
 function examine(
@@ -128,7 +128,7 @@ async function examineCase(
   try {
     await run(bench);
     await expectSound(bench.store);
-    inspect(bench.folder);
+    await inspect(bench.folder);
   } finally {
     await bench.end();
   }

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenOptions } from '../exercise-bench.ts';
+import { expectSoundRows } from '../exercise-rows.ts';
 import type { Store } from '../store.ts';
+import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { openDatabase } from './open-database.ts';
@@ -17,7 +19,7 @@ export async function openExamined(
   { folder, clock, onNotice }: OpenOptions,
   createDatabase: () => Promise<string>,
 ): Promise<Store> {
-  const file = join(folder, 'database');
+  const file = urlFile(folder);
   if (!existsSync(file)) writeFileSync(file, await createDatabase());
   const url = readFileSync(file, 'utf8');
   const store = await openDatabase({
@@ -31,12 +33,7 @@ export async function openExamined(
     isServing: true,
     clock,
   });
-  const connection = await openConnection({
-    target: parseDatabaseUrl(url),
-    prepareStatements: true,
-    connectTimeoutMs: 10_000,
-    answerTimeoutMs: 30_000,
-  });
+  const connection = await connectTo(url);
   let aliveAt: number = clock.readWall();
   let living: Promise<unknown> = Promise.resolve();
   /** Those who come together wait together: nobody overtakes. */
@@ -66,4 +63,28 @@ export async function openExamined(
       await connection.close();
     },
   };
+}
+
+/** What must hold of the rows in the database that belongs to a folder. */
+export async function expectSoundDatabase(folder: string): Promise<void> {
+  const connection = await connectTo(readFileSync(urlFile(folder), 'utf8'));
+  try {
+    await expectSoundRows(async (sql) => [...(await connection.query(sql))]);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Where a folder has the URL of its database. */
+function urlFile(folder: string): string {
+  return join(folder, 'database');
+}
+
+function connectTo(url: string): Promise<Connection> {
+  return openConnection({
+    target: parseDatabaseUrl(url),
+    prepareStatements: true,
+    connectTimeoutMs: 10_000,
+    answerTimeoutMs: 30_000,
+  });
 }

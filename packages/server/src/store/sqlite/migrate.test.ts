@@ -19,7 +19,7 @@ import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
 import { type MasterKey, seal } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { codeOf, grantedOf, measuredOf } from '../exercise-bench.ts';
-import { expectSoundRows } from './exercise-rows.ts';
+import { expectSoundFile } from './exercise-file.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 
@@ -159,7 +159,7 @@ describe('data of the first schema', () => {
       { kind: 'denials_repeated', user: 'bob', code: 'floating_not_available', repeated: 3 },
     );
     await store.close();
-    expectSoundRows(folder);
+    await expectSoundFile(folder);
     const again = open(folder).store;
     const [record] = await again.read({ kind: 'list_licenses', product: null });
     assert.equal(record?.standing.total, 4);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { exerciseStore } from '../exercise-store.ts';
-import { expectSoundRows } from './exercise-rows.ts';
+import { expectSoundFile } from './exercise-file.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
@@ -11,5 +11,5 @@ exerciseStore(
   'the SQLite store without threads',
   async ({ folder, clock, onNotice }) =>
     openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
-  { servers: 'alone', inspect: expectSoundRows },
+  { servers: 'alone', inspect: expectSoundFile },
 );

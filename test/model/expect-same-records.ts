@@ -1,0 +1,39 @@
+import type { LicenseId } from '@berth/server/core/license';
+import { expectAllSame } from './history-command.ts';
+import type { ModelStore } from './model-stores.ts';
+
+/**
+ * Of the description of a store these are its own: each kind has its schema and its engine, and every store
+ * an identity by chance.
+ */
+const ITS_OWN = ['kind', 'engine', 'schemaVersion', 'identity'] as const;
+
+/** After a history all stores hold the same: every event of every chain, reports, rules, and what is open. */
+export async function expectSameRecords(stores: readonly ModelStore[], ids: readonly LicenseId[]) {
+  for (const chain of [...ids, 'system'] as const) {
+    const events = await Promise.all(stores.map((store) => listEvents(store, chain)));
+    expectAllSame(stores, events, `events of ${chain}`);
+  }
+  const kinds = ['list_backlog', 'list_usage', 'list_untidy', 'list_segments', 'find_rules'] as const;
+  for (const kind of kinds) {
+    const said = await Promise.all(stores.map(({ bench }) => bench.store.read({ kind })));
+    expectAllSame(stores, said, kind);
+  }
+  expectAllSame(stores, await Promise.all(stores.map(describe)), 'description');
+}
+
+/**
+ * Each with its time. Which of them share a link, and so the numbers of the links, depends on which commands
+ * happened to share a commit. Only a server that has its data alone tells after a long rest that the clock was
+ * ahead of the one it had kept: where several share it, the database's clock was never theirs to keep.
+ */
+async function listEvents({ bench }: ModelStore, chain: LicenseId | 'system') {
+  const links = await bench.store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });
+  const events = links.toReversed().flatMap(({ at, events }) => events.map((event) => ({ at, ...event })));
+  return events.filter(({ kind }) => kind !== 'clock_jumped');
+}
+
+async function describe({ bench }: ModelStore) {
+  const description = await bench.store.read({ kind: 'describe_store' });
+  return Object.entries(description).filter(([name]) => !(ITS_OWN as readonly string[]).includes(name));
+}

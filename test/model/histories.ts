@@ -1,0 +1,133 @@
+import { HOUR_MS, MINUTE_MS } from '@berth/server/core/instant';
+import { licenseId } from '@berth/server/core/license';
+import fc from 'fast-check';
+import {
+  consume,
+  cutReport,
+  registerBoth,
+  registerFeature,
+  releaseAllFeatures,
+  releaseFeature,
+  settleReport,
+  tickToMidnight,
+} from './counting-commands.ts';
+import type { HistoryCommand } from './history-command.ts';
+import {
+  bar,
+  borrow,
+  change,
+  register,
+  registerCrowd,
+  releaseAll,
+  restart,
+  sweep,
+  takeBack,
+  takeOver,
+  tick,
+  tickToEnd,
+  turnToOtherServer,
+} from './lending-commands.ts';
+import { MAX_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './lending-model.ts';
+
+const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
+const license = fc.constantFrom(licenseId(1), licenseId(2));
+const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }) });
+
+const until = fc.constantFrom(
+  'longest' as const,
+  'unreadable' as const,
+  -1,
+  0,
+  1,
+  MINUTE_MS,
+  TIMEOUT_MS,
+  HOUR_MS,
+  MAX_BORROW_MS,
+  MAX_BORROW_MS + TOLERANCE_MS,
+  MAX_BORROW_MS + TOLERANCE_MS + 1,
+);
+
+const facts = fc.record({
+  slots: fc.nat({ max: 3 }),
+  enabled: fc.constantFrom(true, true, true, false),
+  validForMs: fc.constantFrom(null, null, null, 1, TIMEOUT_MS, HOUR_MS),
+});
+
+const count = fc.constantFrom(1, 1, 2, 3, 5, 10, 13, 14, 0, -1, -4);
+
+const consumption = fc.record({
+  user: fc.constantFrom(null, null, 'ada', 'bob'),
+  licenseId: fc.option(license, { freq: 2 }),
+  feature: fc.constantFrom(null, null, 'export' as const),
+  count,
+  maxOverages: fc.constantFrom(null, null, null, 0, 1, 100),
+  key: fc.constant(null),
+});
+
+/** So few that most of them are repeats, and some carry the key of another. */
+const keyedConsumption = fc.record({
+  user: fc.constantFrom(null, null, 'ada'),
+  licenseId: fc.constantFrom(null, null, licenseId(1)),
+  feature: fc.constantFrom(null, null, 'export' as const),
+  count: fc.constantFrom(1, 1, 1, 2),
+  maxOverages: fc.constant(null),
+  key: fc.constantFrom('k1', 'k2'),
+});
+
+const report = fc.record({
+  licenseId: license,
+  feature: fc.constantFrom(null, 'export' as const),
+  reportId: fc.constantFrom('r1', 'r2'),
+});
+
+const someTime = fc.constantFrom(1, 1000, MINUTE_MS, TIMEOUT_MS - 1, TIMEOUT_MS, HOUR_MS, MAX_BORROW_MS);
+
+export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
+  who.map(register),
+  fc.array(user, { minLength: 2, maxLength: 8 }).map(registerCrowd),
+  fc.tuple(who, until).map(([one, at]) => borrow(one, at)),
+  fc.tuple(fc.constantFrom('unregister', 'release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
+  fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),
+  someTime.map(tick),
+  fc.constantFrom(-1 as const, 0 as const, 1 as const).map(tickToEnd),
+  license.map(sweep),
+  fc.constantFrom([], ['ada'], ['bob', 'eve']).map(bar),
+  license.map(releaseAll),
+  consumption.map((one) => consume(one)),
+  keyedConsumption.map((one) => consume(one)),
+  fc
+    .array(fc.oneof(consumption, keyedConsumption), { minLength: 2, maxLength: 8 })
+    .map((requests) => consume(...requests)),
+  who.map(registerBoth),
+  who.map(registerBoth),
+  fc.tuple(who, fc.oneof(fc.constant(null), until)).map(([one, at]) => registerFeature(one, at)),
+  who.map((one) => registerFeature(one, null)),
+  who.map(releaseFeature),
+  license.map(releaseAllFeatures),
+  report.map(cutReport),
+  fc.tuple(report, fc.boolean()).map(([one, isCounted]) => settleReport(one, isCounted)),
+  fc.constantFrom(-1 as const, 0 as const).map(tickToMidnight),
+];
+
+const again = fc.constantFrom('restart' as const, 'crash' as const);
+
+/** After a rest of whatever length, for a server that has its data alone: it prolongs after any. */
+export const RESTARTS = fc
+  .tuple(again, fc.oneof(fc.constant(0), someTime))
+  .map(([how, downMs]) => restart(how, downMs));
+
+/** The longest rest after which servers that share their data prolong nothing. */
+const SHORT_REST_MS = 30_000;
+
+/** What every store answers alike. */
+export const SHARED_RESTARTS = fc.oneof(
+  fc
+    .tuple(
+      again,
+      fc.constantFrom(SHORT_REST_MS + 1, MINUTE_MS, TIMEOUT_MS - 1, TIMEOUT_MS, HOUR_MS, MAX_BORROW_MS),
+    )
+    .map(([how, downMs]) => restart(how, downMs)),
+  fc.tuple(again, fc.constantFrom(0, 1, 1000, SHORT_REST_MS)).map(([how, downMs]) => takeOver(how, downMs)),
+);
+
+export const TURNS = fc.constant(null).map(turnToOtherServer);

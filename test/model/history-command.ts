@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import type { Outcome } from '@berth/server/core/decision';
+import type { LicenseRecord, RegistrationRecord } from '@berth/server/store/query';
+import type fc from 'fast-check';
+import type { CountingModel } from './counting-model.ts';
+import { expectSameCounts } from './expect-same-counts.ts';
+import { expectNobodyFreedEarly, expectSameSlots } from './expect-same-slots.ts';
+import type { Expected } from './lending-model.ts';
+import type { ModelStore } from './model-stores.ts';
+
+/** What the lists of a store say. */
+export interface Listed {
+  readonly licenses: readonly LicenseRecord[];
+  readonly slots: readonly RegistrationRecord[];
+}
+
+/** The first store is listed after every step, the others now and then: a difference in what is stored stays. */
+const COMPARED_EVERY = 4;
+
+/** The stores that live through the same history, and their lists as they were after the last step. */
+export interface Real {
+  readonly stores: readonly [ModelStore, ...ModelStore[]];
+  listed: Listed;
+  steps: number;
+}
+
+export type HistoryCommand = fc.AsyncCommand<CountingModel, Real>;
+
+interface Step {
+  readonly title: string;
+  /** It takes slots back before their time. */
+  readonly takesBack?: boolean;
+  /** On one of the stores, while the model is as it was before. What is answered, in order. */
+  act(store: ModelStore, model: CountingModel): Promise<readonly Outcome[]>;
+  /** On the model: what must be answered. */
+  expect(model: CountingModel): readonly Expected[];
+}
+
+/** Runs on all, and holds the stores to each other, to the model and to the invariants after each step. */
+export function inHistory({ title, takesBack = false, act, expect }: Step): HistoryCommand {
+  return {
+    check: () => true,
+    toString: () => title,
+    async run(model, real) {
+      const { stores, listed: before } = real;
+      const answers = await Promise.all(stores.map((store) => act(store, model)));
+      const expected = expect(model);
+      model.forgetFeatures();
+      for (const outcomes of answers) expectOutcomes(outcomes, expected);
+      expectAllSame(stores, answers, 'answers');
+      real.steps += 1;
+      real.listed = await (real.steps % COMPARED_EVERY === 0 ? expectSameLists(stores) : listAll(stores[0]));
+      expectSameSlots(model, real.listed, before);
+      if (!takesBack) expectNobodyFreedEarly(real.listed, before, model.now);
+      expectSameCounts(model, real.listed.licenses);
+    },
+  };
+}
+
+/** What all stores list, which is the same. */
+export async function expectSameLists(stores: Real['stores']): Promise<Listed> {
+  const lists = await Promise.all(stores.map(listAll));
+  expectAllSame(stores, lists, 'lists');
+  return lists[0] as Listed;
+}
+
+/** What one store says, all say, to the last field. */
+export function expectAllSame(stores: readonly ModelStore[], said: readonly unknown[], what: string): void {
+  for (const [index, other] of stores.entries()) {
+    assert.deepEqual(said[index], said[0], `the ${what} of ${other.name} and of ${stores[0]?.name}`);
+  }
+}
+
+async function listAll({ bench }: ModelStore): Promise<Listed> {
+  const scope = { licenseId: null, product: null, user: null };
+  const [licenses, slots] = await Promise.all([
+    bench.listLicenses(),
+    bench.store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null }),
+  ]);
+  return { licenses, slots };
+}
+
+function expectOutcomes(outcomes: readonly Outcome[], expected: readonly Expected[]): void {
+  assert.deepEqual(outcomes.map(summarize), expected);
+}
+
+/** The part of an outcome about which the model has a word. */
+function summarize(outcome: Outcome) {
+  if (outcome.kind === 'granted') {
+    const { license, inUse, registration } = outcome;
+    const { endsAt, borrowedUntil } = registration;
+    return { kind: 'granted', licenseId: license.id, inUse, endsAt, borrowedUntil };
+  }
+  if (outcome.kind === 'measured') {
+    const { licenseId, total, inUse, slot } = outcome;
+    const { endsAt = null, borrowedUntil = null } = slot ?? {};
+    return { kind: 'measured', licenseId, total, inUse, endsAt, borrowedUntil };
+  }
+  if (outcome.kind === 'refused') {
+    const isFull = outcome.code === 'floating_not_available';
+    return { kind: 'refused', code: outcome.code, ...(isFull ? { details: outcome.details } : {}) };
+  }
+  return outcome;
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { MINUTE_MS } from '@berth/server/core/instant';
+import { expectSound } from '@berth/server/store/exercise-soundness';
+import fc from 'fast-check';
+import { reuseDatabase } from '../support/reused-database.ts';
+import { CountingModel } from './counting-model.ts';
+import { expectSameRecords } from './expect-same-records.ts';
+import { COMMANDS, RESTARTS, SHARED_RESTARTS, TURNS } from './histories.ts';
+import { expectSameLists, type HistoryCommand, type Real } from './history-command.ts';
+import { type ModelStore, startPostgresStore, startSqlite } from './model-stores.ts';
+
+const MAX_COMMANDS = 80;
+
+/** Histories one after the other. */
+export interface Lane {
+  readonly seed: number;
+  readonly runs: number;
+  /** Of an empty database, for PostgreSQL beside SQLite; it is emptied after each history. */
+  readonly database: string | null;
+}
+
+/** Runs a lane in a thread, whose name is this file. */
+if (!isMainThread && parentPort !== null) parentPort.postMessage(await runLane(workerData as Lane));
+
+/** How many steps all histories had together. */
+export async function runLane({ seed, runs, database }: Lane): Promise<number> {
+  const emptyDatabase = database === null ? null : reuseDatabase(async () => database);
+  const start = async () =>
+    [
+      await startSqlite(),
+      ...(emptyDatabase === null ? [] : [await startPostgresStore(emptyDatabase)]),
+    ] as const;
+  const commands = [...COMMANDS, ...(database === null ? [RESTARTS] : [SHARED_RESTARTS, TURNS])];
+  const histories = fc.commands(commands, { maxCommands: MAX_COMMANDS, size: 'max' });
+  let steps = 0;
+  const property = fc.asyncProperty(histories, async (history) => {
+    steps += await runHistory(await start(), history);
+  });
+  await fc.assert(property, { seed, numRuns: runs });
+  return steps;
+}
+
+/** On all stores side by side. */
+async function runHistory(stores: Real['stores'], history: Iterable<HistoryCommand>): Promise<number> {
+  const model = new CountingModel();
+  const real: Real = { stores, listed: { licenses: [], slots: [] }, steps: 0 };
+  try {
+    await fc.asyncModelRun(() => ({ model, real }), history);
+    await expectSameLists(stores);
+    for (const store of stores) {
+      await expectAllDenialsKept(store, model);
+      await expectSound(store.bench.store);
+      await store.inspect();
+    }
+    const ids = model.licenses.map(({ id }) => id);
+    await expectSameRecords(stores, ids);
+    return real.steps;
+  } finally {
+    for (const { bench } of stores) await bench.end();
+  }
+}
+
+/** Nobody was refused without a trace: events and their counters add up to the refusals. */
+async function expectAllDenialsKept({ bench }: ModelStore, model: CountingModel): Promise<void> {
+  bench.clock.advance(MINUTE_MS);
+  for (const { id, denials } of model.licenses) {
+    await bench.execute({ kind: 'collect', licenseId: id });
+    const denied = [
+      ...(await bench.listEventsOf('slot_denied', id)),
+      ...(await bench.listEventsOf('consumption_denied', id)),
+    ];
+    const repeated = await bench.listEventsOf('denials_repeated', id);
+    const sum = [...denied, ...repeated].reduce((total, event) => total + event.repeated, denied.length);
+    assert.equal(sum, denials, 'every denial is in the audit');
+  }
+}

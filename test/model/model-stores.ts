@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { licenseId } from '@berth/server/core/license';
+import type { MasterKey } from '@berth/server/secrets/seal';
+import { Bench, type OpenStore } from '@berth/server/store/exercise-bench';
+import { expectSoundDatabase, openExamined } from '@berth/server/store/postgres/exercise-database';
+import { expectSoundFile } from '@berth/server/store/sqlite/exercise-file';
+import { openInThreadStore } from '@berth/server/store/sqlite/in-thread-store';
+import { FEATURES, LIMITS } from './counting-model.ts';
+import { FIRST_FACTS } from './lending-model.ts';
+import { ServerPair } from './server-pair.ts';
+
+/** A store that lives through a history. */
+export interface ModelStore {
+  readonly name: string;
+  readonly bench: Bench;
+  /** Whether one server has the data alone, or several may have it together. */
+  readonly servers: 'alone' | 'several';
+  /** Turns to another server on the same data, if there can be one. */
+  turn(): Promise<void>;
+  /** Looks at the rows below the store. */
+  inspect(): Promise<void>;
+}
+
+const masterKey = randomBytes(32) as Uint8Array as MasterKey;
+
+export async function startSqlite(): Promise<ModelStore> {
+  const bench = await startBench(async ({ folder, clock, onNotice }) =>
+    openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
+  );
+  return {
+    name: 'SQLite',
+    bench,
+    servers: 'alone',
+    turn: async () => {},
+    inspect: () => expectSoundFile(bench.folder),
+  };
+}
+
+/** `createDatabase`: an empty one, for this store alone. */
+export async function startPostgresStore(createDatabase: () => Promise<string>): Promise<ModelStore> {
+  let pair: ServerPair | undefined;
+  const bench = await startBench(async (options) => {
+    pair = await ServerPair.open(() => openExamined(options, createDatabase));
+    return pair;
+  });
+  return {
+    name: 'PostgreSQL',
+    bench,
+    servers: 'several',
+    turn: async () => pair?.turn(),
+    inspect: () => expectSoundDatabase(bench.folder),
+  };
+}
+
+async function startBench(open: OpenStore): Promise<Bench> {
+  const bench = await Bench.start(open);
+  const facts = { ...FIRST_FACTS, consumption: LIMITS.license, features: FEATURES };
+  for (const id of [1, 2]) await bench.install({ id: licenseId(id), ...facts });
+  return bench;
+}
