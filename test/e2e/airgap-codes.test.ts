@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { HARDWARE_ID, openOfflineApp, register } from '../support/offline-app.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';
+import { describeStores } from '../support/test-stores.ts';
 import { TEST_VENDOR as vendor, vendorLicense } from '../support/test-vendor.ts';
 
-describe('the air gap', () => {
+describeStores('the air gap', () => {
   const KEY = 'AAAA-BBBB-CCCC-DDDD';
   const POLICY = { license_key: KEY, policy_id: '4711' };
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
 import { startCloudProcess } from '../support/cloud-process.ts';
+import { describeStores } from '../support/test-stores.ts';
 
 /** One for all tests: each has a license, and a server, of its own. */
 const vendor = await startCloudProcess({ after });
@@ -30,7 +31,7 @@ async function moveTo(app: CloudApp, hardwareId: string) {
   return app.asMachine(hardwareId);
 }
 
-describe('a report that the vendor refuses', () => {
+describeStores('a report that the vendor refuses', () => {
   test('does not stand in the way of what is counted afterwards', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000', '--negative');
     await count(app, 7);
@@ -69,7 +70,7 @@ describe('a report that the vendor refuses', () => {
   });
 });
 
-describe('adding a license that is there', () => {
+describeStores('adding a license that is there', () => {
   test('does not bring back a total from before a report', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000');
     const gate = Promise.withResolvers<void>();
@@ -95,7 +96,7 @@ describe('adding a license that is there', () => {
   });
 });
 
-describe('a license that came with its data from another machine', () => {
+describeStores('a license that came with its data from another machine', (store) => {
   test('is removed without a word in the name of the other one', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000');
     await count(app, 7);
@@ -114,7 +115,7 @@ describe('a license that came with its data from another machine', () => {
   });
 
   test('of a user has to be added again: nobody here knows the password', async (t) => {
-    const { app } = await openUserLicense(t, 'moving');
+    const { app } = await openUserLicense(t, `moving-${store}`);
     const copy = await moveTo(app, 'copy');
     const [result] = await copy.sync(null);
     assert.equal(result?.error?.code, 'server_identity_changed');

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
 import { startCloudProcess } from '../support/cloud-process.ts';
 import { readEvents, readTraces } from '../support/test-app.ts';
+import { describeStores } from '../support/test-stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -35,7 +36,7 @@ async function listChanges(app: CloudApp) {
   return events.flatMap((event) => (event.kind === 'license_changed' ? [event] : []));
 }
 
-describe('a license is added', () => {
+describeStores('a license is added', (store) => {
   test('by its key: it lends, and the vendor sees the activation', async (t) => {
     const { app, key } = await openWithLicense(t);
     assert.equal(await codeOf(register(app, 'ada')), 200);
@@ -54,15 +55,16 @@ describe('a license is added', () => {
 
   test('by its user and a password, which is kept nowhere', async (t) => {
     const app = await openApp(t);
-    await app.vendor.run('product', 'create', 'cam', '--authorization', 'user');
-    const flags = ['license', 'create', '--product', 'cam', '--slots', '2', '--user', 'ann@example.com'];
+    const product = `cam-${store}`;
+    await app.vendor.run('product', 'create', product, '--authorization', 'user');
+    const flags = ['license', 'create', '--product', product, '--slots', '2', '--user', 'ann@example.com'];
     await app.vendor.runWith('correct horse battery', ...flags);
-    const wrong = { product: 'cam', username: 'ann@example.com', password: 'guess' };
+    const wrong = { product, username: 'ann@example.com', password: 'guess' };
     assert.equal((await app.post('/api/v4/addProduct', wrong)).body.code, 'invalid_credentials');
     const right = { ...wrong, password: 'correct horse battery' };
     assert.equal((await app.post('/api/v4/addProduct', right)).status, 200);
     assert.deepEqual((await app.sync()).licenses[0]?.error, null, 'checked without the password');
-    assert.equal((await app.post('/api/v4/register', { product: 'cam', user: 'ada' })).status, 200);
+    assert.equal((await app.post('/api/v4/register', { product, user: 'ada' })).status, 200);
   });
 
   const REFUSED: Readonly<Record<string, (app: CloudApp) => Promise<Readonly<Record<string, string>>>>> = {
@@ -117,7 +119,7 @@ describe('a license is added', () => {
   });
 });
 
-describe('what changes at the cloud is effective after the next check', () => {
+describeStores('what changes at the cloud is effective after the next check', () => {
   test('disabled: nothing new and no renewal; enabled again: as before', async (t) => {
     const { app, key } = await openWithLicense(t);
     await register(app, 'ada');
@@ -233,7 +235,7 @@ describe('what changes at the cloud is effective after the next check', () => {
   });
 });
 
-describe('wrong keys', () => {
+describeStores('wrong keys', () => {
   test('are stored, the status says that the cloud refuses them, and no license is touched', async (t) => {
     const { app } = await openWithLicense(t);
     await register(app, 'ada');
@@ -263,7 +265,7 @@ describe('wrong keys', () => {
   });
 });
 
-describe('a license is removed', () => {
+describeStores('a license is removed', () => {
   test('after what was consumed is reported; added again it goes on', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '100');
     await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 9 });
@@ -299,7 +301,7 @@ describe('a license is removed', () => {
   });
 });
 
-describe('data that was copied to another machine', () => {
+describeStores('data that was copied to another machine', () => {
   test('is noticed; the license is activated there at the next check, or the vendor refuses', async (t) => {
     const { app, key } = await openWithLicense(t, '--activations', '2');
     await app.identity.bind();

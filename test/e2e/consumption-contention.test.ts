@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { exampleFeature, exampleLimits } from '../../packages/server/src/core/examples.ts';
 import type { Answer, BerthApi, Facts } from '../faults/berth-api.ts';
 import { runBerth } from '../faults/berth-command.ts';
 import { ServerUnderTest } from '../faults/server-under-test.ts';
 import { testLicense } from '../support/test-license.ts';
+import { describeStores } from '../support/test-stores.ts';
 
 const CONNECTIONS = 64;
 const LIMIT = 5000;
@@ -49,7 +50,7 @@ async function readTotal({ api }: ServerUnderTest, feature: string | null): Prom
   return one?.total_consumptions;
 }
 
-describe('64 connections that add 1 against a limit of 5,000', () => {
+describeStores('64 connections that add 1 against a limit of 5,000', () => {
   const limits = exampleLimits({ max: LIMIT });
   const cases = {
     'on a license': { path: '/api/v4/add_consumption', feature: null, code: 'license' },

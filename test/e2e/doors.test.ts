@@ -16,6 +16,7 @@ import {
   startFreshServer,
 } from '../support/set-up-server.ts';
 import { expectFates, fateOf, makeCall, makeSevenCalls, type Visit } from '../support/seven-calls.ts';
+import { describeStores } from '../support/test-stores.ts';
 import { connectTwoMachines, type TwoMachines } from '../support/two-machines.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
@@ -70,8 +71,11 @@ for (const clients of ['open', 'required'] as const) {
   /** What is the default is not said. */
   const args = clients === 'open' ? [] : ['--auth-clients', clients];
 
-  describe(`the seven calls, where auth.clients is ${clients}`, () => {
-    test('on the machine itself, before the password is replaced', async (t) => {
+  /** Accounts and tokens are in the store; who may do what is the same for both settings. */
+  const describeHere = clients === 'required' ? describeStores : describe;
+
+  describeHere(`the seven calls on the machine itself, where auth.clients is ${clients}`, () => {
+    test('before the password is replaced', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       const server = await startFreshServer(t, { args });
       const expected = expectFates({ clients: clients === 'open' ? 'in' : SENT_AWAY, admins: 'in' });
@@ -80,13 +84,15 @@ for (const clients of ['open', 'required'] as const) {
       assert.deepEqual(await makeSevenCalls({ url: server.url, token }), USER, 'credentials decide alone');
     });
 
-    test('on the machine itself, after it', async (t) => {
+    test('after it', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       const server = await startFreshServer(t, { args });
       await replacePassword(server);
       await checkEverybody(server, { url: server.url }, clients);
     });
+  });
 
+  describe(`the seven calls, where auth.clients is ${clients}`, () => {
     test('through a plain nginx, after it', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       if (!hasNginx) return t.skip('optional: needs nginx');

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { instant } from '../../packages/server/src/core/instant.ts';
 import type { Facts } from '../faults/berth-api.ts';
 import { runBerth } from '../faults/berth-command.ts';
 import { ServerUnderTest } from '../faults/server-under-test.ts';
 import { seedLicenses } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
+import { describeStores } from '../support/test-stores.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -38,7 +39,7 @@ async function assertLongest(ask: () => Promise<Facts>): Promise<void> {
   assert.ok(answeredAt >= from - CLOCKS_DIFFER_MS && answeredAt <= Date.now() + CLOCKS_DIFFER_MS);
 }
 
-describe('what can be asked for', () => {
+describeStores('what can be asked for', () => {
   test('is granted to the millisecond, or as long as the license allows', async (t) => {
     const { api } = await startServer(t);
     const borrow = async (user: string, borrowed_until?: unknown) => {
@@ -103,7 +104,7 @@ describe('what can be asked for', () => {
   });
 });
 
-describe('a borrowed slot', () => {
+describeStores('a borrowed slot', () => {
   test('is kept by a heartbeat, moved by another borrow, and given back by unregister', async (t) => {
     const { api } = await startServer(t);
     const target = { product: 'cad', user: 'ada' };
@@ -142,7 +143,7 @@ describe('a borrowed slot', () => {
   });
 });
 
-describe('a license that has shrunk below its use', () => {
+describeStores('a license that has shrunk below its use', () => {
   test('throws nobody out, lends nothing, and borrows nothing until its use fits again', async (t) => {
     const server = await ServerUnderTest.start(t, { licenses: [testLicense(1, { slots: 3 })] });
     const until = ahead(DAY_MS);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { Answer, AuditedEvent } from '../faults/berth-api.ts';
 import { askBerth } from '../faults/berth-command.ts';
 import { ServerUnderTest } from '../faults/server-under-test.ts';
 import { testLicense } from '../support/test-license.ts';
+import { describeStores } from '../support/test-stores.ts';
 
 function nameUsers(count: number, prefix = 'user'): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
@@ -48,7 +49,7 @@ function assertShared({ slots, users, answers }: Crowd): { granted: string[]; de
   return { granted: granted.sort(), denied: denied.sort() };
 }
 
-describe('many users at once', () => {
+describeStores('many users at once', () => {
   test('500 users ask for 5 slots: 5 get one, and each of the others is in the audit log', async (t) => {
     const server = await ServerUnderTest.start(t, { licenses: [testLicense(7, { slots: 5 })] });
     const users = nameUsers(500);
@@ -82,7 +83,7 @@ describe('many users at once', () => {
   });
 });
 
-describe('one user', () => {
+describeStores('one user', () => {
   test('who registers 1,000 times at once from changing addresses holds one slot', async (t) => {
     const server = await ServerUnderTest.start(t, { licenses: [testLicense(7, { slots: 5 })] });
     const addresses = Array.from({ length: 1000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);

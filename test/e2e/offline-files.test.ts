@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { writeLicenseFile } from '@berth/protocol/license-file';
 import { isSignedByServer, isSignedWithKeys, readOfflineRequest } from '@berth/protocol/offline-request';
 import { readUsageFile } from '@berth/protocol/usage-file';
@@ -13,9 +13,10 @@ import {
   upload,
 } from '../support/offline-app.ts';
 import { openTestApp, readEvents, readTraces, type TestApp } from '../support/test-app.ts';
+import { describeStores } from '../support/test-stores.ts';
 import { TEST_VENDOR as vendor, vendorLicense } from '../support/test-vendor.ts';
 
-describe('a request', () => {
+describeStores('a request', () => {
   for (const body of [
     {},
     { product: 'cad' },
@@ -72,7 +73,7 @@ describe('a request', () => {
   });
 });
 
-describe('a license file', () => {
+describeStores('a license file', () => {
   test('adds the license; again it changes nothing', async (t) => {
     const { app, file } = await openWithLicense(t);
     assert.equal(await register(app, 'ada'), 200);
@@ -156,7 +157,7 @@ describe('a license file', () => {
   });
 });
 
-describe('a refresh', () => {
+describeStores('a refresh', () => {
   test('changes the limits by the rules; an older file is refused', async (t) => {
     const { app, file } = await openWithLicense(t);
     for (const user of ['ada', 'bob']) await register(app, user);
@@ -185,7 +186,7 @@ describe('a refresh', () => {
   });
 });
 
-describe('a license is given back', () => {
+describeStores('a license is given back', () => {
   test('with what was consumed; it lends no more, and old files stay dead', async (t) => {
     const { app, file } = await openWithLicense(t);
     await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
@@ -223,7 +224,7 @@ describe('a license is given back', () => {
   });
 });
 
-describe('what was given back', () => {
+describeStores('what was given back', () => {
   test('does not come back with a spare answer from before', async (t) => {
     const app = await openOfflineApp(t);
     const [first, spare] = [await generate(app), await generate(app, { product: 'cad' })];
@@ -258,7 +259,7 @@ describe('what was given back', () => {
   });
 });
 
-describe('what a file tells was consumed', () => {
+describeStores('what a file tells was consumed', () => {
   test('counts on a server that has counted nothing, and changes nothing on one that has', async (t) => {
     const { app } = await openWithLicense(t);
     const used = { id: 5000, license_key: 'K-2', total_consumptions: 60 };
@@ -285,7 +286,7 @@ test('a license that is removed while its file is taken is no bug of ours', asyn
   );
 });
 
-describe('a usage file', () => {
+describeStores('a usage file', () => {
   test('tells everything that was ever consumed, signed, under a number that grows', async (t) => {
     const { app } = await openWithLicense(t);
     const make = async () => {

@@ -13,6 +13,7 @@ import {
 import { pollUntil } from '../faults/poll.ts';
 import { ServerUnderTest } from '../faults/server-under-test.ts';
 import { testLicense } from '../support/test-license.ts';
+import { askDatabase, describeStores } from '../support/test-stores.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
 const BORROWED_UNTIL = new Date(Date.now() + 5 * DAY_MS).toISOString();
@@ -54,6 +55,7 @@ async function waitForMark(server: ServerUnderTest, at: number): Promise<void> {
   db.close();
 }
 
+/** The clocks of these servers are faked; where several share a database, its clock counts: see below. */
 describe('a full license', () => {
   test('is as full after every restart, though the clock ran on for an hour each time', async (t) => {
     const clock = await makeFakedClock(t);
@@ -99,3 +101,50 @@ describe('a full license', () => {
     assert.equal((await server.api.verifyAudit()).ok, true);
   });
 });
+
+/** As if the database had stood still for so long, with nobody alive. */
+async function setAside({ data }: ServerUnderTest, millis: number): Promise<void> {
+  for (const column of ['alive_at', 'mark']) {
+    await askDatabase(data, `UPDATE server SET ${column} = ${column} - ${millis}`);
+  }
+}
+
+describeStores('a license that was full', (store) => {
+  test('is as full after a crash, and slots last a timeout from then on, or as long as before', async (t) => {
+    const licenses = [testLicense(1, { slots: 3, timeoutMinutes: TIMEOUT_MS / MINUTE_MS })];
+    const server = await ServerUnderTest.start(t, { licenses });
+    await fill(server);
+    const before = await server.api.holders();
+    await server.stop('SIGKILL');
+    await server.start();
+    const after = await server.api.holders();
+    const change = (user: string) => endOf(after, user) - endOf(before, user);
+    assert.equal(change('cyd'), 0, 'a borrow keeps its date');
+    // Another server may have been there all the time: within half a minute nobody missed a heartbeat.
+    if (store === 'PostgreSQL') assert.deepEqual([change('ada'), change('bob')], [0, 0]);
+    else assert.ok(change('ada') > 0 && change('bob') > 0);
+    const denied = await server.api.register({ product: 'cad', user: 'dan' });
+    assert.deepEqual([denied.body.code, denied.body.in_use], ['floating_not_available', 3]);
+    assert.equal((await server.api.verifyAudit()).ok, true);
+  });
+
+  if (store === 'SQLite') return;
+
+  test('and without any server for a while gives whoever was live a timeout', async (t) => {
+    const licenses = [testLicense(1, { slots: 3, timeoutMinutes: TIMEOUT_MS / MINUTE_MS })];
+    const server = await ServerUnderTest.start(t, { licenses });
+    await fill(server);
+    const before = await server.api.holders();
+    await server.stop('SIGKILL');
+    await setAside(server, MINUTE_MS);
+    await server.start();
+    const after = await server.api.holders();
+    for (const user of ['ada', 'bob']) assert.ok(endOf(after, user) > endOf(before, user), user);
+    assert.equal(endOf(after, 'cyd'), endOf(before, 'cyd'));
+    assert.equal((await server.api.verifyAudit()).ok, true);
+  });
+});
+
+function endOf(holders: Awaited<ReturnType<ServerUnderTest['api']['holders']>>, user: string): number {
+  return Date.parse(holders.find((holder) => holder.user === user)?.ends_at ?? '');
+}

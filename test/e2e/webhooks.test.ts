@@ -9,6 +9,7 @@ import { pollUntil } from '../faults/poll.ts';
 import { findForms } from '../support/secret-search.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
+import { describeStores, dumpDatabase } from '../support/test-stores.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
@@ -40,7 +41,7 @@ interface Status {
   readonly webhooks: { readonly state: string; readonly waiting: number; readonly delivered: number };
 }
 
-describe('webhooks of a real server', () => {
+describeStores('webhooks of a real server', () => {
   test('come at least once and in order, though the server is killed while it sends', async (t) => {
     const { receiver, start } = await openSite(t);
     const first = await start();
@@ -106,6 +107,7 @@ describe('webhooks of a real server', () => {
     await closed;
     seen.push(['the log', server.readLog()]);
     for (const name of readdirSync(data)) seen.push([name, readFileSync(join(data, name))]);
+    seen.push(['the database', await dumpDatabase(data)]);
     const finds = seen.flatMap(([where, what]) =>
       findForms(Buffer.from(what), SECRET).map((form) => `${form} in ${where}`),
     );

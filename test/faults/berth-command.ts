@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { environmentOf } from '../support/test-stores.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
@@ -15,7 +16,7 @@ export interface CommandResult {
 }
 
 /** Runs `berth WORDS` on a data folder, whether or not a server runs on it, with `input` to read. */
-export function runBerth(
+export async function runBerth(
   data: string,
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -23,7 +24,7 @@ export function runBerth(
 ): Promise<CommandResult> {
   const args = [MAIN, ...words, '--data', data];
   const options = {
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...(await environmentOf(data)), ...env },
     timeout: COMMAND_TIMEOUT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,
   };

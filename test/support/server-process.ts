@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { License } from '../../packages/server/src/core/license.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-lock.ts';
+import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
+import type { Store } from '../../packages/server/src/store/store.ts';
+import { environmentOf, findDatabase } from './test-stores.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
@@ -32,7 +35,7 @@ export interface StartOptions {
 export async function startServerProcess({ data, args = [], env = {}, under = [] }: StartOptions) {
   const words = [...under, process.execPath, MAIN, 'serve', '--port', '0', '--data', data, ...args];
   const child = spawn(words[0] as string, words.slice(1), {
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...(await environmentOf(data)), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';
@@ -80,9 +83,28 @@ export function temporaryFolder(t: { after(work: () => void): void }): string {
 /** Puts licenses into a data folder before a server is started on it. */
 export async function seedLicenses(data: string, licenses: readonly License[]): Promise<void> {
   createDataFolder(data);
-  const masterKey = { value: null, file: null };
-  const store = await openDataFolder({ folder: data, masterKey, onNotice: () => {}, useThreads: false });
-  if (store === null) throw new Error(`${data} is in use.`);
+  const url = await findDatabase(data);
+  const store = await (url === null ? openFolder(data) : openShared(data, url));
   for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });
   await store.close();
+}
+
+async function openFolder(folder: string): Promise<Store> {
+  const masterKey = { value: null, file: null };
+  const store = await openDataFolder({ folder, masterKey, onNotice: () => {}, useThreads: false });
+  if (store === null) throw new Error(`${folder} is in use.`);
+  return store;
+}
+
+function openShared(folder: string, url: string): Promise<Store> {
+  return openDatabase({
+    url,
+    masterKey: { value: null, file: join(folder, 'master.key') },
+    maxConnections: 5,
+    prepareStatements: true,
+    version: 'test',
+    onNotice: () => {},
+    onNews: () => {},
+    isServing: false,
+  });
 }

@@ -11,7 +11,7 @@ import { createApp } from '../../packages/server/src/http/app.ts';
 import type { AccessRules, Peer } from '../../packages/server/src/http/caller.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { createRoutes } from '../../packages/server/src/http/route-table.ts';
-import { loadMasterKey } from '../../packages/server/src/secrets/master-key.ts';
+import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import { type Accounts, createAccounts } from '../../packages/server/src/services/accounts.ts';
 import { createAuditTrail } from '../../packages/server/src/services/audit-trail.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
@@ -30,9 +30,11 @@ import { createRuleBook } from '../../packages/server/src/services/rule-book.ts'
 import { openRulesFile } from '../../packages/server/src/services/rules-file.ts';
 import { createWebhooks } from '../../packages/server/src/services/webhooks.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
+import { openExamined } from '../../packages/server/src/store/postgres/exercise-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { testLicense } from './test-license.ts';
+import { findDatabase } from './test-stores.ts';
 
 /** When tests begin. */
 export const START = instant(Date.UTC(2030, 0, 15, 12));
@@ -50,15 +52,21 @@ export async function openTestStore(t: TestContext, licenses: readonly License[]
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
   const clock = createManualClock(START);
   const keySource = { value: null, file: join(folder, 'master.key') };
-  const masterKey = loadMasterKey({ ...keySource, mayCreate: true });
-  const file = join(folder, 'berth.db');
-  const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
+  const store = await openStoreIn(folder, clock, keySource);
   t.after(async () => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   });
   for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });
   return { store, clock, folder, keySource };
+}
+
+async function openStoreIn(folder: string, clock: Clock, keySource: MasterKeySource): Promise<Store> {
+  const onNotice = () => {};
+  const url = findDatabase(folder);
+  if (url !== null) return openExamined({ folder, clock, onNotice }, () => url, keySource);
+  const masterKey = loadMasterKey({ ...keySource, mayCreate: true });
+  return openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice });
 }
 
 /** As the server has them by default. */

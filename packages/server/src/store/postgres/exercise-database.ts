@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MasterKeySource } from '../../secrets/master-key.ts';
 import type { OpenOptions } from '../exercise-bench.ts';
 import { expectSoundRows } from '../exercise-rows.ts';
 import type { Store } from '../store.ts';
@@ -18,13 +19,14 @@ const MASTER_KEY = 'ab'.repeat(32);
 export async function openExamined(
   { folder, clock, onNotice }: OpenOptions,
   createDatabase: () => Promise<string>,
+  masterKey: MasterKeySource = { value: MASTER_KEY, file: join(folder, 'master.key') },
 ): Promise<Store> {
   const file = urlFile(folder);
   if (!existsSync(file)) writeFileSync(file, await createDatabase());
   const url = readFileSync(file, 'utf8');
   const store = await openDatabase({
     url,
-    masterKey: { value: MASTER_KEY, file: join(folder, 'master.key') },
+    masterKey,
     maxConnections: 5,
     prepareStatements: true,
     version: 'exam',
