@@ -52,12 +52,20 @@ export async function openServersStore(options: StoreOptions): Promise<Store> {
  */
 export async function openStoppedStore(options: StoreOptions): Promise<Store | null> {
   const { config } = options;
-  if (!isShared(config) && !hasData(config.data)) {
-    throw new StartError(
-      `There is no data in ${config.data}. Start the server once, or name its folder with --data.`,
-    );
-  }
-  return openOrNull(options, false);
+  if (isShared(config) || hasData(config.data)) return openOrNull(options, false);
+  // A server whose data is in a database runs in a folder without any, and can be asked without its URL.
+  if (isHeld(config.data)) return null;
+  throw new StartError(
+    `There is no data in ${config.data}. Start the server once, name its folder with --data, or set ` +
+      'BERTH_DATABASE_URL if its data is in a database.',
+  );
+}
+
+function isHeld(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const lock = lockFolder(folder);
+  lock?.release();
+  return lock === null;
 }
 
 async function openOrNull(options: StoreOptions, isServing: boolean): Promise<Store | null> {

@@ -6,6 +6,7 @@ import type { ClockStatus } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { numberLinks } from './number-links.ts';
 import type { Pool } from './pool.ts';
+import { STATEMENTS } from './statements.ts';
 import { DATABASE_NOW, rollBack, setLimits } from './transaction.ts';
 import type { PostgresWriter } from './writer.ts';
 
@@ -23,6 +24,9 @@ const LEASE_MARGIN_MS = SECOND_MS;
 
 /** Servers that were not seen for a day are forgotten. */
 const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
+
+/** How many first answers are remembered is counted every so many rounds, about once a minute. */
+const TRIM_ROUNDS = 60;
 
 const NOW = `coalesce($1::bigint, ${DATABASE_NOW})`;
 
@@ -56,6 +60,7 @@ export interface AttendanceOptions {
   readonly isServing: boolean;
   readonly readWall: (() => Instant) | null;
   readonly readMonotonicMs: () => number;
+  readonly maxRememberedAnswers: number;
 }
 
 /** Which servers there are on the database, and which of them does the work that only one does. */
@@ -63,6 +68,7 @@ export class Attendance {
   readonly #options: AttendanceOptions;
   #attending: Promise<ClockStatus> | null = null;
   #lastMs = Number.NEGATIVE_INFINITY;
+  #rounds = 0;
   #leadsUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AttendanceOptions) {
@@ -122,9 +128,15 @@ export class Attendance {
     }
     this.#lastMs = startedMs;
     this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
-    // Whoever reads the log by a cursor finds links when they have a number.
-    if (found.leads) await pool.use((connection) => numberLinks(connection));
+    if (found.leads) await pool.use((connection) => this.#lookAfter(connection));
     return this.#describe(found.alive as Row);
+  }
+
+  /** What the leader does for all. */
+  async #lookAfter(connection: Connection): Promise<void> {
+    // Whoever reads the log by a cursor finds links when they have a number.
+    await numberLinks(connection);
+    if (this.#rounds++ % TRIM_ROUNDS === 0) await trimAnswers(connection, this.#options.maxRememberedAnswers);
   }
 
   async #look(connection: Connection): Promise<ClockStatus> {
@@ -155,6 +167,15 @@ export class Attendance {
     this.#options.writer.hear(now);
     return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
   }
+}
+
+/** The oldest go when there are too many; so many at once that the next time is not soon. */
+async function trimAnswers(connection: Connection, limit: number): Promise<void> {
+  const [row] = await connection.query('SELECT count(*) AS count FROM remembered_answer');
+  const surplus = (row?.count as number) - limit;
+  if (surplus <= 0) return;
+  const { text } = STATEMENTS.removeOldestAnswers;
+  await connection.query(text, [surplus + Math.ceil(limit / 100)]);
 }
 
 /** A clock that was ahead and was set right leaves times behind that it has not reached again. */

@@ -1,5 +1,7 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
 import { Fault } from '../../core/fault.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
@@ -47,6 +49,8 @@ export interface DatabaseOptions {
   readonly isServing: boolean;
   /** Most commands in one transaction. */
   readonly maxBatch?: number;
+  /** How many first answers are remembered at most. */
+  readonly maxRememberedAnswers?: number;
   /** Instead of the database's clock, in tests. */
   readonly clock?: Clock;
 }
@@ -122,6 +126,7 @@ async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening)
     isServing,
     readWall,
     readMonotonicMs,
+    maxRememberedAnswers: options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
   });
   const patientPool = new Pool({ ...opening, ...PATIENT });
   const reader = new PostgresReader({ pool, patientPool });
@@ -168,17 +173,26 @@ async function openKeys(connection: Connection, source: MasterKeySource, where: 
   }
 }
 
+const SAME_KEY =
+  'All servers on one database need the same master key: take it from another one (berth key export, berth ' +
+  'key import), or set BERTH_MASTER_KEY.';
+
 /** A key is made up only for a database that nothing was sealed in yet. */
 function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
   const sealedBy = findSealingFingerprint(secrets);
   const nextKey = source.value === null ? findNextKey(source.file) : null;
+  if (sealedBy !== null && source.value === null && !existsSync(source.file)) {
+    throw new SealError(
+      `The database at ${where} is sealed with the master key ${sealedBy}, and this server has none. ` +
+        SAME_KEY,
+    );
+  }
   const key = loadMasterKey({ ...source, mayCreate: sealedBy === null });
   const chosen = chooseMasterKey(secrets, nextKey === null ? [key] : [key, nextKey]);
   if (sealedBy !== null && fingerprint(chosen) !== sealedBy) {
     throw new SealError(
       `The database at ${where} is sealed with the master key ${sealedBy}, and this server has ` +
-        `${fingerprint(chosen)}. All servers on one database need the same master key: take it from ` +
-        'another one (berth key export, berth key import), or set BERTH_MASTER_KEY.',
+        `${fingerprint(chosen)}. ${SAME_KEY}`,
     );
   }
   if (source.value === null && sealedBy !== null) settleNextKey(source.file, sealedBy);

@@ -6,7 +6,7 @@ import type { CommandResult } from '../engine/execute-command.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import type { Attendance } from './attendance.ts';
-import { isConnectionLost, toFault } from './database-error.ts';
+import { isConnectionLost, translate } from './database-error.ts';
 import { Lanes, OtherLane } from './lanes.ts';
 import type { News } from './news.ts';
 import type { Pool } from './pool.ts';
@@ -105,12 +105,12 @@ export class PostgresStore implements Store {
       return result;
     } catch (error) {
       if (error instanceof OtherLane) throw error;
-      const fault = toFault(error);
+      const translated = translate(error);
       if (isConnectionLost(error) && this.#isHealthy) {
         this.#isHealthy = false;
-        this.#parts.onNotice({ kind: 'commit_failed', error: fault.message });
+        this.#parts.onNotice({ kind: 'commit_failed', error: (translated as Error).message });
       }
-      throw fault;
+      throw translated;
     }
   }
 

@@ -10,8 +10,8 @@ import type { Sender } from './working-set.ts';
  */
 const LOCK_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** A server that is stopped in the middle of a transaction must not hold its locks. */
-const SILENCE_TIMEOUT_MS = 5000;
+/** A server that is stopped in the middle of a transaction loses its locks before others give up waiting. */
+const SILENCE_TIMEOUT_MS = 3000;
 
 /** Behind a pooler nothing can be set for longer than a transaction. */
 const LIMITS = {

@@ -1,22 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
 import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
-import type { MasterKey } from '../../secrets/seal.ts';
+import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Batch, type CommandResult, executeCommand, MissingRows } from '../engine/execute-command.ts';
 import { prolongLive } from '../engine/move-clock.ts';
 import type { Row } from '../engine/rows.ts';
+import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { Shelf } from '../engine/shelf.ts';
 import { type AuditKeys, AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
 import { type Catalogue, LicenseTexts, readCatalogue } from './catalogue.ts';
 import { type Decided, planCommit } from './commit.ts';
 import type { Connection } from './connection.ts';
-import { isConnectionLost, isDataError, isRetryable, toFault } from './database-error.ts';
+import { isConnectionLost, isDataError, isRetryable, translate } from './database-error.ts';
 import { OtherLane } from './lanes.ts';
 import type { Pool } from './pool.ts';
 import { type Prefetched, planPrefetch } from './prefetch.ts';
+import { listSecrets } from './read-server.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isSameScope, type Lane, laneOf, type Scope } from './scope.ts';
 import { begin, type Opened, rollBack } from './transaction.ts';
@@ -38,14 +41,16 @@ export interface WriterOptions {
 
 /** The connection broke while a batch was committed: whether it was, the database has to be asked. */
 class UnsureCommit extends Error {
-  readonly scope: Scope;
+  readonly decided: Decided;
+  readonly hasEvents: boolean;
   readonly results: readonly CommandResult[];
   /** The database was asked, and it was not committed: nor will it be, for who asked had its locks. */
   isRefuted = false;
 
-  constructor(scope: Scope, results: readonly CommandResult[], cause: unknown) {
+  constructor(decided: Decided, hasEvents: boolean, results: readonly CommandResult[], cause: unknown) {
     super('The connection was lost during a commit.', { cause });
-    this.scope = scope;
+    this.decided = decided;
+    this.hasEvents = hasEvents;
     this.results = results;
   }
 }
@@ -97,7 +102,9 @@ export class PostgresWriter {
   }
 
   hear(now: number): void {
-    if (this.#options.readWall !== null || now >= this.estimateNow()) {
+    const estimate = this.estimateNow();
+    // Somewhat less is another server's word that was under way longer; much less is a clock that was reset.
+    if (now >= estimate || estimate - now > CLOCK_TOLERANCE_MS) {
       this.#heard = { now, atMs: this.#options.readMonotonicMs() };
     }
   }
@@ -119,13 +126,13 @@ export class PostgresWriter {
           unsure = error;
           askUntil = this.#options.readMonotonicMs() + ASKING_MS;
         } else if (unsure !== null && isConnectionLost(error)) {
-          if (this.#options.readMonotonicMs() > askUntil) throw toFault(error);
+          if (this.#options.readMonotonicMs() > askUntil) throw translate(error);
         } else if (isDataError(error) && commands.length > 1) {
           return await this.#executeApart(lane, commands);
         } else if (isDataError(error)) {
           return [{ error }];
         } else if (!mayTryAgain(error) || attempt >= MAX_ATTEMPTS) {
-          throw toFault(error);
+          throw translate(error);
         }
         if (!(error instanceof OtherScope)) await delay(ASKING_INTERVAL_MS * (0.5 + Math.random()));
       }
@@ -190,7 +197,7 @@ export class PostgresWriter {
     name: BatchName,
     unsure: UnsureCommit | null,
   ): Promise<readonly CommandResult[]> {
-    const scope = unsure?.scope ?? lane.scopeIn(this.#catalogue);
+    const scope = unsure?.decided.scope ?? lane.scopeIn(this.#catalogue);
     const plan = this.#planPrefetch(commands, scope);
     const opened = await begin(
       connection,
@@ -199,9 +206,11 @@ export class PostgresWriter {
     );
     if (unsure !== null && isCommitted(opened, name)) {
       await connection.query('ROLLBACK');
+      this.#settle(unsure.decided, unsure.hasEvents);
       return unsure.results;
     }
     if (unsure !== null) unsure.isRefuted = true;
+    await this.#requireOwnSeal(connection, commands);
     const catalogue = await this.#refreshCatalogue(connection, opened, lane, scope, commands);
     const set = new WorkingSet();
     for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] as readonly Row[]);
@@ -209,8 +218,19 @@ export class PostgresWriter {
     const results = await decideAll(connection, decided, commands);
     if (decided.batch.isChanged) await this.#commit(connection, decided, results);
     else await connection.query('ROLLBACK');
-    this.hear(opened.wall);
+    this.hear(decided.batch.now);
     return results;
+  }
+
+  /** A secret that is sealed with a key that was replaced meanwhile could never be opened again. */
+  async #requireOwnSeal(sender: Sender, commands: readonly Command[]): Promise<void> {
+    if (!commands.some(({ kind }) => kind === 'set_cloud_keys' || kind === 'rotate_master_key')) return;
+    const secrets = await listSecrets((text) => sender.query(text, []));
+    if (findSealingFingerprint(secrets) === fingerprint(this.#masterKey)) return;
+    throw new Fault(
+      'store_unavailable',
+      'The master key of the database was replaced. Give this server the new one and start it again.',
+    );
   }
 
   #planPrefetch(commands: readonly Command[], { server, licenses }: Scope): readonly Prefetched[] {
@@ -274,15 +294,19 @@ export class PostgresWriter {
     results: readonly CommandResult[],
     more: readonly Sql[] = [],
   ): Promise<void> {
-    const { batch } = decided;
     const { writes, hasEvents } = planCommit(decided);
     const sent = [...writes, ...more].map(({ text, values }) => connection.query(text, values));
     sent.push(connection.query('COMMIT'));
     const ends = await Promise.allSettled(sent);
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined && isConnectionLost(failed.reason))
-      throw new UnsureCommit(decided.scope, results, failed.reason);
+      throw new UnsureCommit(decided, hasEvents, results, failed.reason);
     if (failed !== undefined) throw failed.reason;
+    this.#settle(decided, hasEvents);
+  }
+
+  /** What follows from a commit. */
+  #settle({ batch }: Decided, hasEvents: boolean): void {
     this.#masterKey = batch.masterKey;
     if (!batch.ledger.isSound) this.#options.onNotice({ kind: 'anchor_lost' });
     if (batch.signed !== null) {
