@@ -44,7 +44,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'database.connections',
     default: 10,
-    from: 2,
+    from: 4,
     to: 100,
     about: 'The most connections to that database that this server opens.',
   },

@@ -61,21 +61,41 @@ const ACQUIRE_TIMEOUT_MS = 5000;
 /** Longer than any statement may take. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
-/** For a check of the whole log, which counts all of it. */
-const PATIENT = { max: 1, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS, answerTimeoutMs: 15 * 60_000 };
+/** The same for questions, and for one that takes minutes. */
+const READ_TIMEOUT_MS = 40_000;
+const PATIENCE_MS = 15 * 60_000;
 
 /** Opens the store in a database, which other servers may have open too. */
 export async function openDatabase(options: DatabaseOptions): Promise<Store> {
   const opening = openingOptions(options);
-  // One is for what is told from server to server, one for checks of the log.
-  const max = Math.max(1, options.maxConnections - 2);
-  const pool = new Pool({ ...opening, max, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS });
+  const pools = openPools(options.maxConnections, opening);
   try {
-    return await openStore(options, pool, opening);
+    return await openStore(options, pools, opening);
   } catch (error) {
-    await pool.close();
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
     throw error instanceof SealError ? error : toFault(error);
   }
+}
+
+interface Pools {
+  readonly writing: Pool;
+  readonly reading: Pool;
+  /** For a check of the whole log, which counts all of it. */
+  readonly patient: Pool;
+}
+
+/** Questions have connections of their own, so that no list keeps a command waiting. */
+function openPools(maxConnections: number, opening: Opening): Pools {
+  const open = (max: number, answerTimeoutMs: number) =>
+    new Pool({ ...opening, max, answerTimeoutMs, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS });
+  const reading = Math.max(1, Math.floor(maxConnections / 4));
+  // One is for the check of the log, and one for what is told from server to server.
+  const writing = Math.max(1, maxConnections - reading - 2);
+  return {
+    writing: open(writing, ANSWER_TIMEOUT_MS),
+    reading: open(reading, READ_TIMEOUT_MS),
+    patient: open(1, PATIENCE_MS),
+  };
 }
 
 type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
@@ -97,8 +117,10 @@ function readTarget(url: string): DatabaseTarget {
   }
 }
 
-async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening): Promise<Store> {
-  await pool.use((connection) => migrate(connection));
+async function openStore(options: DatabaseOptions, pools: Pools, opening: Opening): Promise<Store> {
+  const { writing: pool, reading, patient } = pools;
+  // Others may be at it, and their migration may take long.
+  await patient.use((connection) => migrate(connection));
   const where = describeTarget(opening.target);
   const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
   const { onNotice, onNews, isServing, version, clock } = options;
@@ -128,11 +150,10 @@ async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening)
     readMonotonicMs,
     maxRememberedAnswers: options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
   });
-  const patientPool = new Pool({ ...opening, ...PATIENT });
-  const reader = new PostgresReader({ pool, patientPool });
+  const reader = new PostgresReader({ pool: reading, patientPool: patient });
   const maxBatch = options.maxBatch ?? MAX_BATCH;
   const store = new PostgresStore({
-    pools: [pool, patientPool],
+    pools: Object.values(pools),
     writer,
     reader,
     attendance,
