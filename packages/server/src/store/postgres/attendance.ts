@@ -164,7 +164,7 @@ export class Attendance {
   #describe(row: Row): ClockStatus {
     const wall = instant(row.wall as number);
     const now = instant(Math.max(wall, (row.mark as number | null) ?? 0));
-    this.#options.writer.hear(now);
+    this.#options.writer.follow(now);
     return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
 import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
-import { type Instant, instant } from '../../core/instant.ts';
+import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Batch, type CommandResult, executeCommand, MissingRows } from '../engine/execute-command.ts';
@@ -107,6 +107,12 @@ export class PostgresWriter {
     if (now >= estimate || estimate - now > CLOCK_TOLERANCE_MS) {
       this.#heard = { now, atMs: this.#options.readMonotonicMs() };
     }
+  }
+
+  /** The time of all servers together. It waits for a clock that was set back, and a reset takes it back. */
+  follow(now: number): void {
+    if (this.estimateNow() - now <= SECOND_MS) this.hear(now);
+    else this.#heard = { now, atMs: this.#options.readMonotonicMs() };
   }
 
   /**
