@@ -148,7 +148,7 @@ export class Attendance {
     const { serverId, hostname, version, readWall } = this.#options;
     const wall = readWall?.() ?? null;
     try {
-      const begun = [connection.query('BEGIN'), setLimits(connection)];
+      const begun = [connection.query('BEGIN ISOLATION LEVEL READ COMMITTED'), setLimits(connection)];
       const alive = connection.query(SAY_ALIVE, [wall, REST_MS]);
       begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
       begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));

@@ -175,7 +175,7 @@ interface OpenedKeys {
  * the server is locked.
  */
 async function openKeys(connection: Connection, source: MasterKeySource, where: string): Promise<OpenedKeys> {
-  await connection.query('BEGIN');
+  await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
     await connection.query('SELECT id FROM server WHERE id = 1 FOR UPDATE');
     const secrets = await listSecrets((text) => connection.query(text));

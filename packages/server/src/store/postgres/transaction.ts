@@ -52,7 +52,7 @@ export interface Opened {
  */
 export async function begin(sender: Sender, scope: Scope, questions: readonly Sql[]): Promise<Opened> {
   const ask = ({ text, values }: Sql) => sender.query(text, values);
-  const sent = [sender.query('BEGIN', []), setLimits(sender)];
+  const sent = [sender.query('BEGIN ISOLATION LEVEL READ COMMITTED', []), setLimits(sender)];
   const server = scope.server ? sender.query(LOCK_SERVER, []) : null;
   const licenses = lockLicenses(sender, scope.licenses);
   const facts = sender.query(`SELECT ${DATABASE_NOW} AS wall, revision FROM server WHERE id = 1`, []);

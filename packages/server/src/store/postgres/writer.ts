@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
 import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
@@ -102,11 +101,8 @@ export class PostgresWriter {
   }
 
   hear(now: number): void {
-    const estimate = this.estimateNow();
-    // Somewhat less is another server's word that was under way longer; much less is a clock that was reset.
-    if (now >= estimate || estimate - now > CLOCK_TOLERANCE_MS) {
-      this.#heard = { now, atMs: this.#options.readMonotonicMs() };
-    }
+    // Less is the word of a license that has waited longer.
+    if (now >= this.estimateNow()) this.#heard = { now, atMs: this.#options.readMonotonicMs() };
   }
 
   /** The time of all servers together. It waits for a clock that was set back, and a reset takes it back. */
