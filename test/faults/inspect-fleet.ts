@@ -28,10 +28,7 @@ const SOUND = {
 /** Compares the database, and what every server says of it, with everything that was answered. */
 export async function inspectFleet(fleet: Fleet, book: FleetBook): Promise<void> {
   const { violations } = book;
-  await pollUntil('every link has its number', async () => {
-    const [row] = await fleet.query('SELECT count(*)::int AS count FROM audit_link WHERE seq IS NULL');
-    return row?.count === 0 ? true : undefined;
-  });
+  await waitForNumbers(fleet).catch((error: Error) => violations.push(error.message));
   for (const [what, statement] of Object.entries(SOUND)) {
     for (const row of await fleet.query(statement)) violations.push(`${what}: ${JSON.stringify(row)}`);
   }
@@ -44,6 +41,14 @@ export async function inspectFleet(fleet: Fleet, book: FleetBook): Promise<void>
   if (first === undefined) return;
   const verdict = await fleet.runBerth(first, ['audit', 'verify']);
   if (verdict.code !== 0) violations.push(`audit verify: ${verdict.stdout}${verdict.stderr}`);
+}
+
+/** The leader numbers them every second. */
+async function waitForNumbers(fleet: Fleet): Promise<void> {
+  await pollUntil('every link has its number', async () => {
+    const [row] = await fleet.query('SELECT count(*)::int AS count FROM audit_link WHERE seq IS NULL');
+    return row?.count === 0 ? true : undefined;
+  });
 }
 
 /** The events of the license in the order of its chain. */
