@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestPostgres } from '../support/postgres.ts';
 import { testLicense } from '../support/test-license.ts';
@@ -17,6 +19,8 @@ export interface DatabaseStormOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   readonly cycles: number;
+  /** A control: a crash takes the database back to the one before, which must be found out. */
+  readonly losesCommits?: boolean;
 }
 
 export interface DatabaseStormReport {
@@ -41,7 +45,7 @@ const PROBE = testLicense(2, { product: 'probe', slots: SERVERS, timeoutMinutes:
 
 export async function runDatabaseStorm(
   life: FleetLife,
-  { postgres, seed, cycles }: DatabaseStormOptions,
+  { postgres, seed, cycles, losesCommits = false }: DatabaseStormOptions,
 ): Promise<DatabaseStormReport> {
   const random = createRandom(seed);
   const license = hotLicense(TIMEOUT_MINUTES);
@@ -59,7 +63,7 @@ export async function runDatabaseStorm(
   const running = load.run();
   const recoveriesMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
-    recoveriesMs.push(...(await crashOnce(fleet, random)));
+    recoveriesMs.push(...(await crashOnce(fleet, random, losesCommits)));
   }
   await delay(pickNumber(random, WORK_MS));
   load.end();
@@ -76,13 +80,29 @@ export async function runDatabaseStorm(
   return { book, recoveriesMs };
 }
 
-async function crashOnce({ postgres, servers }: Fleet, random: Random): Promise<readonly number[]> {
+async function crashOnce(
+  { postgres, servers }: Fleet,
+  random: Random,
+  losesCommits: boolean,
+): Promise<readonly number[]> {
   await delay(pickNumber(random, WORK_MS));
   await postgres.stop('immediate');
   await delay(pickNumber(random, OUTAGE_MS));
+  if (losesCommits) goBack(postgres);
   await postgres.start();
   const startedMs = performance.now();
   return Promise.all(servers.map((server, index) => measureRecovery(server, `probe-${index}`, startedMs)));
+}
+
+/** Keeps a copy of the data, or puts the one that was kept in its place. */
+function goBack({ dataFolder }: TestPostgres): void {
+  const copy = `${dataFolder}.copy`;
+  if (!existsSync(copy)) {
+    execFileSync('cp', ['-a', dataFolder, copy]);
+    return;
+  }
+  rmSync(dataFolder, { recursive: true });
+  renameSync(copy, dataFolder);
 }
 
 async function measureRecovery({ api }: ServerUnderTest, user: string, startedMs: number): Promise<number> {

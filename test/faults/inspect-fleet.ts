@@ -6,22 +6,17 @@ import type { ServerUnderTest } from './server-under-test.ts';
 
 /** What must be true of every database of ours: each row that comes back is something that is wrong. */
 const SOUND = {
-  'a license counts other slots in use than there are':
-    `SELECT l.id, l.in_use, count(r."user") AS held FROM license l LEFT JOIN registration r
+  'a license counts other slots in use than there are': `SELECT l.id, l.in_use, count(r."user") AS held FROM license l LEFT JOIN registration r
      ON r.license_id = l.id GROUP BY l.id HAVING l.in_use <> count(r."user")`,
-  'a feature counts other slots in use than there are':
-    `SELECT m.license_id, m.feature, m.in_use, count(f."user") AS held FROM meter m LEFT JOIN feature_slot f
+  'a feature counts other slots in use than there are': `SELECT m.license_id, m.feature, m.in_use, count(f."user") AS held FROM meter m LEFT JOIN feature_slot f
      ON f.license_id = m.license_id AND f.feature = m.feature
      GROUP BY m.license_id, m.feature, m.in_use HAVING m.in_use <> count(f."user")`,
-  'more slots than the license has':
-    `SELECT id, in_use FROM license WHERE in_use > (facts::json->>'slots')::bigint`,
+  'more slots than the license has': `SELECT id, in_use FROM license WHERE in_use > (facts::json->>'slots')::bigint`,
   'more slots than the feature has': `SELECT license_id, feature, in_use FROM meter
      WHERE feature = 'render' AND in_use > 2`,
-  'the head of a chain is not its last link':
-    `SELECT l.id, l.audit_n, max(a.n) AS last, count(a.n) AS links FROM license l LEFT JOIN audit_link a
+  'the head of a chain is not its last link': `SELECT l.id, l.audit_n, max(a.n) AS last, count(a.n) AS links FROM license l LEFT JOIN audit_link a
      ON a.chain = l.id GROUP BY l.id HAVING l.audit_n <> count(a.n) OR l.audit_n <> coalesce(max(a.n), 0)`,
-  'a chain is numbered in another order than it was written':
-    `SELECT chain, n, seq FROM (SELECT chain, n, seq, lag(seq) OVER (PARTITION BY chain ORDER BY n) AS before
+  'a chain is numbered in another order than it was written': `SELECT chain, n, seq FROM (SELECT chain, n, seq, lag(seq) OVER (PARTITION BY chain ORDER BY n) AS before
      FROM audit_link) AS links WHERE before >= seq`,
 } as const;
 
@@ -87,7 +82,9 @@ function replaySlots(events: readonly Facts[], book: FleetBook): void {
 /** Nothing that was answered is missing, and nothing was counted twice. */
 async function compareCounts(fleet: Fleet, events: readonly Facts[], book: FleetBook): Promise<void> {
   const { countedWithKey, counted, countedPerhaps, violations } = book;
-  const rows = await fleet.query('SELECT feature, sum(total)::int AS total FROM consumption_total GROUP BY 1');
+  const rows = await fleet.query(
+    'SELECT feature, sum(total)::int AS total FROM consumption_total GROUP BY 1',
+  );
   const totalOf = (code: string) => (rows.find(({ feature }) => feature === code)?.total as number) ?? 0;
   const added = events.filter(({ kind }) => kind === 'consumption_added');
   const recordedOf = (code: string) =>

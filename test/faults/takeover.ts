@@ -130,9 +130,9 @@ async function compareDeliveries(fleet: Fleet, receiver: Receiver, book: FleetBo
     const sent = new Map(receiver.requests.map(({ headers, body }) => [headers['berth-event-id'], body]));
     return [...sent.values()].map((body) => JSON.parse(body) as Facts);
   };
-  await pollUntil('every event was sent', () => (listSent().length >= logged.length ? true : undefined)).catch(
-    (error: Error) => book.violations.push(error.message),
-  );
+  await pollUntil('every event was sent', () =>
+    listSent().length >= logged.length ? true : undefined,
+  ).catch((error: Error) => book.violations.push(error.message));
   const sent = listSent().map(({ kind, user }) => `${kind} ${user}`);
   const at = logged.findIndex((event, index) => event !== sent[index]);
   if (at >= 0) book.violations.push(`event ${at} is ${logged[at]}, and ${sent[at]} was sent`);
