@@ -60,7 +60,8 @@ async function describe(postgres: TestPostgres): Promise<string> {
       await show('fsync'),
       await show('synchronous_commit'),
     ];
-    return `PostgreSQL ${version} on the server's cores, data on disk, fsync ${fsync}, synchronous_commit ${commit}`;
+    const durability = `data on disk, fsync ${fsync}, synchronous_commit ${commit}`;
+    return `PostgreSQL ${version} on the servers' cores, ${durability}`;
   } finally {
     await sql.end();
   }
