@@ -28,9 +28,12 @@ export function readGroups(spec: TableSpec, groups: readonly Row[]): Sql {
   return { text: sqlOf(spec).read, values: [JSON.stringify(groups)] };
 }
 
-/** Reads the rows of each license that end first; at most `limit` each. */
+/**
+ * Reads the rows of each license that end first; at most `limit` each. It stands in the text: a plan that is
+ * made for any limit at all expects a tenth of the table, and reads and sorts the whole of it.
+ */
 export function readSoonest(spec: TableSpec, licenses: readonly number[], limit: number): Sql {
-  return { text: sqlOf(spec).soonest, values: [JSON.stringify(licenses), limit] };
+  return { text: `${sqlOf(spec).soonest} LIMIT ${limit}) AS soonest`, values: [JSON.stringify(licenses)] };
 }
 
 /** Reads all rows of some licenses. */
@@ -42,6 +45,7 @@ interface TableSql {
   readonly upsert: string;
   readonly remove: string;
   readonly read: string;
+  /** Without its end. */
   readonly soonest: string;
   readonly all: string;
 }
@@ -77,7 +81,7 @@ function makeSql({ name, columns, key, group }: TableSpec): TableSql {
     read: `SELECT ${name}.* FROM ${rows(group)} JOIN ${name} ON ${matches(group)}`,
     soonest:
       `SELECT soonest.* FROM (${LICENSES}) AS license CROSS JOIN LATERAL (SELECT * FROM ${name} ` +
-      `WHERE license_id = license.id ORDER BY ${order} LIMIT $2) AS soonest`,
+      `WHERE license_id = license.id ORDER BY ${order}`,
     all: `SELECT ${name}.* FROM (${LICENSES}) AS license JOIN ${name} ON license_id = license.id`,
   };
 }

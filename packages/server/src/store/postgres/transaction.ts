@@ -23,6 +23,8 @@ const LIMITS = {
 /** The database's clock, in milliseconds. Not that of the statement or transaction, which had to wait. */
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
+/** With a parameter: the driver prepares nothing that has none, so that it is planned anew each time. */
+const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision FROM server WHERE id = $1`;
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
@@ -55,7 +57,7 @@ export async function begin(sender: Sender, scope: Scope, questions: readonly Sq
   const sent = [sender.query('BEGIN', []), setLimits(sender)];
   const server = scope.server ? sender.query(LOCK_SERVER, []) : null;
   const licenses = lockLicenses(sender, scope.licenses);
-  const facts = sender.query(`SELECT ${DATABASE_NOW} AS wall, revision FROM server WHERE id = 1`, []);
+  const facts = sender.query(READ_FACTS, [1]);
   const answers = questions.map(ask);
   await Promise.all([...sent, server, licenses, facts, ...answers]);
   const [row] = await facts;
