@@ -88,9 +88,9 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
 const NO_LOCK: FolderLock = { release: () => {} };
 
 function openShared({ config, env, ...rest }: StoreOptions, isServing: boolean): Promise<Store> {
-  const { url, connections: maxConnections, prepareStatements } = config.database;
+  const { connections: maxConnections, ...database } = config.database;
   const masterKey = findMasterKey({ config, env });
-  return openDatabase({ url, maxConnections, prepareStatements, masterKey, ...rest, isServing });
+  return openDatabase({ ...database, maxConnections, masterKey, ...rest, isServing });
 }
 
 /** Where the master key of the server is. */

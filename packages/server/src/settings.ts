@@ -54,6 +54,13 @@ export const SETTINGS: readonly Setting[] = [
     about: 'Whether statements are prepared there; switch it off behind a pooler that cannot do that.',
   },
   {
+    path: 'database.maxBatch',
+    default: 256,
+    from: 1,
+    to: 1000,
+    about: 'The most requests about one product that share a transaction there.',
+  },
+  {
     path: 'hardwareId',
     default: '',
     about: "What the vendor knows this server as; left empty, it is made from the data and the machine's id.",
