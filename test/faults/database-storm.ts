@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type AnswerGate, openAnswerGate } from '../support/answer-gate.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { testLicense } from '../support/test-license.ts';
 import { BerthApi } from './berth-api.ts';
@@ -36,6 +37,9 @@ const TIMEOUT_MINUTES = 120;
 const WORK_MS = { from: 200, to: 1500 };
 const OUTAGE_MS = { from: 0, to: 2000 };
 
+/** Long enough for commits that are under way. */
+const HELD_MS = { from: 0, to: 50 };
+
 /** What became of a commit is asked for ten seconds. */
 const LONGEST_ANSWER_MS = 12_000;
 const LONGEST_RECOVERY_MS = 5000;
@@ -49,7 +53,15 @@ export async function runDatabaseStorm(
 ): Promise<DatabaseStormReport> {
   const random = createRandom(seed);
   const license = hotLicense(TIMEOUT_MINUTES);
-  const fleet = await Fleet.start(life, { postgres, size: SERVERS, licenses: [license, PROBE] });
+  // One server loses answers with every crash: what was committed then, it has to find out. The other one
+  // has no proxy in its way.
+  const gate = await openAnswerGate({ after: (work) => life.after(async () => work()) }, postgres.port);
+  const fleet = await Fleet.start(life, {
+    postgres,
+    size: SERVERS,
+    licenses: [license, PROBE],
+    databasePorts: [gate.port],
+  });
   const book = new FleetBook(license);
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS });
   const load = new FleetLoad({
@@ -63,7 +75,7 @@ export async function runDatabaseStorm(
   const running = load.run();
   const recoveriesMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
-    recoveriesMs.push(...(await crashOnce(fleet, random, losesCommits)));
+    recoveriesMs.push(...(await crashOnce(fleet, gate, random, losesCommits)));
   }
   await delay(pickNumber(random, WORK_MS));
   load.end();
@@ -82,11 +94,15 @@ export async function runDatabaseStorm(
 
 async function crashOnce(
   { postgres, servers }: Fleet,
+  gate: AnswerGate,
   random: Random,
   losesCommits: boolean,
 ): Promise<readonly number[]> {
   await delay(pickNumber(random, WORK_MS));
+  gate.holdAnswers();
+  await delay(pickNumber(random, HELD_MS));
   await postgres.stop('immediate');
+  gate.loseAnswers();
   await delay(pickNumber(random, OUTAGE_MS));
   if (losesCommits) goBack(postgres);
   await postgres.start();

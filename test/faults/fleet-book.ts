@@ -40,9 +40,9 @@ export class FleetBook {
   longestAnswerMs = 0;
   /** Counted under keys, and repeated until it was answered. */
   countedWithKey = 0;
-  /** Counted without a key, and answered; and what was not answered, and may be counted or not. */
-  counted = 0;
-  countedPerhaps = 0;
+  /** Counted without a key, each by its own user, and answered; or not, and counted perhaps. */
+  readonly counted = new Map<string, number>();
+  readonly countedPerhaps = new Map<string, number>();
   readonly #totals = new Set<number>();
 
   constructor({ timeoutMinutes }: License) {
@@ -84,7 +84,12 @@ export class FleetBook {
       `acknowledged ${acknowledged}, unavailable ${unavailable}, cut ${cut}`,
       `longest answer ${Math.round(this.longestAnswerMs)} ms`,
       `most at once: slots ${slots.most} of ${SLOTS}, feature slots ${featureSlots.most} of ${FEATURE_SLOTS}`,
-      `counted with key ${this.countedWithKey}, without ${this.counted} (unanswered ${this.countedPerhaps})`,
+      `counted with key ${this.countedWithKey}`,
+      `counted without key ${sum(this.counted)}, not answered ${sum(this.countedPerhaps)}`,
     ].join('\n');
   }
+}
+
+function sum(amounts: ReadonlyMap<string, number>): number {
+  return amounts.values().reduce((total, amount) => total + amount, 0);
 }

@@ -70,11 +70,11 @@ export class FleetLoad {
     const amount = pickNumber(random, { from: 1, to: 5 });
     const dice = random();
     if (dice < 0.15) return this.#countWithKey(amount, key);
-    if (dice < 0.25) return this.#count(amount);
-    if (!this.#options.book.slots.isKnown(user)) return dice < 0.3 ? this.#return(user) : this.#lend(user);
-    if (dice < 0.45) return this.#return(user);
-    if (dice < 0.6) return this.#lendFeature(user);
-    return dice < 0.7 ? this.#returnFeature(user) : this.#lend(user);
+    if (dice < 0.3) return this.#count(amount, `count-${key}`);
+    if (!this.#options.book.slots.isKnown(user)) return dice < 0.35 ? this.#return(user) : this.#lend(user);
+    if (dice < 0.48) return this.#return(user);
+    if (dice < 0.62) return this.#lendFeature(user);
+    return dice < 0.72 ? this.#returnFeature(user) : this.#lend(user);
   }
 
   async #lend(user: string): Promise<void> {
@@ -135,16 +135,17 @@ export class FleetLoad {
     else this.#object(settled.answer, 'a count');
   }
 
-  /** Nobody repeats it: without a key it could be counted twice. */
-  async #count(consumptions: number): Promise<void> {
+  /** Nobody repeats it: without a key it could be counted twice. By its user it is found in the log. */
+  async #count(consumptions: number, user: string): Promise<void> {
     const { book } = this.#options;
     const { answer } = await this.#try('add_feature_consumption', {
       product: 'hot',
       feature: 'export',
+      user,
       consumptions,
     });
-    if (answer === null) book.countedPerhaps += consumptions;
-    else if (answer.status === 200) book.counted += consumptions;
+    if (answer === null) book.countedPerhaps.set(user, consumptions);
+    else if (answer.status === 200) book.counted.set(user, consumptions);
     else this.#object(answer, 'a count of the feature');
   }
 

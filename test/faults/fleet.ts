@@ -22,6 +22,8 @@ export interface FleetOptions {
   readonly args?: readonly string[];
   /** What each server finds in its environment, besides what all need. */
   readonly envs?: readonly NonNullable<StartOptions['env']>[];
+  /** Ports by which a server reaches the database; by default its own. */
+  readonly databasePorts?: readonly number[];
 }
 
 /** Several servers on one database, with a proxy in front of them that lets every one have its turn. */
@@ -37,7 +39,11 @@ export class Fleet {
     this.servers = Array.from({ length: options.size }, (_, index) =>
       ServerUnderTest.make(life, undefined, {
         args: options.args ?? [],
-        env: { ...this.#env, ...options.envs?.[index] },
+        env: {
+          ...this.#env,
+          ...withPort(databaseUrl, options.databasePorts?.[index]),
+          ...options.envs?.[index],
+        },
       }),
     );
   }
@@ -117,4 +123,11 @@ export class Fleet {
     for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });
     await store.close();
   }
+}
+
+function withPort(databaseUrl: string, port: number | undefined): Readonly<Record<string, string>> {
+  if (port === undefined) return {};
+  const url = new URL(databaseUrl);
+  url.port = String(port);
+  return { BERTH_DATABASE_URL: url.href };
 }

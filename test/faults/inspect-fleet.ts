@@ -5,26 +5,48 @@ import { pollUntil } from './poll.ts';
 import type { ServerUnderTest } from './server-under-test.ts';
 
 /** What must be true of every database of ours: each row that comes back is something that is wrong. */
-const SOUND = {
-  'a license counts other slots in use than there are': `SELECT l.id, l.in_use, count(r."user") AS held FROM license l LEFT JOIN registration r
-     ON r.license_id = l.id GROUP BY l.id HAVING l.in_use <> count(r."user")`,
-  'a feature counts other slots in use than there are': `SELECT m.license_id, m.feature, m.in_use, count(f."user") AS held FROM meter m LEFT JOIN feature_slot f
-     ON f.license_id = m.license_id AND f.feature = m.feature
-     GROUP BY m.license_id, m.feature, m.in_use HAVING m.in_use <> count(f."user")`,
-  'more slots than the license has': `SELECT id, in_use FROM license WHERE in_use > (facts::json->>'slots')::bigint`,
-  'more slots than the feature has': `SELECT license_id, feature, in_use FROM meter
-     WHERE feature = 'render' AND in_use > 2`,
-  'the head of a chain is not its last link': `SELECT l.id, l.audit_n, max(a.n) AS last, count(a.n) AS links FROM license l LEFT JOIN audit_link a
-     ON a.chain = l.id GROUP BY l.id HAVING l.audit_n <> count(a.n) OR l.audit_n <> coalesce(max(a.n), 0)`,
-  'a chain is numbered in another order than it was written': `SELECT chain, n, seq FROM (SELECT chain, n, seq, lag(seq) OVER (PARTITION BY chain ORDER BY n) AS before
-     FROM audit_link) AS links WHERE before >= seq`,
-} as const;
+const CHECKS = [
+  {
+    what: 'a license counts other slots in use than there are',
+    statement: `SELECT l.id, l.in_use, count(r."user") AS held FROM license l
+      LEFT JOIN registration r ON r.license_id = l.id
+      GROUP BY l.id HAVING l.in_use <> count(r."user")`,
+  },
+  {
+    what: 'a feature counts other slots in use than there are',
+    statement: `SELECT m.license_id, m.feature, m.in_use, count(f."user") AS held FROM meter m
+      LEFT JOIN feature_slot f ON f.license_id = m.license_id AND f.feature = m.feature
+      GROUP BY m.license_id, m.feature, m.in_use HAVING m.in_use <> count(f."user")`,
+  },
+  {
+    what: 'more slots than the license has',
+    statement: "SELECT id, in_use FROM license WHERE in_use > (facts::json->>'slots')::bigint",
+  },
+  {
+    what: 'more slots than the feature has',
+    statement: `SELECT m.feature, m.in_use FROM meter m JOIN license l ON l.id = m.license_id,
+      json_array_elements(l.facts::json->'features') AS granted
+      WHERE value->>'code' = m.feature AND m.in_use > (value->'floating'->>'slots')::bigint`,
+  },
+  {
+    what: 'the head of a chain is not its last link',
+    statement: `SELECT l.id, l.audit_n, max(a.n) AS last, count(a.n) AS links FROM license l
+      LEFT JOIN audit_link a ON a.chain = l.id
+      GROUP BY l.id HAVING l.audit_n <> count(a.n) OR l.audit_n <> coalesce(max(a.n), 0)`,
+  },
+  {
+    what: 'a chain is numbered in another order than it was written',
+    statement: `SELECT chain, n, seq FROM (
+        SELECT chain, n, seq, lag(seq) OVER (PARTITION BY chain ORDER BY n) AS before FROM audit_link
+      ) AS links WHERE before >= seq`,
+  },
+] as const;
 
 /** Compares the database, and what every server says of it, with everything that was answered. */
 export async function inspectFleet(fleet: Fleet, book: FleetBook): Promise<void> {
   const { violations } = book;
   await waitForNumbers(fleet).catch((error: Error) => violations.push(error.message));
-  for (const [what, statement] of Object.entries(SOUND)) {
+  for (const { what, statement } of CHECKS) {
     for (const row of await fleet.query(statement)) violations.push(`${what}: ${JSON.stringify(row)}`);
   }
   const events = await readEvents(fleet);
@@ -81,26 +103,40 @@ function replaySlots(events: readonly Facts[], book: FleetBook): void {
 
 /** Nothing that was answered is missing, and nothing was counted twice. */
 async function compareCounts(fleet: Fleet, events: readonly Facts[], book: FleetBook): Promise<void> {
-  const { countedWithKey, counted, countedPerhaps, violations } = book;
+  const { countedWithKey, violations } = book;
   const rows = await fleet.query(
     'SELECT feature, sum(total)::int AS total FROM consumption_total GROUP BY 1',
   );
-  const totalOf = (code: string) => (rows.find(({ feature }) => feature === code)?.total as number) ?? 0;
   const added = events.filter(({ kind }) => kind === 'consumption_added');
-  const recordedOf = (code: string) =>
-    added
+  for (const code of ['', 'export']) {
+    const total = rows.find(({ feature }) => feature === code)?.total ?? 0;
+    const recorded = added
       .filter(({ feature }) => (feature ?? '') === code)
       .reduce((sum, event) => sum + (event.count as number), 0);
-  const ranges = [
-    { code: '', what: 'with keys', least: countedWithKey, most: countedWithKey },
-    { code: 'export', what: 'without keys', least: counted, most: counted + countedPerhaps },
-  ];
-  for (const { code, what, least, most } of ranges) {
-    const [total, recorded] = [totalOf(code), recordedOf(code)];
-    if (total < least || total > most)
-      violations.push(`counted ${what}: ${total}; by the answers ${least} to ${most}`);
-    if (total !== recorded) violations.push(`counted ${what}: ${total}, and recorded ${recorded}`);
+    if (total !== recorded) violations.push(`counted ${total} of "${code}", and recorded ${recorded}`);
+    if (code === '' && total !== countedWithKey)
+      violations.push(`counted ${total} with keys; by the answers ${countedWithKey}`);
   }
+  compareSingleCounts(
+    added.filter(({ feature }) => feature === 'export'),
+    book,
+  );
+}
+
+/** Without a key: once when it was answered, at most once when it was not. */
+function compareSingleCounts(
+  added: readonly Facts[],
+  { counted, countedPerhaps, violations }: FleetBook,
+): void {
+  const missing = new Map(counted);
+  const possible = new Map(countedPerhaps);
+  for (const { user, count } of added) {
+    const amounts = missing.has(user as string) ? missing : possible;
+    if (amounts.get(user as string) !== count)
+      violations.push(`${user} was counted once too often: ${count}`);
+    amounts.delete(user as string);
+  }
+  for (const user of missing.keys()) violations.push(`${user} was answered and not counted`);
 }
 
 /** Every server shows the same holders, and those of whom the answers are sure. */
