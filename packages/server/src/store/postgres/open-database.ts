@@ -85,7 +85,7 @@ function openingOptions({ url, prepareStatements }: DatabaseOptions): Opening {
   };
 }
 
-function readTarget(url: string): DatabaseTarget {
+export function readTarget(url: string): DatabaseTarget {
   try {
     return parseDatabaseUrl(url);
   } catch (error) {
@@ -169,7 +169,7 @@ async function openKeys(connection: Connection, source: MasterKeySource, where: 
 }
 
 /** A key is made up only for a database that nothing was sealed in yet. */
-function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
+export function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
   const sealedBy = findSealingFingerprint(secrets);
   const nextKey = source.value === null ? findNextKey(source.file) : null;
   const key = loadMasterKey({ ...source, mayCreate: sealedBy === null });

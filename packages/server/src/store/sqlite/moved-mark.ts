@@ -1,0 +1,27 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../../core/fault.ts';
+import { removeDurably, writeNewFile } from '../../secrets/durable-file.ts';
+
+const MARK_FILE = 'moved-to-postgres';
+
+/** Two servers on the same data would lend every slot twice. */
+export function refuseMoved(folder: string): void {
+  const file = join(folder, MARK_FILE);
+  if (!existsSync(file)) return;
+  throw new Fault(
+    'store_unavailable',
+    `The data in ${folder} was moved to ${readFileSync(file, 'utf8').trim()}. Start the server with that ` +
+      `database (BERTH_DATABASE_URL). Only if it is never used again, remove ${file} to go on from here.`,
+  );
+}
+
+/** A file, so that whoever needs the old data after all can do without a program. */
+export function markMoved(folder: string, to: string): void {
+  writeNewFile(join(folder, MARK_FILE), `${to}\n`);
+}
+
+/** Other data is in the folder now. */
+export function forgetMoved(folder: string): void {
+  if (existsSync(join(folder, MARK_FILE))) removeDurably(join(folder, MARK_FILE));
+}
