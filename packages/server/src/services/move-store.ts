@@ -25,7 +25,7 @@ export async function moveStore(source: StoreSource, target: StoreTarget): Promi
     for (const table of source.tables) await copyTable(source, target, table);
     await target.anchorChains();
   }
-  const difference = await findDifference(target, audit, rows);
+  const difference = await findDifference(source, target, { audit, rows });
   if (difference !== null) throw new MoveError(`${describeMismatch(target)} (${difference}).`);
   if (target.identity === null) await target.commit();
   await mark(source, target);
@@ -69,19 +69,19 @@ function requireExact(table: string, row: CopiedRow): void {
 
 /** What is not the same in the target as it was in the source; `null`: nothing. */
 async function findDifference(
+  source: StoreSource,
   target: StoreTarget,
-  audit: AuditVerdict,
-  rows: RowCounts,
+  { audit, rows }: Pick<MovedStore, 'audit' | 'rows'>,
 ): Promise<string | null> {
   const found = await target.countRows();
   const table = Object.keys(rows).find((name) => rows[name] !== found[name]);
   if (table !== undefined) return `${table}: ${rows[table]} rows here, ${found[table]} there`;
   const verdict = await target.verifyAudit();
   if (!verdict.ok) return `the audit log: ${verdict.problems[0]?.problem}`;
-  const isSame = (['chains', 'links', 'events', 'thinned'] as const).every(
-    (name) => verdict[name] === audit[name],
-  );
-  return isSame ? null : 'the audit log has other events';
+  const totals = ['chains', 'links', 'events', 'thinned'] as const;
+  const isSame = totals.every((name) => verdict[name] === audit[name]);
+  const isSameHead = (await source.readHead()) === (await target.readHead());
+  return isSame && isSameHead ? null : 'the audit log has other events';
 }
 
 function describeMismatch({ identity, place }: StoreTarget): string {

@@ -12,6 +12,8 @@ export interface StoreContents {
   readonly place: string;
   verifyAudit(): Promise<AuditVerdict>;
   countRows(): Promise<RowCounts>;
+  /** The newest link of the system's chain: every server adds one when it starts. */
+  readHead(): Promise<string>;
   /** Without `commit` everything is as it was. */
   close(): Promise<void>;
 }

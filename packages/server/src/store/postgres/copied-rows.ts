@@ -11,6 +11,12 @@ export async function countRows(ask: Ask): Promise<RowCounts> {
   return counts as RowCounts;
 }
 
+/** The newest link of the system's chain. */
+export async function readHead(ask: Ask): Promise<string> {
+  const [row] = await ask("SELECT audit_n || ' ' || encode(audit_mac, 'hex') AS head FROM server");
+  return row?.head as string;
+}
+
 /** The latest time that was ever used, wherever it stands. */
 const MARK = '(SELECT greatest(server.mark, server.alive_at, max(license.mark)) FROM license) AS mark';
 

@@ -8,10 +8,14 @@ import type { Ask } from './ask.ts';
 const FIND_MARK = "SELECT to_regclass('moved_away')::text AS mark";
 const MARK_TABLE = 'CREATE TABLE moved_away (moved_to TEXT, moved_at TIMESTAMPTZ NOT NULL DEFAULT now())';
 
+export async function isMoved(ask: Ask): Promise<boolean> {
+  const [found] = await ask(FIND_MARK);
+  return found !== undefined && found.mark !== null;
+}
+
 /** Every server looks for it when it starts, and when the revision is another one. */
 export async function refuseMoved(ask: Ask): Promise<void> {
-  const [found] = await ask(FIND_MARK);
-  if (found === undefined || found.mark === null) return;
+  if (!(await isMoved(ask))) return;
   const [row] = await ask('SELECT max(moved_to) AS moved_to FROM moved_away');
   throw new Fault(
     'store_unavailable',

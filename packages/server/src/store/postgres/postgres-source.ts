@@ -4,7 +4,7 @@ import { COPIED_TABLE_NAMES, PAGE_ROWS } from '../engine/copied-tables.ts';
 import type { AuditVerdict } from '../query.ts';
 import type { CopiedRow, RowCounts, StoreSource } from '../store-copy.ts';
 import type { Ask } from './ask.ts';
-import { countRows, readTable } from './copied-rows.ts';
+import { countRows, readHead, readTable } from './copied-rows.ts';
 import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from './copy-connection.ts';
 import { hasTables, migrate } from './migrate.ts';
 import { markMoved, refuseMoved } from './moved-mark.ts';
@@ -86,6 +86,10 @@ class PostgresSource implements StoreSource {
 
   countRows(): Promise<RowCounts> {
     return countRows(this.#copy.ask);
+  }
+
+  readHead(): Promise<string> {
+    return readHead(this.#copy.ask);
   }
 
   async *listPages(table: string): AsyncGenerator<readonly CopiedRow[]> {

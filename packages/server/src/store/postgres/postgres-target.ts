@@ -1,13 +1,15 @@
+import { Fault } from '../../core/fault.ts';
 import { headDigest, SYSTEM_CHAIN } from '../engine/audit-chain.ts';
 import { COPIED_TABLE_NAMES } from '../engine/copied-tables.ts';
 import type { Row } from '../engine/rows.ts';
 import type { AuditVerdict } from '../query.ts';
 import type { CopiedRow, RowCounts, StoreTarget } from '../store-copy.ts';
 import { chainsMac } from './audit-ledger.ts';
-import { countRows, insertRows } from './copied-rows.ts';
+import { countRows, insertRows, readHead } from './copied-rows.ts';
 import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from './copy-connection.ts';
 import { toFault } from './database-error.ts';
 import { createTables } from './migrate.ts';
+import { isMoved } from './moved-mark.ts';
 
 /** Opens a database to move data there: its tables are created in the same transaction as their rows. */
 export async function openPostgresTarget(options: CopyOptions): Promise<StoreTarget> {
@@ -22,12 +24,16 @@ export async function openPostgresTarget(options: CopyOptions): Promise<StoreTar
   }
 }
 
+/** It must not be taken for what comes back. */
+const OLD = 'The database has the data from before it was moved away. Name an empty one.';
+
 /** Answers the identity of what is there; `null`: nothing was, and now there are empty tables. */
 async function findOrCreate({ connection, ask }: CopyConnection): Promise<string | null> {
   if (await createTables(connection)) {
     await ask('DELETE FROM server');
     return null;
   }
+  if (await isMoved(ask)) throw new Fault('store_unavailable', OLD);
   const [row] = await ask('SELECT identity FROM server');
   return row?.identity as string;
 }
@@ -86,6 +92,10 @@ class PostgresTarget implements StoreTarget {
 
   countRows(): Promise<RowCounts> {
     return countRows(this.#copy.ask);
+  }
+
+  readHead(): Promise<string> {
+    return readHead(this.#copy.ask);
   }
 
   async commit(): Promise<void> {

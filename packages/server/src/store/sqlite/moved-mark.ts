@@ -5,14 +5,18 @@ import { removeDurably, writeNewFile } from '../../secrets/durable-file.ts';
 
 const MARK_FILE = 'moved-to-postgres';
 
+export function isMoved(folder: string): boolean {
+  return existsSync(join(folder, MARK_FILE));
+}
+
 /** Two servers on the same data would lend every slot twice. */
 export function refuseMoved(folder: string): void {
+  if (!isMoved(folder)) return;
   const file = join(folder, MARK_FILE);
-  if (!existsSync(file)) return;
   throw new Fault(
     'store_unavailable',
     `The data in ${folder} was moved to ${readFileSync(file, 'utf8').trim()}. Start the server with that ` +
-      `database (BERTH_DATABASE_URL). Only if it is never used again, remove ${file} to go on from here.`,
+      `database (BERTH_DATABASE_URL). Only if that is never used again, remove ${file} to go on from here.`,
   );
 }
 
@@ -21,7 +25,7 @@ export function markMoved(folder: string, to: string): void {
   writeNewFile(join(folder, MARK_FILE), `${to}\n`);
 }
 
-/** Other data is in the folder now. */
+/** Other data comes to the folder. */
 export function forgetMoved(folder: string): void {
-  if (existsSync(join(folder, MARK_FILE))) removeDurably(join(folder, MARK_FILE));
+  if (isMoved(folder)) removeDurably(join(folder, MARK_FILE));
 }

@@ -5,9 +5,9 @@ import { COPIED_TABLE_NAMES, columnsOf, PAGE_ROWS, quoteNames } from '../engine/
 import type { AuditVerdict } from '../query.ts';
 import type { Store } from '../store.ts';
 import type { CopiedRow, RowCounts, StoreSource } from '../store-copy.ts';
-import { countRows } from './count-rows.ts';
 import { DATABASE_FILE, explainFailure, openDataFolder } from './data-folder.ts';
 import { openReadOnly } from './database.ts';
+import { countRows, readHead } from './describe-contents.ts';
 import { markMoved } from './moved-mark.ts';
 
 export interface SqliteSourceOptions {
@@ -52,6 +52,10 @@ class SqliteSource implements StoreSource {
 
   async countRows(): Promise<RowCounts> {
     return countRows(this.#db);
+  }
+
+  async readHead(): Promise<string> {
+    return readHead(this.#db);
   }
 
   async *listPages(table: string): AsyncGenerator<readonly CopiedRow[]> {

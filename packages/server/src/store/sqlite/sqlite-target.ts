@@ -8,10 +8,10 @@ import { columnsOf, quoteNames } from '../engine/copied-tables.ts';
 import type { AuditVerdict } from '../query.ts';
 import type { CopiedRow, RowCounts, StoreTarget } from '../store-copy.ts';
 import { anchorAll } from './audit-ledger.ts';
-import { countRows } from './count-rows.ts';
 import { DATABASE_FILE, explainFailure } from './data-folder.ts';
 import { checkpoint, openReadOnly, openWritable } from './database.ts';
-import { forgetMoved } from './moved-mark.ts';
+import { countRows, readHead } from './describe-contents.ts';
+import { forgetMoved, isMoved } from './moved-mark.ts';
 import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import { verifySnapshot } from './verify-audit.ts';
 
@@ -26,10 +26,18 @@ export interface SqliteTargetOptions {
 export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
   try {
     const file = join(options.folder, DATABASE_FILE);
-    return existsSync(file) ? new SqliteTarget(options, openReadOnly(file)) : openDraft(options);
+    if (!existsSync(file)) return openDraft(options);
+    refuseOld(options.folder);
+    return new SqliteTarget(options, openReadOnly(file));
   } catch (error) {
     throw explainFailure(error);
   }
+}
+
+/** What is in the folder is from before it was moved away, and must not be taken for what comes back. */
+function refuseOld(folder: string): void {
+  if (!isMoved(folder)) return;
+  throw new Error(`${folder} has the data from before it was moved. Move ${DATABASE_FILE} out of it first.`);
 }
 
 const BESIDE = ['', '-wal', '-shm', '-journal'];
@@ -89,6 +97,10 @@ class SqliteTarget implements StoreTarget {
     return attempt(() => countRows(this.#db));
   }
 
+  readHead(): Promise<string> {
+    return attempt(() => readHead(this.#db));
+  }
+
   /** All of it is in one file before that gets its name. */
   commit(): Promise<void> {
     const { folder } = this.#options;
@@ -96,8 +108,9 @@ class SqliteTarget implements StoreTarget {
       this.#db.exec('COMMIT');
       checkpoint(this.#db);
       this.#db.close();
-      renameDurably(draftOf(folder), join(folder, DATABASE_FILE));
+      // It is about data that is no longer in the folder.
       forgetMoved(folder);
+      renameDurably(draftOf(folder), join(folder, DATABASE_FILE));
     });
   }
 
