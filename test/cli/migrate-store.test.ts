@@ -68,7 +68,7 @@ async function listAll(data: string, env: Env): Promise<Record<string, unknown>>
     for (const path of LISTS) {
       const response = await server.fetch(new Request(`http://localhost/api/admin/${path}`));
       assert.equal(response.status, 200, path);
-      answers[path] = await response.json();
+      answers[path] = JSON.parse((await response.text()).replaceAll(data, 'DATA'));
     }
     return answers;
   } finally {
