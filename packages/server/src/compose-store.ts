@@ -98,11 +98,11 @@ export function findMasterKey({ config, env }: Pick<StoreOptions, 'config' | 'en
   return findKeySource(config.data, readKeyVariables(env));
 }
 
-function readKeyVariables(env: StoreOptions['env']): GivenKey {
+export function readKeyVariables(env: StoreOptions['env']): GivenKey {
   return { value: env.BERTH_MASTER_KEY ?? null, file: env.BERTH_MASTER_KEY_FILE ?? null };
 }
 
-function createFolderOrExplain(folder: string): void {
+export function createFolderOrExplain(folder: string): void {
   try {
     createDataFolder(folder);
   } catch (error) {

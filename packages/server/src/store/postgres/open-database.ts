@@ -109,7 +109,7 @@ function openingOptions({ url, prepareStatements }: DatabaseOptions): Opening {
   };
 }
 
-function readTarget(url: string): DatabaseTarget {
+export function readTarget(url: string): DatabaseTarget {
   try {
     return parseDatabaseUrl(url);
   } catch (error) {
@@ -199,7 +199,7 @@ const SAME_KEY =
   'key import), or set BERTH_MASTER_KEY.';
 
 /** A key is made up only for a database that nothing was sealed in yet. */
-function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
+export function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
   const sealedBy = findSealingFingerprint(secrets);
   const nextKey = source.value === null ? findNextKey(source.file) : null;
   if (sealedBy !== null && source.value === null && !existsSync(source.file)) {
