@@ -8,13 +8,7 @@ import { numberLinks } from './number-links.ts';
 import type { Pool } from './pool.ts';
 import { STATEMENTS } from './statements.ts';
 import { DATABASE_NOW, rollBack, setLimits } from './transaction.ts';
-import type { PostgresWriter } from './writer.ts';
-
-/** After this long without any server, nobody could send heartbeats. */
-const REST_MS = 30 * SECOND_MS;
-
-/** A server that could not say that it is alive for this long does so before anything else. */
-const ABSENCE_MS = 10 * SECOND_MS;
+import { type PostgresWriter, REST_MS } from './writer.ts';
 
 /** Leadership lasts this long after it was last renewed, which happens every second. */
 const LEASE_MS = 6 * SECOND_MS;
@@ -39,16 +33,17 @@ const SAY_ALIVE = `WITH clock AS (SELECT ${NOW} AS wall)
 const NOTE_INSTANCE = `INSERT INTO server_instance (id, hostname, version, started_at, seen_at)
   VALUES ($2, $3, $4, ${NOW}, ${NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
 
-const FORGET_INSTANCES = `DELETE FROM server_instance WHERE seen_at < ${NOW} - $2::bigint`;
+const FORGET_INSTANCES = `DELETE FROM server_instance WHERE abs(seen_at - ${NOW}) > $2::bigint`;
 
+/** No lease is longer than ours: one that is was given by a clock that was ahead. */
 const TAKE_LEAD = `WITH clock AS (SELECT ${NOW} AS wall)
   UPDATE leader SET holder = $2, expires_at = wall + $3::bigint FROM clock
-  WHERE id = 1 AND (holder = $2 OR expires_at <= wall) RETURNING holder`;
+  WHERE id = 1 AND (holder = $2 OR expires_at <= wall OR expires_at > wall + $3::bigint) RETURNING holder`;
 
 const GIVE_UP_LEAD = 'UPDATE leader SET expires_at = 0 WHERE id = 1 AND holder = $1';
 
 const COUNT_OTHERS = `SELECT count(*) AS count FROM server_instance
-  WHERE id <> $2 AND seen_at > ${NOW} - $3::bigint`;
+  WHERE id <> $2 AND abs(seen_at - ${NOW}) < $3::bigint`;
 
 export interface AttendanceOptions {
   readonly pool: Pool;
@@ -67,7 +62,6 @@ export interface AttendanceOptions {
 export class Attendance {
   readonly #options: AttendanceOptions;
   #attending: Promise<ClockStatus> | null = null;
-  #lastMs = Number.NEGATIVE_INFINITY;
   #rounds = 0;
   #leadsUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -77,12 +71,6 @@ export class Attendance {
 
   isLeader(): boolean {
     return this.#options.readMonotonicMs() < this.#leadsUntilMs;
-  }
-
-  /** Before anything is decided: a server that was away may have to give others their time back first. */
-  async ensureAttended(): Promise<void> {
-    if (!this.#options.isServing) return;
-    if (this.#options.readMonotonicMs() - this.#lastMs > ABSENCE_MS) await this.attend();
   }
 
   /** Says that this server is alive, and takes the lead when nobody has it. */
@@ -123,10 +111,9 @@ export class Attendance {
     if (!isServing) return pool.use((connection) => this.#look(connection));
     let found = await pool.use((connection) => this.#sayAlive(connection));
     if (found.alive === undefined) {
-      await this.#options.writer.resume(REST_MS);
+      await this.#options.writer.resume();
       found = await pool.use((connection) => this.#sayAlive(connection));
     }
-    this.#lastMs = startedMs;
     this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
     if (found.leads) await pool.use((connection) => this.#lookAfter(connection));
     return this.#describe(found.alive as Row);

@@ -42,7 +42,7 @@ export interface Commit {
 /** All that a batch writes, in its order. */
 export function planCommit(decided: Decided): Commit {
   const { batch, set, scope } = decided;
-  const entries = scope.licenses === 'heads' ? [] : [...batch.shelf.entries()];
+  const entries = [...batch.shelf.entries()].filter(({ isTouched }) => isTouched || scope.licenses === 'all');
   for (const entry of entries) entry.meters.flush(batch.statements);
   const writes = [...set.takeWrites(), ...entries.flatMap((entry) => saveEntry(decided, entry))];
   if (scope.server) writes.push(...saveServer(decided, entries));

@@ -31,7 +31,7 @@ import { Pool, type PoolOptions } from './pool.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { listSecrets } from './read-server.ts';
 import { PostgresReader } from './reader.ts';
-import { rollBack } from './transaction.ts';
+import { rollBack, setLimits } from './transaction.ts';
 import { PostgresWriter } from './writer.ts';
 
 export interface DatabaseOptions {
@@ -125,7 +125,9 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
-  const news = new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews });
+  const news = isServing
+    ? new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews })
+    : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();
   const writer = new PostgresWriter({
@@ -137,7 +139,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     readWall,
     readMonotonicMs,
     onNotice,
-    onEvents: () => news.tell(),
+    onEvents: () => news?.tell(),
   });
   const attendance = new Attendance({
     pool,
@@ -161,8 +163,14 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     onNotice,
     maxBatch,
   });
-  await store.keepClock();
-  return store;
+  try {
+    await store.keepClock();
+    return store;
+  } catch (error) {
+    // Nobody would close what could not be opened.
+    await news?.close();
+    throw error;
+  }
 }
 
 interface OpenedKeys {
@@ -177,6 +185,7 @@ interface OpenedKeys {
 async function openKeys(connection: Connection, source: MasterKeySource, where: string): Promise<OpenedKeys> {
   await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
+    await setLimits(connection);
     await connection.query('SELECT id FROM server WHERE id = 1 FOR UPDATE');
     const secrets = await listSecrets((text) => connection.query(text));
     const masterKey = takeMasterKey(secrets, source, where);

@@ -30,7 +30,7 @@ const LIMITS = {
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /** With a parameter: the driver prepares nothing that has none, so that it is planned anew each time. */
-const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision FROM server WHERE id = $1`;
+const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision, alive_at FROM server WHERE id = $1`;
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
@@ -48,6 +48,8 @@ export interface Opened {
   readonly licenses: readonly Row[];
   readonly wall: number;
   readonly revision: number;
+  /** When a server was last alive; `null`: none ever was. */
+  readonly aliveAt: number | null;
   /** One for each question. */
   readonly answers: readonly (readonly Row[])[];
 }
@@ -70,6 +72,7 @@ export async function begin(sender: Sender, scope: Scope, questions: readonly Sq
     licenses: await licenses,
     wall: row?.wall as number,
     revision: row?.revision as number,
+    aliveAt: row?.alive_at as number | null,
     answers: await Promise.all(answers),
   };
 }

@@ -54,6 +54,12 @@ class UnsureCommit extends Error {
   }
 }
 
+/** No server was alive for a while: live slots get their time back before anything is decided. */
+class Rested extends Error {}
+
+/** After this long without any server, nobody could send heartbeats. */
+export const REST_MS = 30 * SECOND_MS;
+
 /** The licenses that a batch is about are others than those that it has locked. */
 class OtherScope extends Error {}
 
@@ -75,6 +81,7 @@ export class PostgresWriter {
   #catalogue: Catalogue;
   #masterKey: MasterKey;
   #batches = 0;
+  #hasToldOfAnchor = false;
   /** The last time that the database has told, and when. */
   #heard: { readonly now: number; readonly atMs: number };
 
@@ -115,7 +122,7 @@ export class PostgresWriter {
    * Decides and commits. Throws a `Fault` when nothing was committed, or when nobody can tell.
    */
   async executeBatch(lane: Lane, commands: readonly Command[]): Promise<readonly CommandResult[]> {
-    const name = { server: this.#options.serverId, lane: lane.kind, batch: String(++this.#batches) };
+    const name = { server: this.#options.serverId, lane: lane.name, batch: String(++this.#batches) };
     let unsure: UnsureCommit | null = null;
     let askUntil = Number.POSITIVE_INFINITY;
     for (let attempt = 1; ; attempt++) {
@@ -127,7 +134,9 @@ export class PostgresWriter {
         if (error instanceof UnsureCommit) {
           unsure = error;
           askUntil = this.#options.readMonotonicMs() + ASKING_MS;
-        } else if (unsure !== null && isConnectionLost(error)) {
+        } else if (error instanceof Rested) {
+          await this.resume();
+        } else if (unsure !== null) {
           if (this.#options.readMonotonicMs() > askUntil) throw translate(error);
         } else if (isDataError(error) && commands.length > 1) {
           return await this.#executeApart(lane, commands);
@@ -136,7 +145,8 @@ export class PostgresWriter {
         } else if (!mayTryAgain(error) || attempt >= MAX_ATTEMPTS) {
           throw translate(error);
         }
-        if (!(error instanceof OtherScope)) await delay(ASKING_INTERVAL_MS * (0.5 + Math.random()));
+        if (!(error instanceof OtherScope || error instanceof Rested))
+          await delay(ASKING_INTERVAL_MS * (0.5 + Math.random()));
       }
     }
   }
@@ -145,7 +155,7 @@ export class PostgresWriter {
    * No server was alive for a while, so nobody could send a heartbeat: slots that were live when one was last
    * alive get a whole timeout. Whoever finds this out first does it; for the others somebody was alive then.
    */
-  async resume(restMs: number): Promise<void> {
+  async resume(): Promise<void> {
     const connection = await this.#options.pool.acquire();
     try {
       const scope = { server: true, licenses: 'all' } as const;
@@ -153,8 +163,8 @@ export class PostgresWriter {
       const catalogue = await readCatalogue(connection);
       const set = new WorkingSet();
       const decided = this.#prepare({ scope, opened, catalogue, set, name: null });
-      const aliveAt = opened.server?.alive_at as number | null;
-      if (aliveAt !== null && decided.batch.now - aliveAt > restMs) {
+      const { aliveAt } = opened;
+      if (aliveAt !== null && decided.batch.now - aliveAt > REST_MS) {
         const marks = new Map(opened.licenses.map((row) => [row.id, row.mark as number]));
         prolongLive(decided.batch, (id) => instant(Math.max(aliveAt, marks.get(id) ?? 0)));
       }
@@ -212,6 +222,7 @@ export class PostgresWriter {
       return unsure.results;
     }
     if (unsure !== null) unsure.isRefuted = true;
+    this.#requireAttended(opened);
     await this.#requireOwnSeal(connection, commands);
     const catalogue = await this.#refreshCatalogue(connection, opened, lane, scope, commands);
     const set = new WorkingSet();
@@ -222,6 +233,11 @@ export class PostgresWriter {
     else await connection.query('ROLLBACK');
     this.hear(decided.batch.now);
     return results;
+  }
+
+  #requireAttended({ wall, aliveAt }: Opened): void {
+    const now = this.#options.readWall?.() ?? wall;
+    if (aliveAt === null || now - aliveAt > REST_MS) throw new Rested();
   }
 
   /** A secret that is sealed with a key that was replaced meanwhile could never be opened again. */
@@ -310,7 +326,8 @@ export class PostgresWriter {
   /** What follows from a commit. */
   #settle({ batch }: Decided, hasEvents: boolean): void {
     this.#masterKey = batch.masterKey;
-    if (!batch.ledger.isSound) this.#options.onNotice({ kind: 'anchor_lost' });
+    if (!batch.ledger.isSound && !this.#hasToldOfAnchor) this.#options.onNotice({ kind: 'anchor_lost' });
+    this.#hasToldOfAnchor ||= !batch.ledger.isSound;
     if (batch.signed !== null) {
       const { links, digest } = batch.signed as { links: number; digest: string };
       this.#options.onNotice({ kind: 'heads_signed', links, digest });
