@@ -280,11 +280,11 @@ async function fillFolder(folder: string, count: number): Promise<void> {
 
 describe('a move that was cut off after the new place was written', { skip }, () => {
   async function cutOff(t: TestContext) {
-    const { folder } = await writeFolder(t);
+    const { folder, clock } = await writeFolder(t);
     const url = await createDatabase();
     await move(fromFolder(folder), () => toDatabase(url));
     rmSync(join(folder, 'moved-to-postgres'));
-    return { folder, url };
+    return { folder, url, clock };
   }
 
   test('is brought to its end by doing it again', async (t) => {
@@ -295,8 +295,7 @@ describe('a move that was cut off after the new place was written', { skip }, ()
 
   test('is not when one of the two was used since', async (t) => {
     for (const used of ['folder', 'database', 'both']) {
-      const { folder, url } = await cutOff(t);
-      const clock = createManualClock(NOW);
+      const { folder, url, clock } = await cutOff(t);
       const start: Command = { kind: 'record_event', event: { kind: 'server_started', version: used } };
       const stores: Store[] = [];
       if (used !== 'database') stores.push(openFile(folder, clock));
