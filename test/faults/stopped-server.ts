@@ -62,7 +62,7 @@ export async function runStoppedServer(
   const waitedMs = await measureWait(other);
   const before = book.acknowledged;
   if (waitedMs > LONGEST_WAIT_MS) book.violations.push(`the other one waited ${Math.round(waitedMs)} ms`);
-  await delay(endsMs - performance.now());
+  await delay(Math.max(0, endsMs - performance.now()));
   const acknowledgedMeanwhile = book.acknowledged - before;
   if (!(await fleet.isLeader(other))) book.violations.push('the other one has not taken the lead');
   process.kill(stopped.pid, 'SIGCONT');
