@@ -231,7 +231,8 @@ export class PostgresWriter {
     const results = await decideAll(connection, decided, commands);
     if (decided.batch.isChanged) await this.#commit(connection, decided, results);
     else await connection.query('ROLLBACK');
-    this.hear(decided.batch.now);
+    if (scope.licenses === 'all') this.follow(decided.batch.now);
+    else this.hear(decided.batch.now);
     return results;
   }
 
