@@ -1,8 +1,7 @@
-import type { License } from '../../packages/server/src/core/license.ts';
-import { testLicense } from '../support/test-license.ts';
+import { PRODUCTS, SEEDS } from './bench-licenses.ts';
 import { shareCores } from './cores.ts';
 import { type LoadClient, startLoadClient } from './load-client.ts';
-import { type LoadPlan, type RequestPlan, USER_MARK, type UserPlan, userDigits } from './load-plan.ts';
+import { type LoadPlan, type RequestPlan, USER_MARK, type UserPlan } from './load-plan.ts';
 import {
   type ConstantMeasured,
   joinConstants,
@@ -10,9 +9,15 @@ import {
   type Measurement,
   type Slice,
 } from './measurement.ts';
-import { readCpuSeconds, readMachineCpuSeconds } from './process-facts.ts';
-import { OWN_PRODUCT, registerPlan, requestBody } from './requests.ts';
-import { type Seed, seedStore } from './seed-store.ts';
+import { type PostgresServers, startPostgresServers } from './postgres-servers.ts';
+import {
+  listChildren,
+  readCpuSeconds,
+  readFamilyCpuSeconds,
+  readMachineCpuSeconds,
+} from './process-facts.ts';
+import { registerPlan, requestBody } from './requests.ts';
+import { seedFolder } from './seed-store.ts';
 import { type BenchServer, makeFolder, startBerth, startConstantServer } from './servers.ts';
 
 /** What one measurement does; the rest has defaults. */
@@ -33,53 +38,20 @@ const WARMUP_SECONDS = 0.2;
 /** The speed of a machine changes from second to second, so ours and the constant take short turns. */
 const SLICES = 3;
 
-export function benchLicense(id: number, product: string, slots: number): License {
-  return testLicense(id, { product, slots, timeoutMinutes: 120 });
+/** The same for two servers. */
+const TURNS = 3;
+
+/** One of two that are compared. */
+export interface Contender {
+  readonly servers: readonly BenchServer[];
+  readonly wish: LoadWish;
 }
 
-/** The products of the server that most scenarios share, each for one purpose. */
-export const PRODUCTS = {
-  renew: 'renew',
-  shared: 'shared',
-  half10: 'half-10',
-  half1000: 'half-1000',
-  half100000: 'half-100000',
-  full: 'full',
-  open: 'open',
-  borrow: 'borrow',
-  herd: 'herd',
-  count: 'count',
-} as const;
-
-/** A license of 10 slots for each of so many users: over as many connections none gets in another's way. */
-export const OWN_LICENSES = 64;
-
-function ownProduct(user: number): string {
-  return OWN_PRODUCT.replace(USER_MARK, userDigits(user));
-}
-
-function seed(id: number, product: string, slots: number, held: number): Seed {
-  return { license: benchLicense(id, product, slots), held };
-}
-
-const SEEDS: readonly Seed[] = [
-  seed(1, PRODUCTS.renew, 2000, 1000),
-  seed(2, PRODUCTS.shared, 10, 0),
-  seed(3, PRODUCTS.half10, 10, 5),
-  seed(4, PRODUCTS.half1000, 1000, 500),
-  seed(5, PRODUCTS.half100000, 100_000, 50_000),
-  seed(6, PRODUCTS.full, 100, 100),
-  seed(7, PRODUCTS.open, 1_000_000, 0),
-  seed(8, PRODUCTS.borrow, 1000, 0),
-  seed(9, PRODUCTS.herd, 5000, 0),
-  { license: countingLicense(10), held: 0 },
-  ...Array.from({ length: OWN_LICENSES }, (_, index) => seed(100 + index, ownProduct(2 * index + 1), 10, 5)),
-];
-
-/** Counts without end, so that a benchmark is never refused. */
-function countingLicense(id: number): License {
-  const license = benchLicense(id, PRODUCTS.count, 10);
-  return { ...license, type: 'consumption', consumption: { ...license.consumption, unlimited: true } };
+/** In all turns together, and in the turns with the least and the most of it. */
+export interface RateRatio {
+  readonly whole: number;
+  readonly least: number;
+  readonly most: number;
 }
 
 /** Renewals of users who have held their slots since before the start, each on connections of their own. */
@@ -90,6 +62,7 @@ export const HEARTBEATS: Pick<LoadWish, 'requests' | 'users'> = {
 
 interface Meters {
   readonly server: number;
+  readonly database: number;
   readonly own: number;
   readonly machine: number;
   readonly atMs: number;
@@ -100,12 +73,15 @@ export class BenchRun {
   readonly seconds: number;
   readonly measurements: Measurement[] = [];
   readonly notes: { readonly name: string; readonly value: string }[] = [];
+  /** What is known of the database, by its name. */
+  readonly facts: Record<string, string> = {};
   readonly #onMeasured: (measurement: Measurement) => void;
   readonly #started = new AsyncDisposableStack();
   readonly #load: LoadClient;
   /** Of all runs so far. */
   #rounds = 0;
   #berth: BenchServer | null = null;
+  #postgres: PostgresServers | null = null;
   #constant: BenchServer | null = null;
   /** The last measured constant, to be used again when the next measurement has as many connections. */
   #lastConstant: (ConstantMeasured & Pick<LoadWish, 'connections' | 'isSharing'>) | null = null;
@@ -136,10 +112,18 @@ export class BenchRun {
   async berth(): Promise<BenchServer> {
     if (this.#berth !== null) return this.#berth;
     const data = this.makeFolder();
-    await seedStore(data, SEEDS);
+    await seedFolder(data, SEEDS);
     this.#berth = this.keep(await startBerth(data));
     await this.#warmUp(this.#berth);
     return this.#berth;
+  }
+
+  /** Servers on one database. */
+  async postgres(): Promise<PostgresServers> {
+    if (this.#postgres !== null) return this.#postgres;
+    this.#postgres = await startPostgresServers(this);
+    for (const server of this.#postgres.servers) await this.#warmUp(server);
+    return this.#postgres;
   }
 
   /** By turns with the constant, which comes first and last. */
@@ -149,16 +133,35 @@ export class BenchRun {
     const slices: Slice[] = [];
     const count = wish.rounds === undefined ? SLICES : 1;
     while (slices.length < count) {
-      slices.push(await this.load(berth, wish, this.seconds / count));
+      slices.push(await this.load([berth], wish, this.seconds / count));
       constants.push(await this.#measureConstant(wish));
     }
     return this.#record({ label: wish.label, ...joinSlices(slices), constant: joinConstants(constants) });
   }
 
-  /** A server of the scenario's own, without the constant beside it. */
-  async measureAlone(server: BenchServer, wish: LoadWish, seconds = this.seconds): Promise<Measurement> {
-    const measured = joinSlices([await this.load(server, wish, seconds)]);
+  /** Servers of the scenario's own, without the constant beside them. */
+  async measureAlone(
+    servers: readonly BenchServer[],
+    wish: LoadWish,
+    seconds = this.seconds,
+  ): Promise<Measurement> {
+    const measured = joinSlices([await this.load(servers, wish, seconds)]);
     return this.#record({ label: wish.label, ...measured, constant: null });
+  }
+
+  /** By turns, so that both meet the same machine; how many times the rate of the second the first has. */
+  async compare(first: Contender, second: Contender): Promise<RateRatio> {
+    const slices = { first: [] as Slice[], second: [] as Slice[] };
+    for (let turn = 0; turn < TURNS; turn++) {
+      slices.first.push(await this.load(first.servers, first.wish, this.seconds / TURNS));
+      slices.second.push(await this.load(second.servers, second.wish, this.seconds / TURNS));
+    }
+    const rateOf = (slice: Slice | undefined) => joinSlices(slice === undefined ? [] : [slice]).rate;
+    const turns = slices.first.map((slice, turn) => rateOf(slice) / rateOf(slices.second[turn]));
+    const [a, b] = [joinSlices(slices.first), joinSlices(slices.second)];
+    this.#record({ label: first.wish.label, ...a, constant: null });
+    this.#record({ label: second.wish.label, ...b, constant: null });
+    return { whole: a.rate / b.rate, least: Math.min(...turns), most: Math.max(...turns) };
   }
 
   /** Something that was measured and is no load. */
@@ -172,9 +175,9 @@ export class BenchRun {
     return measurement;
   }
 
-  async load(server: BenchServer, wish: LoadWish, seconds = this.seconds): Promise<Slice> {
+  async load(servers: readonly BenchServer[], wish: LoadWish, seconds = this.seconds): Promise<Slice> {
     const plan: LoadPlan = {
-      port: server.port,
+      ports: servers.map(({ port }) => port),
       connections: wish.connections,
       requests: wish.requests,
       users: wish.users,
@@ -184,25 +187,39 @@ export class BenchRun {
       rounds: wish.rounds ?? null,
       earlierRounds: this.#rounds,
     };
-    shareCores(server.pid, wish.isSharing === true);
-    const before = this.#readMeters(server);
+    for (const pid of this.#listPids(servers)) shareCores(pid, wish.isSharing === true);
+    const before = this.#readMeters(servers);
     const load = await this.#load.run(plan);
-    const after = this.#readMeters(server);
+    const after = this.#readMeters(servers);
     if (wish.rounds === undefined) this.#rounds += load.rounds;
     if (before === null || after === null) return { load, cpu: null };
-    const used = after.server - before.server;
-    const others = after.machine - before.machine - used - (after.own - before.own);
-    return { load, cpu: { server: used, others, elapsed: (after.atMs - before.atMs) / 1000 } };
+    const server = after.server - before.server;
+    const database = after.database - before.database;
+    const others = after.machine - before.machine - server - database - (after.own - before.own);
+    return { load, cpu: { server, database, others, elapsed: (after.atMs - before.atMs) / 1000 } };
   }
 
-  /** Processor time used so far: by the server, by the load generator and this process, and by everything. */
-  #readMeters(server: BenchServer): Meters | null {
-    const serverSeconds = readCpuSeconds(server.pid);
+  /** The servers, and every process of the database beside them: each of its connections has one. */
+  #listPids(servers: readonly BenchServer[]): readonly number[] {
+    const database = this.#postgres?.databasePid;
+    return [
+      ...servers.map(({ pid }) => pid),
+      ...(database === undefined ? [] : [database, ...listChildren(database)]),
+    ];
+  }
+
+  /** Processor time so far: of the servers, the database, the load generator with us, and everything. */
+  #readMeters(servers: readonly BenchServer[]): Meters | null {
+    const used = servers.map(({ pid }) => readCpuSeconds(pid)).filter((seconds) => seconds !== null);
+    const databasePid = this.#postgres?.databasePid;
+    const database = databasePid === undefined ? 0 : readFamilyCpuSeconds(databasePid);
     const generator = readCpuSeconds(this.#load.pid);
     const self = readCpuSeconds(process.pid);
     const machine = readMachineCpuSeconds();
-    if (serverSeconds === null || generator === null || self === null || machine === null) return null;
-    return { server: serverSeconds, own: generator + self, machine, atMs: performance.now() };
+    if (used.length < servers.length || database === null) return null;
+    if (generator === null || self === null || machine === null) return null;
+    const server = used.reduce((sum, seconds) => sum + seconds, 0);
+    return { server, database, own: generator + self, machine, atMs: performance.now() };
   }
 
   async #findConstant(wish: LoadWish): Promise<ConstantMeasured> {
@@ -214,7 +231,7 @@ export class BenchRun {
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     this.#constant ??= await this.#startConstant();
     const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
-    const slice = await this.load(this.#constant, wish, this.seconds / SLICES / 2);
+    const slice = await this.load([this.#constant], wish, this.seconds / SLICES / 2);
     const { rate, cpuMicros, errors, firstError } = joinSlices([slice]);
     if (errors > 0) throw new Error(`The constant server failed: ${firstError}`);
     this.#lastConstant = { connections, isSharing, rate, cpuMicros };
@@ -235,6 +252,6 @@ export class BenchRun {
 
   /** A process that has just started is slow for a while; nobody measures that here. */
   async #warmUp(server: BenchServer): Promise<void> {
-    await this.load(server, { label: 'warm-up', connections: 64, ...HEARTBEATS }, FIRST_WARMUP_SECONDS);
+    await this.load([server], { label: 'warm-up', connections: 64, ...HEARTBEATS }, FIRST_WARMUP_SECONDS);
   }
 }

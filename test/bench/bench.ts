@@ -1,28 +1,44 @@
 import { parseArgs } from 'node:util';
 import { BenchRun } from './bench-run.ts';
 import type { Measurement } from './measurement.ts';
+import { POSTGRES_SCENARIOS } from './postgres-scenarios.ts';
 import {
   describeMachine,
   formatHeading,
   formatMeasurement,
   formatVerdicts,
   type Report,
+  type StoreKind,
   writePage,
 } from './report.ts';
 import { SCENARIOS, type Scenario, type Verdict } from './scenarios.ts';
 
-const USAGE = `npm run bench -- [--scenario NAME]… [--seconds N] [--json] [--write]
+const ALL: Readonly<Record<StoreKind, readonly Scenario[]>> = {
+  sqlite: SCENARIOS,
+  postgres: POSTGRES_SCENARIOS,
+};
 
+const USAGE = `npm run bench -- [--store STORE] [--scenario NAME]… [--seconds N] [--json] [--write]
+
+  --store STORE    sqlite, or postgres, which is started beside the server; sqlite unless told
   --scenario NAME  only this one; may be given more than once
   --seconds N      how long one measurement takes; 3 unless told, which makes all of them take under 3 minutes
   --json           print the results as JSON
   --write          put the tables into docs/performance.md; needs all scenarios
   --help           print this
 
-${SCENARIOS.map(({ name, about }) => `  ${name.padEnd(18)} ${about}`).join('\n')}
+sqlite:
+${listScenarios('sqlite')}
+postgres:
+${listScenarios('postgres')}
 `;
 
+function listScenarios(store: StoreKind): string {
+  return ALL[store].map(({ name, about }) => `  ${name.padEnd(18)} ${about}`).join('\n');
+}
+
 interface Options {
+  readonly store: StoreKind;
   readonly scenarios: readonly Scenario[];
   readonly seconds: number;
   readonly json: boolean;
@@ -32,20 +48,22 @@ interface Options {
 function readOptions(): Options {
   const { values } = parseArgs({
     options: {
+      store: { type: 'string', default: 'sqlite' },
       scenario: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '3' },
       json: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
     },
   });
-  const { scenario: names, json, write } = values;
-  const unknown = names.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-  if (unknown !== undefined) throw new Error(`There is no scenario "${unknown}".`);
+  const { store, scenario: names, json, write } = values;
+  if (store !== 'sqlite' && store !== 'postgres') throw new Error('--store takes sqlite or postgres.');
+  const unknown = names.find((name) => !ALL[store].some((scenario) => scenario.name === name));
+  if (unknown !== undefined) throw new Error(`There is no scenario "${unknown}" for ${store}.`);
   const seconds = Number(values.seconds);
   if (!(seconds >= 0.5 && seconds <= 60)) throw new Error('--seconds takes a number from 0.5 to 60.');
   if (write && names.length > 0) throw new Error('--write needs all scenarios.');
-  const scenarios = SCENARIOS.filter(({ name }) => names.length === 0 || names.includes(name));
-  return { scenarios, seconds, json, write };
+  const scenarios = ALL[store].filter(({ name }) => names.length === 0 || names.includes(name));
+  return { store, scenarios, seconds, json, write };
 }
 
 function tryReadOptions(): Options | null {
@@ -57,21 +75,23 @@ function tryReadOptions(): Options | null {
   }
 }
 
-async function runScenarios({ scenarios, seconds, json }: Options): Promise<Report> {
+async function runScenarios({ store, scenarios, seconds, json }: Options): Promise<Report> {
   const print = (text: string) => json || process.stdout.write(text);
-  const bench = new BenchRun(seconds, (measurement: Measurement) => print(formatMeasurement(measurement)));
+  const bench = new BenchRun(seconds, (measurement: Measurement) =>
+    print(formatMeasurement(store, measurement)),
+  );
   const interrupt = () => bench.end().finally(() => process.exit(130));
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   const verdicts: Verdict[] = [];
   try {
-    print(formatHeading());
+    print(formatHeading(store));
     for (const scenario of scenarios) verdicts.push(...(await scenario.run(bench)));
   } finally {
     await bench.end();
   }
   for (const { name, value } of bench.notes) print(`${name}: ${value}\n`);
-  const { measurements, notes } = bench;
-  return { machine: describeMachine(seconds), measurements, notes, verdicts };
+  const { measurements, notes, facts } = bench;
+  return { store, machine: { ...describeMachine(seconds), ...facts }, measurements, notes, verdicts };
 }
 
 async function main(options: Options): Promise<void> {

@@ -1,6 +1,7 @@
 /** What the load generator is told to do, as plain data: it crosses to another process. */
 export interface LoadPlan {
-  readonly port: number;
+  /** Of every server; connections are dealt out to them by turns. */
+  readonly ports: readonly number[];
   readonly connections: number;
   /** What a connection sends one after the other, always the same user in one round. */
   readonly requests: readonly RequestPlan[];

@@ -12,6 +12,7 @@ import {
 /** A connection with the bytes of its requests and what it waits for. */
 interface Sender {
   readonly index: number;
+  readonly port: number;
   readonly requests: readonly PreparedRequest[];
   connection: LoadConnection | null;
   step: number;
@@ -34,6 +35,18 @@ function prepare({ path, body, status }: RequestPlan, port: number): PreparedReq
   const marks: number[] = [];
   for (let at = bytes.indexOf(USER_MARK); at >= 0; at = bytes.indexOf(USER_MARK, at + 1)) marks.push(at);
   return { bytes, marks, status };
+}
+
+function prepareSender({ ports, requests }: LoadPlan, index: number): Sender {
+  const port = ports[index % ports.length] as number;
+  return {
+    index,
+    port,
+    requests: requests.map((request) => prepare(request, port)),
+    connection: null,
+    step: 0,
+    dueMs: null,
+  };
 }
 
 /** How long the last answers may take after the end before they count as missing. */
@@ -62,13 +75,7 @@ export class LoadRun {
 
   constructor(plan: LoadPlan) {
     this.#plan = plan;
-    this.#senders = Array.from({ length: plan.connections }, (_, index) => ({
-      index,
-      requests: plan.requests.map((request) => prepare(request, plan.port)),
-      connection: null,
-      step: 0,
-      dueMs: null,
-    }));
+    this.#senders = Array.from({ length: plan.connections }, (_, index) => prepareSender(plan, index));
   }
 
   async run(): Promise<LoadResult> {
@@ -94,7 +101,7 @@ export class LoadRun {
   }
 
   async #connect(sender: Sender): Promise<void> {
-    sender.connection = await LoadConnection.open(this.#plan.port, {
+    sender.connection = await LoadConnection.open(sender.port, {
       onAnswer: (status) => this.#hear(sender, status),
       onBroken: (reason) => this.#lose(sender, reason),
     });

@@ -5,7 +5,16 @@ import type { HistogramStep, LoadResult } from './load-plan.ts';
 export interface Slice {
   readonly load: LoadResult;
   /** In seconds; `null` where it cannot be read. */
-  readonly cpu: { readonly server: number; readonly others: number; readonly elapsed: number } | null;
+  readonly cpu: CpuUsed | null;
+}
+
+export interface CpuUsed {
+  /** Of all servers together. */
+  readonly server: number;
+  /** 0 where there is no database beside them. */
+  readonly database: number;
+  readonly others: number;
+  readonly elapsed: number;
 }
 
 /** Slices put together. Latencies are in milliseconds. */
@@ -20,6 +29,8 @@ export interface Measured {
   readonly firstError: string | null;
   /** Processor time of the server for one request, in microseconds. */
   readonly cpuMicros: number | null;
+  /** The same of the database beside it. */
+  readonly databaseMicros: number | null;
   /** How many cores programs that are none of ours kept busy meanwhile. */
   readonly othersCores: number | null;
 }
@@ -57,13 +68,14 @@ export function joinSlices(slices: readonly Slice[]): Measured {
   };
 }
 
-function joinCpu(slices: readonly Slice[]): Pick<Measured, 'cpuMicros' | 'othersCores'> {
+function joinCpu(slices: readonly Slice[]): Pick<Measured, 'cpuMicros' | 'databaseMicros' | 'othersCores'> {
   const cpus = slices.flatMap(({ cpu }) => (cpu === null ? [] : [cpu]));
-  if (cpus.length < slices.length) return { cpuMicros: null, othersCores: null };
+  if (cpus.length < slices.length) return { cpuMicros: null, databaseMicros: null, othersCores: null };
   const answered = sum(slices.map(({ load }) => load.answered));
   const elapsed = sum(cpus.map((cpu) => cpu.elapsed));
   return {
     cpuMicros: (sum(cpus.map(({ server }) => server)) / answered) * 1e6,
+    databaseMicros: (sum(cpus.map(({ database }) => database)) / answered) * 1e6,
     othersCores: Math.max(0, sum(cpus.map(({ others }) => others)) / elapsed),
   };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** What the kernel knows. `null` where there is no `/proc` to ask. */
 function readProc(file: string): string | null {
@@ -17,12 +17,33 @@ export function readResidentMegabytes(pid: number): number | null {
 /** The kernel counts in hundredths of a second, on every Linux that Node runs on. */
 const TICK_SECONDS = 0.01;
 
+/** What the kernel says of a process behind its name, which may hold spaces. */
+function readStat(pid: number | string): readonly string[] | null {
+  const stat = readProc(`${pid}/stat`);
+  return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
 /** Processor time that all threads of the process have used so far. */
 export function readCpuSeconds(pid: number): number | null {
-  const stat = readProc(`${pid}/stat`);
-  if (stat === null) return null;
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS;
+  const fields = readStat(pid);
+  return fields === null ? null : (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS;
+}
+
+/** The processes that this one has started and that still run. */
+export function listChildren(pid: number): readonly number[] {
+  if (readStat(pid) === null) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && readStat(name)?.[1] === String(pid))
+    .map(Number);
+}
+
+/** The same for the process and all that it has started, those that have ended too. */
+export function readFamilyCpuSeconds(pid: number): number | null {
+  const fields = readStat(pid);
+  const own = readCpuSeconds(pid);
+  if (fields === null || own === null) return null;
+  const ended = (Number(fields[13]) + Number(fields[14])) * TICK_SECONDS;
+  return listChildren(pid).reduce((sum, child) => sum + (readCpuSeconds(child) ?? 0), own + ended);
 }
 
 /** Processor time that all programs together have used so far, on all cores. */

@@ -6,11 +6,19 @@ import { cpuShareOf, type Measurement, shareOf } from './measurement.ts';
 import type { Verdict } from './scenarios.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/performance.md', import.meta.url));
-const START_MARK = '<!-- bench:start -->';
-const END_MARK = '<!-- bench:end -->';
+
+/** Where the server under load keeps its data. */
+export type StoreKind = 'sqlite' | 'postgres';
+
+/** Between these the page has the tables of a store. */
+const MARKS: Readonly<Record<StoreKind, { readonly start: string; readonly end: string }>> = {
+  sqlite: { start: '<!-- bench:start -->', end: '<!-- bench:end -->' },
+  postgres: { start: '<!-- bench:postgres:start -->', end: '<!-- bench:postgres:end -->' },
+};
 
 /** Everything that one run found. */
 export interface Report {
+  readonly store: StoreKind;
   readonly machine: Readonly<Record<string, string>>;
   readonly measurements: readonly Measurement[];
   readonly notes: readonly { readonly name: string; readonly value: string }[];
@@ -33,57 +41,73 @@ function whole(value: number): string {
   return Math.round(value).toLocaleString('en');
 }
 
+function wholeOrNothing(value: number | null): string {
+  return value === null ? '' : whole(value);
+}
+
 function percentOf(share: number | null): string {
   return share === null ? '' : `${(share * 100).toFixed(0)} %`;
 }
 
-function cellsOf(measurement: Measurement): readonly string[] {
-  const { label, cpuMicros, constant, othersCores } = measurement;
-  return [
-    label,
-    whole(measurement.rate),
-    constant === null ? '' : whole(constant.rate),
-    percentOf(shareOf(measurement)),
-    cpuMicros === null ? '' : whole(cpuMicros),
-    percentOf(cpuShareOf(measurement)),
-    measurement.p50.toFixed(1),
-    measurement.p99.toFixed(1),
-    measurement.max.toFixed(0),
-    othersCores === null ? '' : othersCores.toFixed(2),
-    String(measurement.errors),
-  ];
+interface Column {
+  readonly name: string;
+  readonly width: number;
+  cell(measurement: Measurement): string;
 }
 
-const COLUMNS = [
-  'scenario',
-  'requests/s',
-  'constant/s',
-  'share',
-  'CPU µs',
-  'CPU share',
-  'p50 ms',
-  'p99 ms',
-  'max ms',
-  'others',
-  'errors',
+const SCENARIO: Column = { name: 'scenario', width: 52, cell: ({ label }) => label };
+const RATE: Column = { name: 'requests/s', width: 10, cell: ({ rate }) => whole(rate) };
+const CONSTANT: readonly Column[] = [
+  { name: 'constant/s', width: 10, cell: ({ constant }) => (constant === null ? '' : whole(constant.rate)) },
+  { name: 'share', width: 6, cell: (measurement) => percentOf(shareOf(measurement)) },
 ];
-const WIDTHS = [52, 10, 10, 6, 6, 9, 7, 7, 7, 6, 6];
+const CPU: Column = { name: 'CPU µs', width: 6, cell: ({ cpuMicros }) => wholeOrNothing(cpuMicros) };
+const CPU_SHARE: Column = {
+  name: 'CPU share',
+  width: 9,
+  cell: (measurement) => percentOf(cpuShareOf(measurement)),
+};
+const DATABASE_CPU: Column = {
+  name: 'database CPU µs',
+  width: 15,
+  cell: ({ databaseMicros }) => wholeOrNothing(databaseMicros),
+};
+const REST: readonly Column[] = [
+  { name: 'p50 ms', width: 7, cell: ({ p50 }) => p50.toFixed(1) },
+  { name: 'p99 ms', width: 7, cell: ({ p99 }) => p99.toFixed(1) },
+  { name: 'max ms', width: 7, cell: ({ max }) => max.toFixed(0) },
+  { name: 'others', width: 6, cell: ({ othersCores }) => othersCores?.toFixed(2) ?? '' },
+  { name: 'errors', width: 6, cell: ({ errors }) => String(errors) },
+];
 
-function alignRow(cells: readonly string[]): string {
+/** With a database there is no constant beside a scenario: Berth is compared with itself. */
+const COLUMNS: Readonly<Record<StoreKind, readonly Column[]>> = {
+  sqlite: [SCENARIO, RATE, ...CONSTANT, CPU, CPU_SHARE, ...REST],
+  postgres: [SCENARIO, RATE, CPU, DATABASE_CPU, ...REST],
+};
+
+function alignRow(store: StoreKind, cells: readonly string[]): string {
+  const widths = COLUMNS[store].map(({ width }) => width);
   return cells
-    .map((cell, index) =>
-      index === 0 ? cell.padEnd(WIDTHS[0] as number) : cell.padStart(WIDTHS[index] ?? 0),
-    )
+    .map((cell, index) => (index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
     .join(' ');
 }
 
-export function formatHeading(): string {
-  return `${alignRow(COLUMNS)}\n`;
+function headingOf(store: StoreKind): readonly string[] {
+  return COLUMNS[store].map(({ name }) => name);
 }
 
-export function formatMeasurement(measurement: Measurement): string {
+function cellsOf(store: StoreKind, measurement: Measurement): readonly string[] {
+  return COLUMNS[store].map(({ cell }) => cell(measurement));
+}
+
+export function formatHeading(store: StoreKind): string {
+  return `${alignRow(store, headingOf(store))}\n`;
+}
+
+export function formatMeasurement(store: StoreKind, measurement: Measurement): string {
   const error = measurement.firstError;
-  const lines = [alignRow(cellsOf(measurement)), `    ${formatHistogram(measurement)}`];
+  const lines = [alignRow(store, cellsOf(store, measurement)), `    ${formatHistogram(measurement)}`];
   if (error !== null) lines.push(`    first error: ${error}`);
   return `${lines.join('\n')}\n`;
 }
@@ -113,23 +137,28 @@ function markdownTable(heading: readonly string[], rows: readonly (readonly stri
   return [heading, ruler, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function formatPageTables({ machine, measurements, notes, verdicts }: Report): string {
+function formatPageTables({ store, machine, measurements, notes, verdicts }: Report): string {
   const facts = Object.entries(machine).map(([name, value]) => [name, value]);
   const targets = verdicts.map((verdict) => [verdict.target, verdict.measured, markOf(verdict)]);
   return [
     markdownTable(['machine', ''], facts),
-    markdownTable(COLUMNS, measurements.map(cellsOf)),
-    ...notes.map(({ name, value }) => `- ${name}: ${value}`),
+    markdownTable(
+      headingOf(store),
+      measurements.map((measurement) => cellsOf(store, measurement)),
+    ),
+    ...(notes.length === 0 ? [] : [notes.map(({ name, value }) => `- ${name}: ${value}`).join('\n')]),
     markdownTable(['target', 'measured', ''], targets),
   ].join('\n\n');
 }
 
 /** Puts the tables of this run where those of the last one stood. */
 export function writePage(report: Report): void {
+  const marks = MARKS[report.store];
   const page = readFileSync(PAGE, 'utf8');
-  const start = page.indexOf(START_MARK);
-  const end = page.indexOf(END_MARK);
-  if (start < 0 || end < start) throw new Error(`${PAGE} has lost its marks ${START_MARK} and ${END_MARK}.`);
+  const start = page.indexOf(marks.start);
+  const end = page.indexOf(marks.end);
+  if (start < 0 || end < start)
+    throw new Error(`${PAGE} has lost its marks ${marks.start} and ${marks.end}.`);
   const tables = formatPageTables(report);
-  writeFileSync(PAGE, `${page.slice(0, start)}${START_MARK}\n\n${tables}\n\n${page.slice(end)}`);
+  writeFileSync(PAGE, `${page.slice(0, start)}${marks.start}\n\n${tables}\n\n${page.slice(end)}`);
 }

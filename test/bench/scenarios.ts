@@ -1,17 +1,11 @@
 import { ensureTool } from '../support/install-tools.ts';
-import {
-  type BenchRun,
-  benchLicense,
-  HEARTBEATS,
-  type LoadWish,
-  OWN_LICENSES,
-  PRODUCTS,
-} from './bench-run.ts';
+import { benchLicense, OWN_LICENSES, PRODUCTS } from './bench-licenses.ts';
+import { type BenchRun, HEARTBEATS, type LoadWish } from './bench-run.ts';
 import type { RequestPlan, UserPlan } from './load-plan.ts';
 import { costRatio, joinSlices, shareOf } from './measurement.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, consumptionPlan, OWN_PRODUCT, registerPlan, unregisterPlan } from './requests.ts';
-import { seedStore } from './seed-store.ts';
+import { seedFolder } from './seed-store.ts';
 import { startBerth } from './servers.ts';
 
 /** Whether a target was met. `null`: it could not be measured here, and `measured` says why. */
@@ -27,15 +21,15 @@ export interface Scenario {
   run(bench: BenchRun): Promise<readonly Verdict[]>;
 }
 
-const CONNECTIONS = 64;
+export const CONNECTIONS = 64;
 
 /** Users who hold a slot since before the server started, each on connections of their own. */
-function holders(count: number, pick: UserPlan['pick'] = 'own'): UserPlan {
+export function holders(count: number, pick: UserPlan['pick'] = 'own'): UserPlan {
   return { from: 0, step: 2, count, pick };
 }
 
 /** Users who hold none yet. */
-function newcomers(count: number, pick: UserPlan['pick']): UserPlan {
+export function newcomers(count: number, pick: UserPlan['pick']): UserPlan {
   return { from: 1, step: 2, count, pick };
 }
 
@@ -90,7 +84,7 @@ const heartbeatLarge: Scenario = {
   },
 };
 
-function churnOf(product: string, slots: number, connections: number): LoadWish {
+export function churnOf(product: string, slots: number, connections: number): LoadWish {
   return {
     label: `register + unregister, ${slots.toLocaleString('en')} slots, ${connections} connections`,
     connections,
@@ -234,9 +228,9 @@ const paced: Scenario = {
   about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
   async run(bench) {
     const server = await bench.berth();
-    const peak = joinSlices([await bench.load(server, renewal('peak', CONNECTIONS))]);
+    const peak = joinSlices([await bench.load([server], renewal('peak', CONNECTIONS))]);
     const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
-    const { p99 } = await bench.measureAlone(server, { ...wish, rate: 0.7 * peak.rate });
+    const { p99 } = await bench.measureAlone([server], { ...wish, rate: 0.7 * peak.rate });
     return [
       {
         target: 'p99 at 70 % of the highest rate: at most 25 ms',
@@ -255,7 +249,7 @@ const restart: Scenario = {
   async run(bench) {
     const data = bench.makeFolder();
     const license = benchLicense(1, PRODUCTS.renew, RESTART_USERS);
-    await seedStore(data, [{ license, held: RESTART_USERS }]);
+    await seedFolder(data, [{ license, held: RESTART_USERS }]);
     await (await startBerth(data)).stop();
     const spawnedMs = performance.now();
     const server = bench.keep(await startBerth(data));
@@ -263,7 +257,7 @@ const restart: Scenario = {
     const atStart = readResidentMegabytes(server.pid);
     const users = holders(RESTART_USERS, 'random');
     const wish = { ...renewal('heartbeat, 100,000 of 100,000 slots held', CONNECTIONS), users };
-    await bench.measureAlone(server, wish, (bench.seconds * 10) / 3);
+    await bench.measureAlone([server], wish, (bench.seconds * 10) / 3);
     const afterLoad = readResidentMegabytes(server.pid);
     await server.stop();
     return [
@@ -300,11 +294,11 @@ const groupCommit: Scenario = {
       return [{ target, measured: 'not measured: there is no strace here', isMet: null }];
     }
     const data = bench.makeFolder();
-    await seedStore(data, [{ license: benchLicense(1, PRODUCTS.renew, 2000), held: 1000 }]);
+    await seedFolder(data, [{ license: benchLicense(1, PRODUCTS.renew, 2000), held: 1000 }]);
     const server = bench.keep(await startBerth(data, SLOW_SYNC));
-    const one = await bench.measureAlone(server, renewal('heartbeat, 5 ms a sync, 1 connection', 1));
+    const one = await bench.measureAlone([server], renewal('heartbeat, 5 ms a sync, 1 connection', 1));
     const many = await bench.measureAlone(
-      server,
+      [server],
       renewal('heartbeat, 5 ms a sync, 64 connections', CONNECTIONS),
     );
     await server.stop();

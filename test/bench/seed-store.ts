@@ -1,6 +1,7 @@
 import type { Register } from '../../packages/server/src/core/command.ts';
 import type { License } from '../../packages/server/src/core/license.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-lock.ts';
+import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { userDigits } from './load-plan.ts';
@@ -14,12 +15,33 @@ export interface Seed {
 /** As many commands share one commit. */
 const CHUNK = 10_000;
 
-/** Fills a data folder through the store itself, before a server is started on it. */
-export async function seedStore(data: string, seeds: readonly Seed[]): Promise<void> {
+/** Fills a data folder, before a server is started on it. */
+export async function seedFolder(data: string, seeds: readonly Seed[]): Promise<void> {
   createDataFolder(data);
   const masterKey = { value: null, file: null };
   const store = await openDataFolder({ folder: data, masterKey, onNotice: () => {}, useThreads: false });
   if (store === null) throw new Error(`${data} is in use.`);
+  await seedAndClose(store, seeds);
+}
+
+/** Fills a database, before servers that have the same master key are started on it. */
+export async function seedDatabase(url: string, masterKey: string, seeds: readonly Seed[]): Promise<void> {
+  const store = await openDatabase({
+    url,
+    masterKey: { value: masterKey, file: '' },
+    maxConnections: 4,
+    prepareStatements: true,
+    version: 'bench',
+    onNotice: () => {},
+    onNews: () => {},
+    isServing: false,
+    maxBatch: 1000,
+  });
+  await seedAndClose(store, seeds);
+}
+
+/** Through the store itself. */
+async function seedAndClose(store: Store, seeds: readonly Seed[]): Promise<void> {
   try {
     for (const { license } of seeds) {
       await store.execute({ kind: 'install_license', license, by: 'bench' });

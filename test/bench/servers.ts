@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startServerProcess } from '../support/server-process.ts';
+import { type StartOptions, startServerProcess } from '../support/server-process.ts';
 import { pinServer } from './cores.ts';
 
 const CONSTANT_SERVER = fileURLToPath(new URL('./constant-server.ts', import.meta.url));
@@ -32,7 +32,21 @@ export function makeFolder(): { readonly folder: string; remove(): void } {
  * make way for it and keep to the background, as `strace -D` does.
  */
 export async function startBerth(data: string, under: readonly string[] = []): Promise<BenchServer> {
-  const server = await startServerProcess({ data, under: [...pinServer(), ...under] });
+  return startProcess({ data, under: [...pinServer(), ...under] });
+}
+
+/** The same on a database, which others may use too. */
+export async function startBerthOn(
+  { url, masterKey }: { readonly url: string; readonly masterKey: string },
+  data: string,
+  args: readonly string[] = [],
+): Promise<BenchServer> {
+  const env = { BERTH_DATABASE_URL: url, BERTH_MASTER_KEY: masterKey };
+  return startProcess({ data, args, env, under: pinServer() });
+}
+
+async function startProcess(options: StartOptions): Promise<BenchServer> {
+  const server = await startServerProcess(options);
   return {
     url: server.url,
     port: portOf(server.url),

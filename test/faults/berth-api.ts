@@ -1,10 +1,12 @@
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
 /** What came back: the status, and the body as JSON or, where it is none, as text. */
 export interface Answer {
   readonly status: number;
   readonly body: Facts;
   readonly text: string;
+  /** Left out where a test makes up an answer itself. */
+  readonly headers?: IncomingHttpHeaders;
 }
 
 export type Facts = Readonly<Record<string, unknown>>;
@@ -42,9 +44,11 @@ const ANSWER_TIMEOUT_MS = 30_000;
 export class BerthApi {
   readonly #url: string;
   readonly #agent: Agent;
+  readonly #answerTimeoutMs: number;
 
-  constructor(url: string, { connections = 32 } = {}) {
+  constructor(url: string, { connections = 32, answerTimeoutMs = ANSWER_TIMEOUT_MS } = {}) {
     this.#url = url;
+    this.#answerTimeoutMs = answerTimeoutMs;
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
@@ -128,7 +132,7 @@ export class BerthApi {
   #send(method: string, path: string, body: string | null, extra: Headers): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers = { ...(body === null ? {} : { 'content-type': 'application/json' }), ...extra };
-      const options = { method, agent: this.#agent, headers, timeout: ANSWER_TIMEOUT_MS };
+      const options = { method, agent: this.#agent, headers, timeout: this.#answerTimeoutMs };
       const outgoing = request(`${this.#url}${path}`, options, (incoming) => {
         let text = '';
         incoming.setEncoding('utf8');
@@ -136,7 +140,9 @@ export class BerthApi {
           text += chunk;
         });
         incoming.on('error', reject);
-        incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, body: parse(text), text }));
+        incoming.on('end', () => {
+          resolve({ status: incoming.statusCode ?? 0, body: parse(text), text, headers: incoming.headers });
+        });
       });
       outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path} was not answered.`)));
       outgoing.on('error', reject);

@@ -15,7 +15,6 @@ import { type Ask, askOver } from '../../packages/server/src/store/postgres/ask.
 import type { Connection } from '../../packages/server/src/store/postgres/connection.ts';
 import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/database-url.ts';
 import type { Parameter } from '../../packages/server/src/store/postgres/encode-parameter.ts';
-import { migrate } from '../../packages/server/src/store/postgres/migrate.ts';
 import { Pool } from '../../packages/server/src/store/postgres/pool.ts';
 import { verifyAudit } from '../../packages/server/src/store/postgres/verify-audit.ts';
 import type { VerifyingKeys } from '../../packages/server/src/store/postgres/walk-chains.ts';
@@ -68,8 +67,7 @@ export class TamperedLog {
     });
     this.#connection = await this.#pool.acquire();
     this.ask = askOver(this.#connection);
-    await migrate(this.#connection);
-    this.keys = await fill(this.#connection);
+    this.keys = await fill(url);
     const rows = await this.ask('SELECT chain, n, seq FROM audit_link ORDER BY seq');
     this.links = rows as unknown as Link[];
   }
@@ -147,7 +145,7 @@ export class TamperedLog {
 }
 
 /** Writes a history with a store of its own, and copies it. */
-async function fill(connection: Connection): Promise<VerifyingKeys> {
+async function fill(url: string): Promise<VerifyingKeys> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-tampered-'));
   try {
     const file = join(folder, 'berth.db');
@@ -156,7 +154,7 @@ async function fill(connection: Connection): Promise<VerifyingKeys> {
     const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
     await writeHistory(store, clock);
     await store.close();
-    await copyToPostgres(file, connection, masterKey);
+    await copyToPostgres(folder, url, masterKey);
     const db = new DatabaseSync(file);
     const keys = { audit: loadAuditKey(db, masterKey), identity: loadIdentityKey(db, masterKey) };
     db.close();

@@ -52,12 +52,20 @@ export async function openServersStore(options: StoreOptions): Promise<Store> {
  */
 export async function openStoppedStore(options: StoreOptions): Promise<Store | null> {
   const { config } = options;
-  if (!isShared(config) && !hasData(config.data)) {
-    throw new StartError(
-      `There is no data in ${config.data}. Start the server once, or name its folder with --data.`,
-    );
-  }
-  return openOrNull(options, false);
+  if (isShared(config) || hasData(config.data)) return openOrNull(options, false);
+  // A server whose data is in a database runs in a folder without any, and can be asked without its URL.
+  if (isHeld(config.data)) return null;
+  throw new StartError(
+    `There is no data in ${config.data}. Start the server once, name its folder with --data, or set ` +
+      'BERTH_DATABASE_URL if its data is in a database.',
+  );
+}
+
+function isHeld(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const lock = lockFolder(folder);
+  lock?.release();
+  return lock === null;
 }
 
 async function openOrNull(options: StoreOptions, isServing: boolean): Promise<Store | null> {
@@ -80,9 +88,9 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
 const NO_LOCK: FolderLock = { release: () => {} };
 
 function openShared({ config, env, ...rest }: StoreOptions, isServing: boolean): Promise<Store> {
-  const { url, connections: maxConnections, prepareStatements } = config.database;
+  const { connections: maxConnections, ...database } = config.database;
   const masterKey = findMasterKey({ config, env });
-  return openDatabase({ url, maxConnections, prepareStatements, masterKey, ...rest, isServing });
+  return openDatabase({ ...database, maxConnections, masterKey, ...rest, isServing });
 }
 
 /** Where the master key of the server is. */
@@ -90,11 +98,11 @@ export function findMasterKey({ config, env }: Pick<StoreOptions, 'config' | 'en
   return findKeySource(config.data, readKeyVariables(env));
 }
 
-function readKeyVariables(env: StoreOptions['env']): GivenKey {
+export function readKeyVariables(env: StoreOptions['env']): GivenKey {
   return { value: env.BERTH_MASTER_KEY ?? null, file: env.BERTH_MASTER_KEY_FILE ?? null };
 }
 
-function createFolderOrExplain(folder: string): void {
+export function createFolderOrExplain(folder: string): void {
   try {
     createDataFolder(folder);
   } catch (error) {

@@ -30,6 +30,7 @@ import { type Certificates, openCertificates } from './services/certificates.ts'
 import { createCounting } from './services/counting.ts';
 import { createKeyCustody } from './services/key-custody.ts';
 import { createLending } from './services/lending.ts';
+import { MoveError } from './services/move-store.ts';
 import { createOversight } from './services/oversight.ts';
 import { RulesError } from './services/parse-rules.ts';
 import { createRuleBook, type RuleBook } from './services/rule-book.ts';
@@ -39,13 +40,15 @@ import type { Store } from './store/store.ts';
 import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
 
+export { moveStore } from './compose-move.ts';
+
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
-  const kinds = [StartError, SealError, Fault, RulesError, ListenError, CertificateError];
+  const kinds = [StartError, MoveError, SealError, Fault, RulesError, ListenError, CertificateError];
   return kinds.some((kind) => error instanceof kind);
 }
 

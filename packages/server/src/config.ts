@@ -14,6 +14,7 @@ export interface Config {
     readonly url: string;
     readonly connections: number;
     readonly prepareStatements: boolean;
+    readonly maxBatch: number;
   };
   readonly hardwareId: string;
   readonly rules: string;

@@ -12,12 +12,15 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 const { runCli } = await import('./cli/cli.ts');
-const { importMasterKey, isExpected, openStoppedServer, startServer, VERSION } = await import('./compose.ts');
+const { importMasterKey, isExpected, moveStore, openStoppedServer, startServer, VERSION } = await import(
+  './compose.ts'
+);
 
 process.exitCode = await runCli(process.argv.slice(2), {
   version: VERSION,
   startServer,
   openStoppedServer,
   importMasterKey,
+  moveStore,
   isExpected,
 });

@@ -44,7 +44,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'database.connections',
     default: 10,
-    from: 2,
+    from: 4,
     to: 100,
     about: 'The most connections to that database that this server opens.',
   },
@@ -52,6 +52,13 @@ export const SETTINGS: readonly Setting[] = [
     path: 'database.prepareStatements',
     default: true,
     about: 'Whether statements are prepared there; switch it off behind a pooler that cannot do that.',
+  },
+  {
+    path: 'database.maxBatch',
+    default: 256,
+    from: 1,
+    to: 1000,
+    about: 'The most requests about one product that share a transaction there.',
   },
   {
     path: 'hardwareId',

@@ -9,7 +9,13 @@ import {
   ServerUnreachable,
   type StoppedServer,
 } from './admin-client.ts';
-import type { Command, Flags as CommandFlags, FollowingCommand, LocalContext } from './command.ts';
+import type {
+  Command,
+  Flags as CommandFlags,
+  FollowingCommand,
+  LocalContext,
+  MoveDirection,
+} from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { InputError } from './read-secrets.ts';
 import { type StartServer, serve } from './serve.ts';
@@ -26,6 +32,7 @@ export interface CliDependencies {
     text: string,
     passphrase: string,
   ): Promise<string>;
+  moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
   /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
   isExpected(error: unknown): boolean;
 }
@@ -94,7 +101,8 @@ async function dispatch(argv: readonly string[], deps: CliDependencies, terminal
   const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env: process.env }, text, passphrase);
-  return runCommand(command, { words: rest, flags, config, importMasterKey }, open, terminal);
+  const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env: process.env }, direction);
+  return runCommand(command, { words: rest, flags, config, importMasterKey, moveStore }, open, terminal);
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {

@@ -44,6 +44,8 @@ interface EitherCommand extends AskingCommand, LocalCommand {
   isLocal(flags: Flags): boolean;
 }
 
+export type MoveDirection = 'to-postgres' | 'to-sqlite';
+
 export interface LocalContext {
   readonly config: Config;
   readonly words: readonly string[];
@@ -51,6 +53,8 @@ export interface LocalContext {
   readonly lines: readonly string[];
   /** Puts the master key of an export in its place, and answers its fingerprint. */
   importMasterKey(text: string, passphrase: string): Promise<string>;
+  /** Moves the data of a stopped server between its folder and the database. */
+  moveStore(direction: MoveDirection): Promise<object>;
 }
 
 /** Prints as it goes; its answer only says how it ended. */

@@ -5,6 +5,7 @@ import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import type { Command, Flags } from './command.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
+import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
@@ -102,6 +103,7 @@ export const COMMANDS: readonly Command[] = [
   ...EVENT_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
+  ...MOVE_COMMANDS,
 ];
 
 function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {

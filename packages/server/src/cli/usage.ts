@@ -19,8 +19,8 @@ export function usage(commands: readonly Command[]): string {
       line([command.words, ...command.arguments, command.flags].join(' '), command.about),
     ),
     '',
-    'Every command takes --json, and works with the server running or stopped ("key import": stopped,',
-    '"events": running).',
+    'Every command takes --json, and works with the server running or stopped ("key import" and',
+    '"migrate-store": stopped, "events": running).',
     '',
     'Settings (flag, or environment variable, or name in berth.yaml):',
     ...SETTINGS.map(({ path, default: value, about }) =>

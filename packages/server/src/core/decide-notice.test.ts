@@ -15,6 +15,7 @@ function viewOf(notedValue: number | null): SystemView {
     usageSequence: 0,
     masterKeyFingerprint: null,
     notedValue,
+    webhookCursor: null,
   };
 }
 

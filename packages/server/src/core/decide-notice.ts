@@ -1,3 +1,4 @@
+import { isAfter } from './audit-position.ts';
 import type { SystemDecision } from './decision.ts';
 import { DAY_MS, type Instant } from './instant.ts';
 import type { License } from './license.ts';
@@ -25,17 +26,20 @@ export function isExpiring({ validUntil, enabled, active }: License, now: Instan
   return now < validUntil && validUntil <= now + days * DAY_MS;
 }
 
+const NOTHING_NEW: SystemDecision = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
+
 export function decideNotice(command: NoticeCommand, view: SystemView): SystemDecision {
   if (command.kind === 'note') return decideNote(command, view);
-  const { position } = command;
+  const { position, isFirst = false } = command;
+  const told = view.webhookCursor;
+  // Never back: a server that was the leader may be late, and what it has delivered others have passed.
+  if (told !== null && (isFirst || !isAfter(position, told))) return NOTHING_NEW;
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [{ kind: 'set_webhook_cursor', position }],
     events: [],
   };
 }
-
-const NOTHING_NEW: SystemDecision = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
 
 /**
  * Each thing is told once, however often and by however many servers it is noticed: the end of a license's
@@ -47,17 +51,17 @@ function decideNote(command: Note, { notedValue }: SystemView): SystemDecision {
   switch (notice.kind) {
     case 'license_expiring':
       if (notedValue === notice.validUntil) return NOTHING_NEW;
-      return told({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+      return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
     case 'cloud_unreachable':
       if (notedValue !== null) return NOTHING_NEW;
-      return told({ kind: 'put_notice', key, value: notice.failingAt }, notice);
+      return tell({ kind: 'put_notice', key, value: notice.failingAt }, notice);
     case 'cloud_reachable':
       if (notedValue === null) return NOTHING_NEW;
-      return told({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
+      return tell({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
   }
 }
 
-function told(
+function tell(
   change: SystemDecision['changes'][number],
   event: SystemDecision['events'][number],
 ): SystemDecision {

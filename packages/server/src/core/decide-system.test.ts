@@ -10,6 +10,7 @@ const NOTHING = {
   usageSequence: 0,
   masterKeyFingerprint: null,
   notedValue: null,
+  webhookCursor: null,
 };
 
 test('the life of the server is recorded as it is told', () => {

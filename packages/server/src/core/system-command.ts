@@ -188,6 +188,8 @@ export interface Note {
 export interface SetWebhookCursor {
   readonly kind: 'set_webhook_cursor';
   readonly position: AuditPosition;
+  /** Only where there never was a webhook: somebody may have begun to deliver meanwhile. */
+  readonly isFirst?: boolean;
 }
 
 /** Signs the newest link of every chain, unless nothing has happened since they were last signed. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
 import type { Measured } from './decision.ts';
 import type { FeatureSlot } from './feature-slot.ts';
@@ -183,4 +184,6 @@ export interface SystemView {
   readonly masterKeyFingerprint: string | null;
   /** What was told before of the thing that is to be told; `null`: nothing. */
   readonly notedValue: number | null;
+  /** Up to where the webhook was told; `null`: there never was one. */
+  readonly webhookCursor: AuditPosition | null;
 }

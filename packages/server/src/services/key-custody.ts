@@ -70,7 +70,12 @@ class Custodian {
     }
     const isFile = this.#source.value === null;
     if (isFile) this.#stage(newKey, replaced);
-    await this.#store.execute({ kind: 'rotate_master_key', newKey, newFingerprint, by });
+    const outcome = await this.#store.execute({ kind: 'rotate_master_key', newKey, newFingerprint, by });
+    if (outcome.kind === 'refused') {
+      // The new key has sealed nothing, and must not take the place of the one that has.
+      if (isFile) settleNextKey(this.#source.file, replaced);
+      throw new RequestError(outcome.code, outcome.message);
+    }
     if (isFile) this.#settle(newFingerprint);
     else this.#held = newKey;
     return { ...(await this.describe()), replaced };

@@ -102,7 +102,8 @@ class WebhookDelivery implements Webhooks {
     const { store } = this.#options;
     if ((await store.read({ kind: 'find_webhook_cursor' })) !== null) return;
     const [newest] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
-    await store.execute({ kind: 'set_webhook_cursor', position: endOfLink(newest?.seq ?? 0) });
+    const position = endOfLink(newest?.seq ?? 0);
+    await store.execute({ kind: 'set_webhook_cursor', position, isFirst: true });
   }
 
   async deliver(): Promise<void> {

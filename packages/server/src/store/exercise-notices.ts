@@ -62,6 +62,10 @@ export function noticeCases(again: 'restart' | 'crash') {
         await bench[again]();
         assert.deepEqual(await find(), position);
       }
+      await bench.execute({ kind: 'set_webhook_cursor', position: { seq: 7, index: 2 } });
+      assert.deepEqual(await find(), endOfLink(7), 'who is late puts nothing back');
+      await bench.execute({ kind: 'set_webhook_cursor', position: endOfLink(9), isFirst: true });
+      assert.deepEqual(await find(), endOfLink(7), 'who begins skips nothing');
       assert.deepEqual(await bench.listEvents('system'), []);
     },
     'the log is read onward from any link': async (bench: Bench) => {

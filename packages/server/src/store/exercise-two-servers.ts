@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { consume, register } from '../core/examples.ts';
-import { SECOND_MS } from '../core/instant.ts';
+import { HOUR_MS, plus, SECOND_MS } from '../core/instant.ts';
 import { licenseId } from '../core/license.ts';
 import { type Bench, codeOf, users } from './exercise-bench.ts';
 import { deny } from './exercise-rules.ts';
@@ -85,6 +85,18 @@ export const TWO_SERVERS = {
     }
     const all = await bench.store.read({ kind: 'list_audit', chain: null, limit: 1e6, before: null });
     assert.deepEqual(seen, all.map(({ seq }) => seq).toReversed());
+  },
+
+  'a leader that has died under a clock that was ahead is replaced': async (bench: Bench) => {
+    const other = await bench.openBeside();
+    bench.clock.setWall(plus(bench.clock.readWall(), HOUR_MS));
+    await bench.store.keepClock();
+    assert.equal(bench.store.isLeader(), true);
+    bench.clock.setWall(plus(bench.clock.readWall(), -HOUR_MS));
+    await other.execute({ kind: 'reset_clock', by: 'admin' });
+    bench.clock.advance(7 * SECOND_MS);
+    await other.keepClock();
+    assert.equal(other.isLeader(), true);
   },
 
   'one of them leads; the other takes over when it is gone, or says nothing any more': async (

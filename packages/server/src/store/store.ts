@@ -7,7 +7,8 @@ import type { Instant } from '../core/instant.ts';
 import type { Answer, Query } from './query.ts';
 
 /**
- * Where everything is kept. What every store promises; `exercise-store.ts` examines it.
+ * Where everything is kept. What every store promises; `exercise-store.ts` examines it. Several servers may
+ * share one store: then all of it holds for their commands together.
  *
  * 1. A command, its changes and its audit events are one commit. `execute` resolves when that is on disk,
  *    also for a refusal, which is an outcome like any other.
@@ -16,10 +17,12 @@ import type { Answer, Query } from './query.ts';
  * 3. Deciding may be repeated, and so has to be pure. A command that throws fails alone, and leaves nothing
  *    behind.
  * 4. When a commit fails, all of its commands fail with a `Fault`, and none was acknowledged. The store
- *    heals itself when the disk does.
- * 5. `now` comes from the store. It never runs back, not over a restart either, except by `reset_clock`.
+ *    heals itself when the disk or the database does.
+ * 5. `now` comes from the store. On no license does it ever run back, not over a restart either, except by
+ *    `reset_clock`.
  * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive
- *    get at least one full timeout when it is opened again, and slots that had ended stay ended.
+ *    get at least one full timeout when it is opened again, and slots that had ended stay ended. A store that
+ *    servers share was away when none of them was there for half a minute.
  * 7. `read` sees every command that was acknowledged before it was called, and never delays a command.
  */
 export interface Store {

@@ -23,6 +23,7 @@ import { bindHardware } from './bind-hardware.ts';
 import { loadAccountView } from './load-account-view.ts';
 import { findAnswer, findNotice, findRegistration, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
+import { cursorFromRow } from './rows.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
 import { signHeads } from './sign-heads.ts';
 import { standingOf } from './standing.ts';
@@ -227,7 +228,10 @@ export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Exec
   const target = { statements, shelf, entry, now, answers };
   for (const change of changes) applyChange(target, change);
   for (const event of events) entry.events.push(eventText(event));
-  if (changes.length > 0 || events.length > 0) batch.isChanged = true;
+  if (changes.length > 0 || events.length > 0) {
+    batch.isChanged = true;
+    entry.isTouched = true;
+  }
   if (outcome.kind !== 'granted') return outcome;
   return { ...outcome, standing: standingOf(statements, entry, now) };
 }
@@ -291,5 +295,6 @@ function loadSystemView({ statements, masterKey }: Batch, command: DecidedComman
       command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,
     notedValue: command.kind === 'note' ? findNotice(statements, noticeKeyOf(command)) : null,
+    webhookCursor: command.kind === 'set_webhook_cursor' ? cursorFromRow(statements.getServer.get()) : null,
   };
 }

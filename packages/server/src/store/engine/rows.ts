@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { AuditPosition } from '../../core/audit-position.ts';
 import { WHOLE_LICENSE } from '../../core/consumption.ts';
 import type { Measured } from '../../core/decision.ts';
 import type { FeatureSlot } from '../../core/feature-slot.ts';
@@ -29,6 +30,12 @@ export function licenseFromRow(row: Row): License {
 export function rulesFromRow(row: Row | undefined): Rules {
   const text = row?.rules ?? null;
   return text === null ? NO_RULES : orNoRules(JSON.parse(text as string) as Rules);
+}
+
+/** Of the one row about the server, too. */
+export function cursorFromRow(row: Row | undefined): AuditPosition | null {
+  if (row === undefined || row.webhook_seq === null) return null;
+  return { seq: row.webhook_seq as number, index: row.webhook_index as number };
 }
 
 export function registrationFromRow(row: Row): Registration {

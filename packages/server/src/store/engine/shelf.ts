@@ -29,6 +29,8 @@ export interface ShelfEntry {
   /** Events of the running batch, as texts. */
   events: string[];
   isChanged: boolean;
+  /** A command of the running batch has written something of it, be it only a row elsewhere. */
+  isTouched: boolean;
 }
 
 /** What was made from the meters, kept as long as it is true. */
@@ -171,19 +173,21 @@ function createEntry(
     standing: null,
     events: [],
     isChanged: false,
+    isTouched: false,
   };
 }
 
 /** Remembers an entry as it is, and answers how to make it so again: for a command that fails. */
 export function rememberEntry(shelf: Shelf, entry: ShelfEntry): () => void {
-  const { license, order, isRemoved, storedInUse, noEndBefore, noFeatureEndBefore, isChanged } = entry;
+  const { license, order, isRemoved, storedInUse, isChanged, isTouched } = entry;
+  const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
   const undoMeters = entry.meters.remember();
   return () => {
     entry.order = order;
     if (entry.isRemoved !== isRemoved) shelf.setRemoved(entry, isRemoved);
     if (entry.license !== license) shelf.replaceLicense(entry, license);
-    Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged });
+    Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched });
     undoMeters();
     entry.events.length = eventCount;
   };

@@ -6,14 +6,9 @@ import type { ClockStatus } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { numberLinks } from './number-links.ts';
 import type { Pool } from './pool.ts';
+import { STATEMENTS } from './statements.ts';
 import { DATABASE_NOW, rollBack, setLimits } from './transaction.ts';
-import type { PostgresWriter } from './writer.ts';
-
-/** After this long without any server, nobody could send heartbeats. */
-const REST_MS = 30 * SECOND_MS;
-
-/** A server that could not say that it is alive for this long does so before anything else. */
-const ABSENCE_MS = 10 * SECOND_MS;
+import { type PostgresWriter, REST_MS } from './writer.ts';
 
 /** Leadership lasts this long after it was last renewed, which happens every second. */
 const LEASE_MS = 6 * SECOND_MS;
@@ -23,6 +18,9 @@ const LEASE_MARGIN_MS = SECOND_MS;
 
 /** Servers that were not seen for a day are forgotten. */
 const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
+
+/** How many first answers are remembered is counted every so many rounds, about once a minute. */
+const TRIM_ROUNDS = 60;
 
 const NOW = `coalesce($1::bigint, ${DATABASE_NOW})`;
 
@@ -35,16 +33,17 @@ const SAY_ALIVE = `WITH clock AS (SELECT ${NOW} AS wall)
 const NOTE_INSTANCE = `INSERT INTO server_instance (id, hostname, version, started_at, seen_at)
   VALUES ($2, $3, $4, ${NOW}, ${NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
 
-const FORGET_INSTANCES = `DELETE FROM server_instance WHERE seen_at < ${NOW} - $2::bigint`;
+const FORGET_INSTANCES = `DELETE FROM server_instance WHERE abs(seen_at - ${NOW}) > $2::bigint`;
 
+/** No lease is longer than ours: one that is was given by a clock that was ahead. */
 const TAKE_LEAD = `WITH clock AS (SELECT ${NOW} AS wall)
   UPDATE leader SET holder = $2, expires_at = wall + $3::bigint FROM clock
-  WHERE id = 1 AND (holder = $2 OR expires_at <= wall) RETURNING holder`;
+  WHERE id = 1 AND (holder = $2 OR expires_at <= wall OR expires_at > wall + $3::bigint) RETURNING holder`;
 
 const GIVE_UP_LEAD = 'UPDATE leader SET expires_at = 0 WHERE id = 1 AND holder = $1';
 
 const COUNT_OTHERS = `SELECT count(*) AS count FROM server_instance
-  WHERE id <> $2 AND seen_at > ${NOW} - $3::bigint`;
+  WHERE id <> $2 AND abs(seen_at - ${NOW}) < $3::bigint`;
 
 export interface AttendanceOptions {
   readonly pool: Pool;
@@ -56,13 +55,14 @@ export interface AttendanceOptions {
   readonly isServing: boolean;
   readonly readWall: (() => Instant) | null;
   readonly readMonotonicMs: () => number;
+  readonly maxRememberedAnswers: number;
 }
 
 /** Which servers there are on the database, and which of them does the work that only one does. */
 export class Attendance {
   readonly #options: AttendanceOptions;
   #attending: Promise<ClockStatus> | null = null;
-  #lastMs = Number.NEGATIVE_INFINITY;
+  #rounds = 0;
   #leadsUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AttendanceOptions) {
@@ -71,12 +71,6 @@ export class Attendance {
 
   isLeader(): boolean {
     return this.#options.readMonotonicMs() < this.#leadsUntilMs;
-  }
-
-  /** Before anything is decided: a server that was away may have to give others their time back first. */
-  async ensureAttended(): Promise<void> {
-    if (!this.#options.isServing) return;
-    if (this.#options.readMonotonicMs() - this.#lastMs > ABSENCE_MS) await this.attend();
   }
 
   /** Says that this server is alive, and takes the lead when nobody has it. */
@@ -117,14 +111,19 @@ export class Attendance {
     if (!isServing) return pool.use((connection) => this.#look(connection));
     let found = await pool.use((connection) => this.#sayAlive(connection));
     if (found.alive === undefined) {
-      await this.#options.writer.resume(REST_MS);
+      await this.#options.writer.resume();
       found = await pool.use((connection) => this.#sayAlive(connection));
     }
-    this.#lastMs = startedMs;
     this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
-    // Whoever reads the log by a cursor finds links when they have a number.
-    if (found.leads) await pool.use((connection) => numberLinks(connection));
+    if (found.leads) await pool.use((connection) => this.#lookAfter(connection));
     return this.#describe(found.alive as Row);
+  }
+
+  /** What the leader does for all. */
+  async #lookAfter(connection: Connection): Promise<void> {
+    // Whoever reads the log by a cursor finds links when they have a number.
+    await numberLinks(connection);
+    if (this.#rounds++ % TRIM_ROUNDS === 0) await trimAnswers(connection, this.#options.maxRememberedAnswers);
   }
 
   async #look(connection: Connection): Promise<ClockStatus> {
@@ -136,7 +135,7 @@ export class Attendance {
     const { serverId, hostname, version, readWall } = this.#options;
     const wall = readWall?.() ?? null;
     try {
-      const begun = [connection.query('BEGIN'), setLimits(connection)];
+      const begun = [connection.query('BEGIN ISOLATION LEVEL READ COMMITTED'), setLimits(connection)];
       const alive = connection.query(SAY_ALIVE, [wall, REST_MS]);
       begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
       begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));
@@ -152,9 +151,18 @@ export class Attendance {
   #describe(row: Row): ClockStatus {
     const wall = instant(row.wall as number);
     const now = instant(Math.max(wall, (row.mark as number | null) ?? 0));
-    this.#options.writer.hear(now);
+    this.#options.writer.follow(now);
     return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
   }
+}
+
+/** The oldest go when there are too many; so many at once that the next time is not soon. */
+async function trimAnswers(connection: Connection, limit: number): Promise<void> {
+  const [row] = await connection.query('SELECT count(*) AS count FROM remembered_answer');
+  const surplus = (row?.count as number) - limit;
+  if (surplus <= 0) return;
+  const { text } = STATEMENTS.removeOldestAnswers;
+  await connection.query(text, [surplus + Math.ceil(limit / 100)]);
 }
 
 /** A clock that was ahead and was set right leaves times behind that it has not reached again. */

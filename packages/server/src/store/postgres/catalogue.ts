@@ -1,6 +1,7 @@
 import type { License, LicenseId } from '../../core/license.ts';
 import type { Rules } from '../../core/rules.ts';
 import { licenseFromRow, type Row, rulesFromRow } from '../engine/rows.ts';
+import { refuseMoved } from './moved-mark.ts';
 import type { Sender } from './working-set.ts';
 
 /**
@@ -25,6 +26,7 @@ export async function readCatalogue(sender: Sender): Promise<Catalogue> {
   const [[server], licenses] = await Promise.all([
     sender.query('SELECT revision, rules FROM server WHERE id = 1', []),
     sender.query(LIST, []),
+    refuseMoved((text) => sender.query(text, [])),
   ]);
   const held = licenses.filter((row) => row.removed_at === null);
   const byProduct = new Map<string, LicenseId[]>();

@@ -14,7 +14,9 @@ import type { WorkingSet } from './working-set.ts';
 const SAVE_LICENSE = `UPDATE license SET in_use = $2, audit_n = $3, audit_mac = $4,
   audit_anchor = coalesce($5::bytea, audit_anchor), mark = $6, receipts = $7 WHERE id = $1`;
 
-const SAVE_SERVER = `UPDATE server SET mark = $1, audit_n = $2, audit_mac = $3,
+/** Nobody was alive at a time that a reset has taken back: a rest would not be noticed before it. */
+const SAVE_SERVER = `UPDATE server SET mark = $1,
+  alive_at = CASE WHEN alive_at > $1 THEN $1 ELSE alive_at END, audit_n = $2, audit_mac = $3,
   audit_anchor = coalesce($4::bytea, audit_anchor), receipts = $5, revision = revision + $6::bigint,
   audit_chains = coalesce($7::bytea, audit_chains),
   audit_signed_links = coalesce($8::bigint, audit_signed_links) WHERE id = 1`;
@@ -40,7 +42,7 @@ export interface Commit {
 /** All that a batch writes, in its order. */
 export function planCommit(decided: Decided): Commit {
   const { batch, set, scope } = decided;
-  const entries = scope.licenses === 'heads' ? [] : [...batch.shelf.entries()];
+  const entries = [...batch.shelf.entries()].filter(({ isTouched }) => isTouched || scope.licenses === 'all');
   for (const entry of entries) entry.meters.flush(batch.statements);
   const writes = [...set.takeWrites(), ...entries.flatMap((entry) => saveEntry(decided, entry))];
   if (scope.server) writes.push(...saveServer(decided, entries));

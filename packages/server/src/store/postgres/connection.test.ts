@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, connect as openTcp, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { hasPostgres, sharedPostgres, startPostgres } from '../../../../../test/support/postgres.ts';
 import { Connection } from './connection.ts';
 import { type OpeningOptions, openConnection } from './database.ts';
@@ -21,6 +22,9 @@ async function open(t: TestContext, url: string, options: Partial<OpeningOptions
   t.after(() => connection.close());
   return connection;
 }
+
+/** Longer than the answers of such a connection are waited for. */
+const IDLE_MS = 500;
 
 /** Passes everything on until it is told to swallow it, as a network does that is cut. */
 async function startProxy(t: TestContext, port: number) {
@@ -211,6 +215,21 @@ describe('a connection that is lost', { skip }, () => {
     const proxy = await startProxy(t, postgres.port);
     const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
     const connection = await open(t, url, { answerTimeoutMs: 200 });
+    await connection.query('SELECT 1');
+    proxy.swallow();
+    await assert.rejects(connection.query('SELECT 1'), /has not answered for too long/);
+    assert.equal(connection.isDead, true);
+  });
+
+  test('is noticed so after it has lain idle for longer than it waits, too', {
+    skip: skipStop,
+  }, async (t) => {
+    const postgres = await shared();
+    const proxy = await startProxy(t, postgres.port);
+    const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
+    const connection = await open(t, url, { answerTimeoutMs: 200 });
+    await connection.query('SELECT 1');
+    await delay(IDLE_MS);
     await connection.query('SELECT 1');
     proxy.swallow();
     await assert.rejects(connection.query('SELECT 1'), /has not answered for too long/);

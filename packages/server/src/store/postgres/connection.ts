@@ -118,7 +118,9 @@ export class Connection {
     if (this.#socket.destroyed) this.#lose(LOST);
     this.#socket.on('error', (error) => this.#lose(LOST, error));
     this.#socket.on('close', () => this.#lose(LOST));
-    this.#socket.setTimeout(answerTimeoutMs, () => {
+    // Heard again and again: silence means nothing while nothing was asked, and everything later.
+    this.#socket.setTimeout(answerTimeoutMs);
+    this.#socket.on('timeout', () => {
       if (this.isBusy) this.#lose(SILENT);
     });
   }

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/fault.ts';
+import { SealError } from '../../secrets/seal.ts';
 
 /** A connection that is gone, and with it whatever was asked over it and not yet answered. */
 export class ConnectionLost extends Error {
@@ -83,6 +84,14 @@ export function isLockTimeout(error: unknown): boolean {
 /** Whether the values are at fault, so that trying again would not help. */
 export function isDataError(error: unknown): boolean {
   return /^2[23]...$/.test(codeOf(error));
+}
+
+/**
+ * What the database is to blame for is a fault, and goes by; anything else is a bug, and stays what it is.
+ */
+export function translate(error: unknown): unknown {
+  if (error instanceof SealError) return new Fault('store_unavailable', error.message, { cause: error });
+  return isConnectionLost(error) || isState(codeOf(error)) ? toFault(error) : error;
 }
 
 /** What people are told. The error itself is its cause, for the log. */

@@ -132,6 +132,12 @@ const EXTRA_COLUMNS: Record<string, readonly string[]> = {
 const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'server_instance'];
 const EXTRA_INDEXES = ['CREATE INDEX audit_link_without_seq ON audit_link (id) WHERE seq IS NULL'];
 
+/** In SQLite the columns of the key stand at the end of every index, and are not said. */
+const KEYS_AT_END: Record<string, string> = {
+  'registration (license_id, ends_at)': 'registration (license_id, ends_at, "user")',
+  'feature_slot (license_id, ends_at)': 'feature_slot (license_id, ends_at, "user", feature)',
+};
+
 /** The number of a link is its key in SQLite, and is given later here. */
 const OTHER_KEYS = { audit_link: 'chain, n' };
 const LATER = ['audit_link.seq'];
@@ -164,7 +170,7 @@ function describeSqlite(db: DatabaseSync) {
   });
   const indexes = names('index').map((name) => {
     const sql = db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(name)?.sql;
-    return normalizeIndex(String(sql));
+    return normalizeIndex(String(sql)).replace(/\w+ \([^)]*\)$/, (on) => KEYS_AT_END[on] ?? on);
   });
   return { tables: Object.fromEntries(tables), indexes };
 }

@@ -67,6 +67,22 @@ export async function migrate(connection: Connection): Promise<void> {
   }
 }
 
+/**
+ * Creates all tables in a database that has none, within a transaction that was begun before; `false`: they
+ * are there.
+ */
+export async function createTables(connection: Connection): Promise<boolean> {
+  await connection.query('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
+  if (await hasTables(connection)) return false;
+  await applyMissing(connection);
+  return true;
+}
+
+/** Whether Berth has tables there. */
+export async function hasTables(connection: Connection): Promise<boolean> {
+  return (await look(connection)).ours > 0;
+}
+
 /** Throws for a database that this release must not touch; answers the version that it has. */
 async function requireKnownSchema(connection: Connection): Promise<number> {
   const place = await look(connection);

@@ -71,7 +71,13 @@ export class News {
 
   async #open(): Promise<void> {
     const connection = await this.#options.open(() => this.#options.onNews());
+    try {
+      await connection.query(`LISTEN ${CHANNEL}`);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
     this.#connection = connection;
-    await connection.query(`LISTEN ${CHANNEL}`);
+    if (this.#isClosed) await connection.close();
   }
 }

@@ -6,6 +6,8 @@ const MOST_AT_ONCE = 10_000;
 /** How long the lock is waited for, and one statement may take. */
 const LOCK_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** Whoever is stopped in the middle must not keep the others from numbering. */
+const SILENCE_TIMEOUT_MS = 3000;
 
 /** A number this far ahead was not given here, and is left alone. */
 const FAR_AHEAD = 1_000_000_000;
@@ -14,7 +16,8 @@ const FAR_AHEAD = 1_000_000_000;
 const FIND_WAITING = 'SELECT id FROM audit_link WHERE seq IS NULL ORDER BY id LIMIT 1';
 
 const LIMIT_TIME = `SELECT set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true),
-  set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true)`;
+  set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true),
+  set_config('idle_in_transaction_session_timeout', '${SILENCE_TIMEOUT_MS}', true)`;
 
 /** Whoever has this row gives numbers, and nobody else does until they can be seen. */
 const LOCK_ORDER = 'SELECT last_seq FROM audit_order WHERE id = 1 FOR UPDATE';

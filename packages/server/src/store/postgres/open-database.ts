@@ -1,5 +1,7 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
 import { Fault } from '../../core/fault.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
@@ -29,7 +31,7 @@ import { Pool, type PoolOptions } from './pool.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { listSecrets } from './read-server.ts';
 import { PostgresReader } from './reader.ts';
-import { rollBack } from './transaction.ts';
+import { rollBack, setLimits } from './transaction.ts';
 import { PostgresWriter } from './writer.ts';
 
 export interface DatabaseOptions {
@@ -47,6 +49,8 @@ export interface DatabaseOptions {
   readonly isServing: boolean;
   /** Most commands in one transaction. */
   readonly maxBatch?: number;
+  /** How many first answers are remembered at most. */
+  readonly maxRememberedAnswers?: number;
   /** Instead of the database's clock, in tests. */
   readonly clock?: Clock;
 }
@@ -57,21 +61,41 @@ const ACQUIRE_TIMEOUT_MS = 5000;
 /** Longer than any statement may take. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
-/** For a check of the whole log, which counts all of it. */
-const PATIENT = { max: 1, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS, answerTimeoutMs: 15 * 60_000 };
+/** The same for questions, and for one that takes minutes. */
+const READ_TIMEOUT_MS = 40_000;
+const PATIENCE_MS = 15 * 60_000;
 
 /** Opens the store in a database, which other servers may have open too. */
 export async function openDatabase(options: DatabaseOptions): Promise<Store> {
   const opening = openingOptions(options);
-  // One is for what is told from server to server, one for checks of the log.
-  const max = Math.max(1, options.maxConnections - 2);
-  const pool = new Pool({ ...opening, max, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS });
+  const pools = openPools(options.maxConnections, opening);
   try {
-    return await openStore(options, pool, opening);
+    return await openStore(options, pools, opening);
   } catch (error) {
-    await pool.close();
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
     throw error instanceof SealError ? error : toFault(error);
   }
+}
+
+interface Pools {
+  readonly writing: Pool;
+  readonly reading: Pool;
+  /** For a check of the whole log, which counts all of it. */
+  readonly patient: Pool;
+}
+
+/** Questions have connections of their own, so that no list keeps a command waiting. */
+function openPools(maxConnections: number, opening: Opening): Pools {
+  const open = (max: number, answerTimeoutMs: number) =>
+    new Pool({ ...opening, max, answerTimeoutMs, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS });
+  const reading = Math.max(1, Math.floor(maxConnections / 4));
+  // One is for the check of the log, and one for what is told from server to server.
+  const writing = Math.max(1, maxConnections - reading - 2);
+  return {
+    writing: open(writing, ANSWER_TIMEOUT_MS),
+    reading: open(reading, READ_TIMEOUT_MS),
+    patient: open(1, PATIENCE_MS),
+  };
 }
 
 type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
@@ -85,7 +109,7 @@ function openingOptions({ url, prepareStatements }: DatabaseOptions): Opening {
   };
 }
 
-function readTarget(url: string): DatabaseTarget {
+export function readTarget(url: string): DatabaseTarget {
   try {
     return parseDatabaseUrl(url);
   } catch (error) {
@@ -93,13 +117,17 @@ function readTarget(url: string): DatabaseTarget {
   }
 }
 
-async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening): Promise<Store> {
-  await pool.use((connection) => migrate(connection));
+async function openStore(options: DatabaseOptions, pools: Pools, opening: Opening): Promise<Store> {
+  const { writing: pool, reading, patient } = pools;
+  // Others may be at it, and their migration may take long.
+  await patient.use((connection) => migrate(connection));
   const where = describeTarget(opening.target);
   const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
-  const news = new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews });
+  const news = isServing
+    ? new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews })
+    : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();
   const writer = new PostgresWriter({
@@ -111,7 +139,7 @@ async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening)
     readWall,
     readMonotonicMs,
     onNotice,
-    onEvents: () => news.tell(),
+    onEvents: () => news?.tell(),
   });
   const attendance = new Attendance({
     pool,
@@ -122,12 +150,12 @@ async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening)
     isServing,
     readWall,
     readMonotonicMs,
+    maxRememberedAnswers: options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
   });
-  const patientPool = new Pool({ ...opening, ...PATIENT });
-  const reader = new PostgresReader({ pool, patientPool });
+  const reader = new PostgresReader({ pool: reading, patientPool: patient });
   const maxBatch = options.maxBatch ?? MAX_BATCH;
   const store = new PostgresStore({
-    pools: [pool, patientPool],
+    pools: Object.values(pools),
     writer,
     reader,
     attendance,
@@ -135,8 +163,14 @@ async function openStore(options: DatabaseOptions, pool: Pool, opening: Opening)
     onNotice,
     maxBatch,
   });
-  await store.keepClock();
-  return store;
+  try {
+    await store.keepClock();
+    return store;
+  } catch (error) {
+    // Nobody would close what could not be opened.
+    await news?.close();
+    throw error;
+  }
 }
 
 interface OpenedKeys {
@@ -149,8 +183,9 @@ interface OpenedKeys {
  * the server is locked.
  */
 async function openKeys(connection: Connection, source: MasterKeySource, where: string): Promise<OpenedKeys> {
-  await connection.query('BEGIN');
+  await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
+    await setLimits(connection);
     await connection.query('SELECT id FROM server WHERE id = 1 FOR UPDATE');
     const secrets = await listSecrets((text) => connection.query(text));
     const masterKey = takeMasterKey(secrets, source, where);
@@ -168,17 +203,26 @@ async function openKeys(connection: Connection, source: MasterKeySource, where: 
   }
 }
 
+const SAME_KEY =
+  'All servers on one database need the same master key: take it from another one (berth key export, berth ' +
+  'key import), or set BERTH_MASTER_KEY.';
+
 /** A key is made up only for a database that nothing was sealed in yet. */
-function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
+export function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
   const sealedBy = findSealingFingerprint(secrets);
   const nextKey = source.value === null ? findNextKey(source.file) : null;
+  if (sealedBy !== null && source.value === null && !existsSync(source.file)) {
+    throw new SealError(
+      `The database at ${where} is sealed with the master key ${sealedBy}, and this server has none. ` +
+        SAME_KEY,
+    );
+  }
   const key = loadMasterKey({ ...source, mayCreate: sealedBy === null });
   const chosen = chooseMasterKey(secrets, nextKey === null ? [key] : [key, nextKey]);
   if (sealedBy !== null && fingerprint(chosen) !== sealedBy) {
     throw new SealError(
       `The database at ${where} is sealed with the master key ${sealedBy}, and this server has ` +
-        `${fingerprint(chosen)}. All servers on one database need the same master key: take it from ` +
-        'another one (berth key export, berth key import), or set BERTH_MASTER_KEY.',
+        `${fingerprint(chosen)}. ${SAME_KEY}`,
     );
   }
   if (source.value === null && sealedBy !== null) settleNextKey(source.file, sealedBy);

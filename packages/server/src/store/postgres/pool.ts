@@ -45,6 +45,8 @@ export class Pool {
 
   /** One that is lost is dropped, and so is one of which answers are due: the next one would get them. */
   release(connection: Connection): void {
+    // What has cut this one off has most likely cut off the others too, and each would be waited for anew.
+    if (connection.isDead) void this.#closeIdle();
     if (connection.isBusy || this.#closing !== undefined) void connection.close();
     else if (!connection.isDead) this.#idle.push(connection);
     this.#freePlace();
@@ -72,8 +74,12 @@ export class Pool {
       this.#whenEmpty = resolve;
     });
     if (this.#taken === 0) this.#whenEmpty();
-    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
+    await this.#closeIdle();
     await empty;
+  }
+
+  async #closeIdle(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
   }
 
   /** The one that was used last: others may have been closed for lying idle. */

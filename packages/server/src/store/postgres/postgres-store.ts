@@ -6,7 +6,7 @@ import type { CommandResult } from '../engine/execute-command.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import type { Attendance } from './attendance.ts';
-import { isConnectionLost, toFault } from './database-error.ts';
+import { isConnectionLost, translate } from './database-error.ts';
 import { Lanes, OtherLane } from './lanes.ts';
 import type { News } from './news.ts';
 import type { Pool } from './pool.ts';
@@ -19,7 +19,8 @@ export interface StoreParts {
   readonly writer: PostgresWriter;
   readonly reader: PostgresReader;
   readonly attendance: Attendance;
-  readonly news: News;
+  /** `null`: this store does not serve, and tells and hears nothing. */
+  readonly news: News | null;
   readonly onNotice: (notice: StoreNotice) => void;
   /** No more commands than this share a transaction. */
   readonly maxBatch: number;
@@ -60,7 +61,7 @@ export class PostgresStore implements Store {
   async keepClock(): Promise<ClockStatus> {
     if (this.#isClosing) throw closingFault();
     const { attendance, news } = this.#parts;
-    void news.listen();
+    void news?.listen();
     return this.#watch(() => attendance.attend());
   }
 
@@ -84,16 +85,12 @@ export class PostgresStore implements Store {
     await reader.close();
     // A database that is away does not hear good-byes; others find out by themselves.
     await attendance.leave().catch(() => {});
-    await news.close();
+    await news?.close();
     await Promise.all(pools.map((pool) => pool.close()));
   }
 
   async #executeBatch(lane: Lane, commands: readonly Command[]): Promise<readonly CommandResult[]> {
-    const { attendance, writer } = this.#parts;
-    return this.#watch(async () => {
-      await attendance.ensureAttended();
-      return await writer.executeBatch(lane, commands);
-    });
+    return this.#watch(() => this.#parts.writer.executeBatch(lane, commands));
   }
 
   /** Notes when the database goes away, and when it is back. */
@@ -105,12 +102,12 @@ export class PostgresStore implements Store {
       return result;
     } catch (error) {
       if (error instanceof OtherLane) throw error;
-      const fault = toFault(error);
+      const translated = translate(error);
       if (isConnectionLost(error) && this.#isHealthy) {
         this.#isHealthy = false;
-        this.#parts.onNotice({ kind: 'commit_failed', error: fault.message });
+        this.#parts.onNotice({ kind: 'commit_failed', error: (translated as Error).message });
       }
-      throw fault;
+      throw translated;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { AuditPosition } from '../../core/audit-position.ts';
 import type { Instant } from '../../core/instant.ts';
 import { type MasterKey, SealError, unsealWithAny } from '../../secrets/seal.ts';
-import { instantOrNull, rulesFromRow } from '../engine/rows.ts';
+import { cursorFromRow, instantOrNull, rulesFromRow } from '../engine/rows.ts';
 import type { SealedSecrets } from '../engine/sealed-secrets.ts';
 import type { RulesRecord, StoreDescription } from '../query.ts';
 import type { Ask } from './ask.ts';
@@ -13,8 +13,7 @@ export async function isSetUp(ask: Ask): Promise<boolean> {
 
 export async function findWebhookCursor(ask: Ask): Promise<AuditPosition | null> {
   const [row] = await ask('SELECT webhook_seq, webhook_index FROM server');
-  if (row === undefined || row.webhook_seq === null) return null;
-  return { seq: row.webhook_seq as number, index: row.webhook_index as number };
+  return cursorFromRow(row);
 }
 
 export async function findRules(ask: Ask): Promise<RulesRecord> {

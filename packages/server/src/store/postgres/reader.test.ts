@@ -18,7 +18,6 @@ import type { ListAudit, ListRegistrations, Query } from '../query.ts';
 import { openInThreadStore } from '../sqlite/in-thread-store.ts';
 import { SqliteReader } from '../sqlite/reader.ts';
 import { parseDatabaseUrl } from './database-url.ts';
-import { migrate } from './migrate.ts';
 import { Pool } from './pool.ts';
 import { PostgresReader } from './reader.ts';
 
@@ -47,11 +46,14 @@ before(async () => {
   const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
   await writeRichHistory(store, clock);
   await store.close();
-  using db = new DatabaseSync(file);
+  const db = new DatabaseSync(file);
   db.exec(SELDOM);
+  db.close();
+  const url = await (await shared()).createDatabase();
+  await copyToPostgres(folder, url, masterKey);
   sqlite = new SqliteReader({ file });
   pool = new Pool({
-    target: parseDatabaseUrl(await (await shared()).createDatabase()),
+    target: parseDatabaseUrl(url),
     max: 3,
     prepareStatements: true,
     acquireTimeoutMs: 10_000,
@@ -59,8 +61,6 @@ before(async () => {
     answerTimeoutMs: 30_000,
   });
   postgres = new PostgresReader({ pool, patientPool: pool });
-  await pool.use((connection) => migrate(connection));
-  await pool.use((connection) => copyToPostgres(file, connection, masterKey));
 });
 
 after(async () => {

@@ -16,16 +16,16 @@ export interface Scope {
 /** Commands with the same name wait for each other, and share transactions. */
 export interface Lane {
   readonly name: string;
-  /** Lanes that may lock the same row are of different kinds. */
-  readonly kind: 'server' | 'heads' | 'all' | 'nothing' | 'catalogue' | 'product' | 'license';
   scopeIn(catalogue: Catalogue): Scope;
 }
 
-const SERVER: Lane = { name: 'server', kind: 'server', scopeIn: () => ({ server: true, licenses: [] }) };
-const HEADS: Lane = { name: 'heads', kind: 'heads', scopeIn: () => ({ server: true, licenses: 'heads' }) };
-const ALL: Lane = { name: 'all', kind: 'all', scopeIn: () => ({ server: true, licenses: 'all' }) };
+const SERVER: Lane = { name: 'server', scopeIn: () => ({ server: true, licenses: [] }) };
+/** Apart from the others: a server whose master key was replaced can do all but this. */
+const SECRETS: Lane = { name: 'secrets', scopeIn: () => ({ server: true, licenses: [] }) };
+const HEADS: Lane = { name: 'heads', scopeIn: () => ({ server: true, licenses: 'heads' }) };
+const ALL: Lane = { name: 'all', scopeIn: () => ({ server: true, licenses: 'all' }) };
 /** For what no license is found for. */
-const NOTHING: Lane = { name: 'nothing', kind: 'nothing', scopeIn: () => ({ server: false, licenses: [] }) };
+const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licenses: [] }) };
 
 export function laneOf(command: Command, catalogue: Catalogue): Lane {
   switch (command.kind) {
@@ -38,14 +38,15 @@ export function laneOf(command: Command, catalogue: Catalogue): Lane {
     case 'create_token':
     case 'revoke_token':
     case 'record_event':
-    case 'set_cloud_keys':
-    case 'rotate_master_key':
     case 'open_request':
     case 'number_usage':
     case 'note':
     case 'set_webhook_cursor':
     case 'set_rules':
       return SERVER;
+    case 'set_cloud_keys':
+    case 'rotate_master_key':
+      return SECRETS;
     case 'sign_heads':
     case 'thin_audit':
       return HEADS;
@@ -65,7 +66,7 @@ export function laneOf(command: Command, catalogue: Catalogue): Lane {
 
 /** Changes which licenses there are: two of these at once must not miss each other. */
 function catalogueLane(id: LicenseId): Lane {
-  return { name: `catalogue ${id}`, kind: 'catalogue', scopeIn: () => ({ server: true, licenses: [id] }) };
+  return { name: `catalogue ${id}`, scopeIn: () => ({ server: true, licenses: [id] }) };
 }
 
 /**
@@ -85,7 +86,7 @@ function productLane(product: string, { byProduct }: Catalogue): Lane {
   if (!byProduct.has(product)) return NOTHING;
   return {
     name: `product ${product}`,
-    kind: 'product',
+
     scopeIn: (catalogue) => ({ server: false, licenses: catalogue.byProduct.get(product) ?? [] }),
   };
 }
@@ -95,7 +96,7 @@ function licenseLane(id: LicenseId, catalogue: Catalogue): Lane {
   if (product !== undefined) return productLane(product, catalogue);
   // What was lent of a license that was removed comes to its end, too.
   if (!catalogue.chains.includes(id)) return NOTHING;
-  return { name: `license ${id}`, kind: 'license', scopeIn: () => ({ server: false, licenses: [id] }) };
+  return { name: `license ${id}`, scopeIn: () => ({ server: false, licenses: [id] }) };
 }
 
 export function isSameScope(a: Scope, b: Scope): boolean {

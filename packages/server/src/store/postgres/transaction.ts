@@ -1,4 +1,3 @@
-import type { LicenseId } from '../../core/license.ts';
 import type { Row } from '../engine/rows.ts';
 import type { Sql } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
@@ -10,25 +9,32 @@ import type { Sender } from './working-set.ts';
  */
 const LOCK_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** A server that is stopped in the middle of a transaction must not hold its locks. */
-const SILENCE_TIMEOUT_MS = 5000;
+/** A server that is stopped in the middle of a transaction loses its locks before others give up waiting. */
+const SILENCE_TIMEOUT_MS = 3000;
+
+/**
+ * Ways to read whole tables. A plan that was made while a table was small is used until the database has
+ * looked at the table again, a minute later or never: a table that grew meanwhile would be read whole.
+ */
+const WHOLE_TABLE = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin'];
 
 /** Behind a pooler nothing can be set for longer than a transaction. */
 const LIMITS = {
   text: `SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
-    set_config('idle_in_transaction_session_timeout', $3, true)`,
+    set_config('idle_in_transaction_session_timeout', $3, true),
+    ${WHOLE_TABLE.map((name) => `set_config('${name}', 'off', true)`)}`,
   values: [LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS, SILENCE_TIMEOUT_MS].map(String),
 };
 
 /** The database's clock, in milliseconds. Not that of the statement or transaction, which had to wait. */
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
+/** With a parameter: the driver prepares nothing that has none, so that it is planned anew each time. */
+const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision, alive_at FROM server WHERE id = $1`;
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
-const LOCK_SOME = `SELECT * FROM license
-  WHERE id IN (SELECT value::bigint FROM json_array_elements_text($1::text::json) AS value)
-  ORDER BY id FOR NO KEY UPDATE`;
+const LOCK_SOME = 'SELECT * FROM license WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE';
 
 /** Bounds what the transaction that was just begun may take. */
 export function setLimits(sender: Sender): Promise<unknown> {
@@ -42,6 +48,8 @@ export interface Opened {
   readonly licenses: readonly Row[];
   readonly wall: number;
   readonly revision: number;
+  /** When a server was last alive; `null`: none ever was. */
+  readonly aliveAt: number | null;
   /** One for each question. */
   readonly answers: readonly (readonly Row[])[];
 }
@@ -52,10 +60,10 @@ export interface Opened {
  */
 export async function begin(sender: Sender, scope: Scope, questions: readonly Sql[]): Promise<Opened> {
   const ask = ({ text, values }: Sql) => sender.query(text, values);
-  const sent = [sender.query('BEGIN', []), setLimits(sender)];
+  const sent = [sender.query('BEGIN ISOLATION LEVEL READ COMMITTED', []), setLimits(sender)];
   const server = scope.server ? sender.query(LOCK_SERVER, []) : null;
   const licenses = lockLicenses(sender, scope.licenses);
-  const facts = sender.query(`SELECT ${DATABASE_NOW} AS wall, revision FROM server WHERE id = 1`, []);
+  const facts = sender.query(READ_FACTS, [1]);
   const answers = questions.map(ask);
   await Promise.all([...sent, server, licenses, facts, ...answers]);
   const [row] = await facts;
@@ -64,6 +72,7 @@ export async function begin(sender: Sender, scope: Scope, questions: readonly Sq
     licenses: await licenses,
     wall: row?.wall as number,
     revision: row?.revision as number,
+    aliveAt: row?.alive_at as number | null,
     answers: await Promise.all(answers),
   };
 }
@@ -71,11 +80,7 @@ export async function begin(sender: Sender, scope: Scope, questions: readonly Sq
 async function lockLicenses(sender: Sender, licenses: Scope['licenses']): Promise<readonly Row[]> {
   if (licenses === 'heads') return sender.query(LIST_LICENSES, []);
   if (licenses === 'all') return sender.query(LOCK_ALL, []);
-  return licenses.length === 0 ? [] : sender.query(LOCK_SOME, [idsOf(licenses)]);
-}
-
-function idsOf(licenses: readonly LicenseId[]): string {
-  return JSON.stringify(licenses);
+  return licenses.length === 0 ? [] : sender.query(LOCK_SOME, [licenses]);
 }
 
 /** Ends a transaction that has changed nothing, or is to have changed nothing. */

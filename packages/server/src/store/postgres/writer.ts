@@ -1,22 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
-import { type Instant, instant } from '../../core/instant.ts';
+import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
-import type { MasterKey } from '../../secrets/seal.ts';
+import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Batch, type CommandResult, executeCommand, MissingRows } from '../engine/execute-command.ts';
 import { prolongLive } from '../engine/move-clock.ts';
 import type { Row } from '../engine/rows.ts';
+import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { Shelf } from '../engine/shelf.ts';
 import { type AuditKeys, AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
 import { type Catalogue, LicenseTexts, readCatalogue } from './catalogue.ts';
 import { type Decided, planCommit } from './commit.ts';
 import type { Connection } from './connection.ts';
-import { isConnectionLost, isDataError, isRetryable, toFault } from './database-error.ts';
+import { isConnectionLost, isDataError, isRetryable, translate } from './database-error.ts';
 import { OtherLane } from './lanes.ts';
 import type { Pool } from './pool.ts';
 import { type Prefetched, planPrefetch } from './prefetch.ts';
+import { listSecrets } from './read-server.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isSameScope, type Lane, laneOf, type Scope } from './scope.ts';
 import { begin, type Opened, rollBack } from './transaction.ts';
@@ -38,17 +40,25 @@ export interface WriterOptions {
 
 /** The connection broke while a batch was committed: whether it was, the database has to be asked. */
 class UnsureCommit extends Error {
-  readonly scope: Scope;
+  readonly decided: Decided;
+  readonly hasEvents: boolean;
   readonly results: readonly CommandResult[];
   /** The database was asked, and it was not committed: nor will it be, for who asked had its locks. */
   isRefuted = false;
 
-  constructor(scope: Scope, results: readonly CommandResult[], cause: unknown) {
+  constructor(decided: Decided, hasEvents: boolean, results: readonly CommandResult[], cause: unknown) {
     super('The connection was lost during a commit.', { cause });
-    this.scope = scope;
+    this.decided = decided;
+    this.hasEvents = hasEvents;
     this.results = results;
   }
 }
+
+/** No server was alive for a while: live slots get their time back before anything is decided. */
+class Rested extends Error {}
+
+/** After this long without any server, nobody could send heartbeats. */
+export const REST_MS = 30 * SECOND_MS;
 
 /** The licenses that a batch is about are others than those that it has locked. */
 class OtherScope extends Error {}
@@ -71,6 +81,7 @@ export class PostgresWriter {
   #catalogue: Catalogue;
   #masterKey: MasterKey;
   #batches = 0;
+  #hasToldOfAnchor = false;
   /** The last time that the database has told, and when. */
   #heard: { readonly now: number; readonly atMs: number };
 
@@ -97,16 +108,21 @@ export class PostgresWriter {
   }
 
   hear(now: number): void {
-    if (this.#options.readWall !== null || now >= this.estimateNow()) {
-      this.#heard = { now, atMs: this.#options.readMonotonicMs() };
-    }
+    // Less is the word of a license that has waited longer.
+    if (now >= this.estimateNow()) this.#heard = { now, atMs: this.#options.readMonotonicMs() };
+  }
+
+  /** The time of all servers together. It waits for a clock that was set back, and a reset takes it back. */
+  follow(now: number): void {
+    if (this.estimateNow() - now <= SECOND_MS) this.hear(now);
+    else this.#heard = { now, atMs: this.#options.readMonotonicMs() };
   }
 
   /**
    * Decides and commits. Throws a `Fault` when nothing was committed, or when nobody can tell.
    */
   async executeBatch(lane: Lane, commands: readonly Command[]): Promise<readonly CommandResult[]> {
-    const name = { server: this.#options.serverId, lane: lane.kind, batch: String(++this.#batches) };
+    const name = { server: this.#options.serverId, lane: lane.name, batch: String(++this.#batches) };
     let unsure: UnsureCommit | null = null;
     let askUntil = Number.POSITIVE_INFINITY;
     for (let attempt = 1; ; attempt++) {
@@ -118,16 +134,19 @@ export class PostgresWriter {
         if (error instanceof UnsureCommit) {
           unsure = error;
           askUntil = this.#options.readMonotonicMs() + ASKING_MS;
-        } else if (unsure !== null && isConnectionLost(error)) {
-          if (this.#options.readMonotonicMs() > askUntil) throw toFault(error);
+        } else if (error instanceof Rested) {
+          await this.resume();
+        } else if (unsure !== null) {
+          if (this.#options.readMonotonicMs() > askUntil) throw translate(error);
         } else if (isDataError(error) && commands.length > 1) {
           return await this.#executeApart(lane, commands);
         } else if (isDataError(error)) {
           return [{ error }];
         } else if (!mayTryAgain(error) || attempt >= MAX_ATTEMPTS) {
-          throw toFault(error);
+          throw translate(error);
         }
-        if (!(error instanceof OtherScope)) await delay(ASKING_INTERVAL_MS * (0.5 + Math.random()));
+        if (!(error instanceof OtherScope || error instanceof Rested))
+          await delay(ASKING_INTERVAL_MS * (0.5 + Math.random()));
       }
     }
   }
@@ -136,7 +155,7 @@ export class PostgresWriter {
    * No server was alive for a while, so nobody could send a heartbeat: slots that were live when one was last
    * alive get a whole timeout. Whoever finds this out first does it; for the others somebody was alive then.
    */
-  async resume(restMs: number): Promise<void> {
+  async resume(): Promise<void> {
     const connection = await this.#options.pool.acquire();
     try {
       const scope = { server: true, licenses: 'all' } as const;
@@ -144,8 +163,8 @@ export class PostgresWriter {
       const catalogue = await readCatalogue(connection);
       const set = new WorkingSet();
       const decided = this.#prepare({ scope, opened, catalogue, set, name: null });
-      const aliveAt = opened.server?.alive_at as number | null;
-      if (aliveAt !== null && decided.batch.now - aliveAt > restMs) {
+      const { aliveAt } = opened;
+      if (aliveAt !== null && decided.batch.now - aliveAt > REST_MS) {
         const marks = new Map(opened.licenses.map((row) => [row.id, row.mark as number]));
         prolongLive(decided.batch, (id) => instant(Math.max(aliveAt, marks.get(id) ?? 0)));
       }
@@ -190,7 +209,7 @@ export class PostgresWriter {
     name: BatchName,
     unsure: UnsureCommit | null,
   ): Promise<readonly CommandResult[]> {
-    const scope = unsure?.scope ?? lane.scopeIn(this.#catalogue);
+    const scope = unsure?.decided.scope ?? lane.scopeIn(this.#catalogue);
     const plan = this.#planPrefetch(commands, scope);
     const opened = await begin(
       connection,
@@ -199,9 +218,12 @@ export class PostgresWriter {
     );
     if (unsure !== null && isCommitted(opened, name)) {
       await connection.query('ROLLBACK');
+      this.#settle(unsure.decided, unsure.hasEvents);
       return unsure.results;
     }
     if (unsure !== null) unsure.isRefuted = true;
+    this.#requireAttended(opened);
+    await this.#requireOwnSeal(connection, commands);
     const catalogue = await this.#refreshCatalogue(connection, opened, lane, scope, commands);
     const set = new WorkingSet();
     for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] as readonly Row[]);
@@ -209,8 +231,25 @@ export class PostgresWriter {
     const results = await decideAll(connection, decided, commands);
     if (decided.batch.isChanged) await this.#commit(connection, decided, results);
     else await connection.query('ROLLBACK');
-    this.hear(opened.wall);
+    if (scope.licenses === 'all') this.follow(decided.batch.now);
+    else this.hear(decided.batch.now);
     return results;
+  }
+
+  #requireAttended({ wall, aliveAt }: Opened): void {
+    const now = this.#options.readWall?.() ?? wall;
+    if (aliveAt === null || now - aliveAt > REST_MS) throw new Rested();
+  }
+
+  /** A secret that is sealed with a key that was replaced meanwhile could never be opened again. */
+  async #requireOwnSeal(sender: Sender, commands: readonly Command[]): Promise<void> {
+    if (!commands.some(({ kind }) => kind === 'set_cloud_keys' || kind === 'rotate_master_key')) return;
+    const secrets = await listSecrets((text) => sender.query(text, []));
+    if (findSealingFingerprint(secrets) === fingerprint(this.#masterKey)) return;
+    throw new Fault(
+      'store_unavailable',
+      'The master key of the database was replaced. Give this server the new one and start it again.',
+    );
   }
 
   #planPrefetch(commands: readonly Command[], { server, licenses }: Scope): readonly Prefetched[] {
@@ -274,17 +313,22 @@ export class PostgresWriter {
     results: readonly CommandResult[],
     more: readonly Sql[] = [],
   ): Promise<void> {
-    const { batch } = decided;
     const { writes, hasEvents } = planCommit(decided);
     const sent = [...writes, ...more].map(({ text, values }) => connection.query(text, values));
     sent.push(connection.query('COMMIT'));
     const ends = await Promise.allSettled(sent);
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined && isConnectionLost(failed.reason))
-      throw new UnsureCommit(decided.scope, results, failed.reason);
+      throw new UnsureCommit(decided, hasEvents, results, failed.reason);
     if (failed !== undefined) throw failed.reason;
+    this.#settle(decided, hasEvents);
+  }
+
+  /** What follows from a commit. */
+  #settle({ batch }: Decided, hasEvents: boolean): void {
     this.#masterKey = batch.masterKey;
-    if (!batch.ledger.isSound) this.#options.onNotice({ kind: 'anchor_lost' });
+    if (!batch.ledger.isSound && !this.#hasToldOfAnchor) this.#options.onNotice({ kind: 'anchor_lost' });
+    this.#hasToldOfAnchor ||= !batch.ledger.isSound;
     if (batch.signed !== null) {
       const { links, digest } = batch.signed as { links: number; digest: string };
       this.#options.onNotice({ kind: 'heads_signed', links, digest });

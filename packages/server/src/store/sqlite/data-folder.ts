@@ -17,10 +17,11 @@ import { holdFolder, lockFolder } from '../folder-lock.ts';
 import type { Store } from '../store.ts';
 import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
+import { refuseMoved } from './moved-mark.ts';
 import { listSecrets } from './sealed-secrets.ts';
 import { openThreadedStore } from './threaded-store.ts';
 
-const DATABASE_FILE = 'berth.db';
+export const DATABASE_FILE = 'berth.db';
 
 export interface DataFolderOptions {
   readonly folder: string;
@@ -39,10 +40,11 @@ export async function openDataFolder(options: DataFolderOptions): Promise<Store 
   const lock = lockFolder(options.folder);
   if (lock === null) return null;
   try {
+    refuseMoved(options.folder);
     return holdFolder(await openStore(options), lock);
   } catch (error) {
     lock.release();
-    throw explain(error);
+    throw explainFailure(error);
   }
 }
 
@@ -60,7 +62,7 @@ export function findSealedBy(folder: string): string | null {
 /**
  * Everything that keeps a folder from being opened has a sentence of its own; none of it is a bug of ours.
  */
-function explain(error: unknown): Error {
+export function explainFailure(error: unknown): Error {
   if (error instanceof Fault || error instanceof SealError) return error;
   return new Fault('store_unavailable', error instanceof Error ? error.message : String(error), {
     cause: error,

@@ -28,7 +28,7 @@ export function openWritable(file: string): DatabaseSync {
  * Takes the log into the database and starts it anew. What a crash has left in the log can be read, but may
  * not be on disk; commits behind it would be lost together with it in a power cut.
  */
-function checkpoint(db: DatabaseSync): void {
+export function checkpoint(db: DatabaseSync): void {
   const row = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
   if (row?.busy !== 0)
     throw new Error('The log could not be taken into the database: somebody is reading it.');

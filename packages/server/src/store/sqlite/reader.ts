@@ -9,6 +9,7 @@ import { type License, type LicenseId, licenseId } from '../../core/license.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import {
   backlogFromRows,
+  cursorFromRow,
   instantOrNull,
   licenseFromRow,
   type Row,
@@ -196,9 +197,7 @@ export class SqliteReader {
   }
 
   #findWebhookCursor(): AuditPosition | null {
-    const row = this.#get('SELECT webhook_seq, webhook_index FROM server');
-    if (row === undefined || row.webhook_seq === null) return null;
-    return { seq: row.webhook_seq as number, index: row.webhook_index as number };
+    return cursorFromRow(this.#get('SELECT webhook_seq, webhook_index FROM server'));
   }
 
   /** Licenses on which the sweeper has something to collect. */

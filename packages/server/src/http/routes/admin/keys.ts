@@ -55,7 +55,7 @@ function rotateRoute({ custody }: KeyAdministration): Route {
     summary: 'Seal every secret with a new master key; one from the environment has to be sent along',
     body: z.object({ new_key: secret }),
     answer: { kind: 'json', schema: masterKeyObject.extend({ replaced: z.string() }) },
-    errors: ['missing_parameters'],
+    errors: ['missing_parameters', 'other_servers_running'],
     handle: async ({ body, caller }) =>
       json(toWire(await custody.rotate(body.new_key ?? null, actorOf(caller)))),
   });

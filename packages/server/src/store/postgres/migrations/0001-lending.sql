@@ -43,7 +43,8 @@ CREATE TABLE registration (
   PRIMARY KEY (license_id, "user")
 ) WITH (fillfactor = 80);
 
-CREATE INDEX registration_by_end ON registration (license_id, ends_at);
+-- With the user, by whom those that end together are ordered: after an outage that may be all of them.
+CREATE INDEX registration_by_end ON registration (license_id, ends_at, "user");
 CREATE INDEX registration_by_borrow ON registration (license_id, borrowed_until) WHERE borrowed_until IS NOT NULL;
 
 CREATE TABLE recall (

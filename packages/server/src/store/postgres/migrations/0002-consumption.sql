@@ -51,7 +51,7 @@ CREATE TABLE feature_slot (
   PRIMARY KEY (license_id, "user", feature)
 );
 
-CREATE INDEX feature_slot_by_end ON feature_slot (license_id, ends_at);
+CREATE INDEX feature_slot_by_end ON feature_slot (license_id, ends_at, "user", feature);
 CREATE INDEX feature_slot_by_feature ON feature_slot (license_id, feature, ends_at);
 
 -- First answers to requests that carried an Idempotency-Key. `outcome` is JSON.

@@ -1,0 +1,54 @@
+import type { Command, MoveDirection } from './command.ts';
+import { formatFacts } from './terminal.ts';
+
+/** Where the data is, and how it comes to be elsewhere. */
+export const MOVE_COMMANDS: readonly Command[] = [
+  {
+    words: 'migrate-store to-postgres',
+    arguments: [],
+    flags: '',
+    about: 'move the data from the folder to the database; all servers must be stopped',
+    local: async ({ moveStore }) => answer(await moveStore('to-postgres')),
+    show: (moved: Moved) => showMoved(moved, 'to-postgres'),
+  },
+  {
+    words: 'migrate-store to-sqlite',
+    arguments: [],
+    flags: '',
+    about: 'move the data from the database to the folder; all servers must be stopped',
+    local: async ({ moveStore }) => answer(await moveStore('to-sqlite')),
+    show: (moved: Moved) => showMoved(moved, 'to-sqlite'),
+  },
+];
+
+interface Moved {
+  readonly from: string;
+  readonly to: string;
+  readonly rows: Readonly<Record<string, number>>;
+  readonly audit: Readonly<Record<string, number>>;
+  readonly hardware_id_before: string | null;
+}
+
+const answer = (moved: object) => ({ ok: true, body: moved as never });
+
+const NEXT: Readonly<Record<MoveDirection, string>> = {
+  'to-postgres':
+    'Start the server with the same data folder and BERTH_DATABASE_URL. Its master key stays where it is; ' +
+    'other servers on the database need the same one ("berth key export", "berth key import").',
+  'to-sqlite': 'Start the server with this data folder, without BERTH_DATABASE_URL.',
+};
+
+function showMoved({ from, to, rows, audit, hardware_id_before }: Moved, direction: MoveDirection): string {
+  const { chains, links, events, thinned } = audit;
+  const facts = {
+    ...rows,
+    'audit log': `whole: ${chains} chains, ${links} links, ${events} events; ${thinned} thinned`,
+  };
+  const moved = `Everything was moved and verified.\n${formatFacts({ from, to })}\n\n${formatFacts(facts)}`;
+  const hardware =
+    hardware_id_before === null
+      ? ''
+      : '\nOn this machine the server has another hardware id. Licenses are bound to the old one: start it ' +
+        `with BERTH_HARDWARE_ID=${hardware_id_before} to keep it.`;
+  return `${moved}\n\n${NEXT[direction]}${hardware}\n${from} refuses to be used from now on.`;
+}

@@ -1,0 +1,39 @@
+import type { AuditVerdict } from './query.ts';
+
+/** How many rows each table has. */
+export type RowCounts = Readonly<Record<string, number>>;
+
+/** By the names of its columns, which are the same in every store. */
+export type CopiedRow = Readonly<Record<string, null | number | bigint | string | Uint8Array>>;
+
+/** What can be said of the data in a store as it is, to be compared. */
+export interface StoreContents {
+  /** Where it is, for people. */
+  readonly place: string;
+  verifyAudit(): Promise<AuditVerdict>;
+  countRows(): Promise<RowCounts>;
+  /** The newest link of the system's chain: every server adds one when it starts. */
+  readHead(): Promise<string>;
+  /** Without `commit` everything is as it was. */
+  close(): Promise<void>;
+}
+
+/** The data of a stopped server. Nobody changes it while it is open here. */
+export interface StoreSource extends StoreContents {
+  readonly identity: string;
+  readonly tables: readonly string[];
+  /** All rows of a table, page by page. */
+  listPages(table: string): AsyncIterable<readonly CopiedRow[]>;
+  /** From now on no server starts here. */
+  markMoved(to: string): Promise<void>;
+}
+
+/** Where data is moved to. Nobody sees any of it before it is committed. */
+export interface StoreTarget extends StoreContents {
+  /** The identity of what is there already; `null`: it is empty. */
+  readonly identity: string | null;
+  addRows(table: string, rows: readonly CopiedRow[]): Promise<void>;
+  /** Vouches for the chains of the log as they are: for those that were found whole where they come from. */
+  anchorChains(): Promise<void>;
+  commit(): Promise<void>;
+}

@@ -1,0 +1,116 @@
+import { PRODUCTS } from './bench-licenses.ts';
+import { type BenchRun, HEARTBEATS, type LoadWish, type RateRatio } from './bench-run.ts';
+import { MANY_LICENSES } from './postgres-servers.ts';
+import { consumptionPlan, OWN_PRODUCT, registerPlan } from './requests.ts';
+import { CONNECTIONS, churnOf, holders, newcomers, type Scenario, type Verdict } from './scenarios.ts';
+
+/** What requests that share transactions must at least gain on a license that all of them are about. */
+const LEAST_GAIN = 4;
+
+function times({ whole, least, most }: RateRatio): string {
+  return `${whole.toFixed(1)} × (${least.toFixed(1)}–${most.toFixed(1)})`;
+}
+
+function hundredths({ whole, least, most }: RateRatio): string {
+  return `${whole.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+/** Berth as it is beside the same with a transaction for every request. */
+async function compareBatches(bench: BenchRun, wish: LoadWish): Promise<Verdict> {
+  const { first, single } = await bench.postgres();
+  const ratio = await bench.compare(
+    { servers: [first], wish },
+    { servers: [single], wish: { ...wish, label: `${wish.label}, a transaction each` } },
+  );
+  return {
+    target: `${wish.label}: at least ${LEAST_GAIN} × the rate of a transaction each`,
+    measured: times(ratio),
+    isMet: ratio.whole >= LEAST_GAIN,
+  };
+}
+
+const heartbeat: Scenario = {
+  name: 'heartbeat',
+  about: 'renewals on one license, with shared transactions and with one each',
+  async run(bench) {
+    return [await compareBatches(bench, { label: 'heartbeat', connections: CONNECTIONS, ...HEARTBEATS })];
+  },
+};
+
+const churn: Scenario = {
+  name: 'churn',
+  about: 'register and unregister by turns on one license, with shared transactions and with one each',
+  async run(bench) {
+    const wish = { ...churnOf(PRODUCTS.half1000, 1000, CONNECTIONS), label: 'register + unregister' };
+    return [await compareBatches(bench, wish)];
+  },
+};
+
+const consumption: Scenario = {
+  name: 'consumption',
+  about: 'counts on one license, with shared transactions and with one each',
+  async run(bench) {
+    const requests = [consumptionPlan(PRODUCTS.count)];
+    const wish = { label: 'consumption', connections: CONNECTIONS, requests, users: holders(1000) };
+    return [await compareBatches(bench, wish)];
+  },
+};
+
+const heartbeatLarge: Scenario = {
+  name: 'heartbeat-large',
+  about: 'renewals of random users among 50,000 on a license with 100,000 slots, beside 1,000 on 2,000',
+  async run(bench) {
+    const { first } = await bench.postgres();
+    const wish = (label: string, product: string, users: number): LoadWish => ({
+      label,
+      connections: CONNECTIONS,
+      requests: [registerPlan(product)],
+      users: holders(users, 'random'),
+    });
+    const ratio = await bench.compare(
+      {
+        servers: [first],
+        wish: wish('heartbeat, 50,000 of 100,000 slots held', PRODUCTS.half100000, 50_000),
+      },
+      { servers: [first], wish: wish('heartbeat, 1,000 of 2,000 slots held', PRODUCTS.renew, 1000) },
+    );
+    bench.note('rate with 50,000 slots held, against 1,000', hundredths(ratio));
+    return [];
+  },
+};
+
+const servers: Scenario = {
+  name: 'servers',
+  about: 'renewals with two servers on the database and with one, on one license and on many',
+  async run(bench) {
+    const one = { requests: HEARTBEATS.requests, users: HEARTBEATS.users };
+    const many = { requests: [registerPlan(OWN_PRODUCT)], users: newcomers(MANY_LICENSES, 'own') };
+    await compareServers(bench, 'one license', one);
+    await compareServers(bench, `${MANY_LICENSES} licenses`, many);
+    return [];
+  },
+};
+
+/** Everything may use all cores here: two servers on one core would only take turns. */
+async function compareServers(
+  bench: BenchRun,
+  what: string,
+  load: Pick<LoadWish, 'requests' | 'users'>,
+): Promise<void> {
+  const { first, second } = await bench.postgres();
+  const wish = (label: string) => ({ label, connections: CONNECTIONS, ...load, isSharing: true });
+  const ratio = await bench.compare(
+    { servers: [first, second], wish: wish(`heartbeat, ${what}, two servers`) },
+    { servers: [first], wish: wish(`heartbeat, ${what}, one server`) },
+  );
+  bench.note(`rate of two servers on ${what}, against one`, hundredths(ratio));
+}
+
+/** In the order in which they run. */
+export const POSTGRES_SCENARIOS: readonly Scenario[] = [
+  heartbeat,
+  churn,
+  consumption,
+  heartbeatLarge,
+  servers,
+];

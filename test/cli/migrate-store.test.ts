@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import connect from 'postgres';
+import { openStoppedServer } from '../../packages/server/src/compose.ts';
+import { loadConfig } from '../../packages/server/src/config.ts';
+import { exampleLicense } from '../../packages/server/src/core/examples.ts';
+import { askBerth, runBerth } from '../faults/berth-command.ts';
+import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+
+/** The commands of this file share their compiled code, which makes them twice as fast. */
+process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
+const shared = sharedPostgres();
+
+type Env = Readonly<Record<string, string>>;
+
+/** A folder with a license, an account, and slots that last longer than a test. */
+async function setUp(t: TestContext, env: Env = {}) {
+  const data = join(temporaryFolder(t), 'data');
+  if (Object.keys(env).length === 0) await seedLicenses(data, [exampleLicense({ timeoutMinutes: 600 })]);
+  const server = await startServerProcess({ data, env });
+  if (Object.keys(env).length === 0) await lend(server.url);
+  await server.stop();
+  const url = await (await shared()).createDatabase();
+  return { data, url, postgres: { ...env, BERTH_DATABASE_URL: url } };
+}
+
+async function lend(url: string): Promise<void> {
+  const send = async (path: string, body: object) => {
+    const response = await fetch(`${url}/api/v4/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    assert.equal(response.status, 200, await response.text());
+  };
+  await send('register', { product: 'cad', user: 'ann' });
+  await send('borrow', { product: 'cad', user: 'bob' });
+}
+
+const LISTS = [
+  'licenses',
+  'registrations',
+  'audit?limit=1000',
+  'audit/verify',
+  'users',
+  'tokens',
+  'keys',
+  'reports',
+  'rules',
+];
+
+/** What the admin API says of the data of a stopped server. */
+async function listAll(data: string, env: Env): Promise<Record<string, unknown>> {
+  const { config } = loadConfig({ flags: { data }, env, file: null });
+  const server = await openStoppedServer(config, env);
+  assert.ok(server, `${data} is in use`);
+  try {
+    const answers: Record<string, unknown> = {};
+    for (const path of LISTS) {
+      const response = await server.fetch(new Request(`http://localhost/api/admin/${path}`));
+      assert.equal(response.status, 200, path);
+      answers[path] = JSON.parse((await response.text()).replaceAll(data, 'DATA'));
+    }
+    return answers;
+  } finally {
+    await server.close();
+  }
+}
+
+const move = (data: string, direction: 'to-postgres' | 'to-sqlite', env: Env) =>
+  runBerth(data, ['migrate-store', direction], env);
+
+async function expectRefusal(
+  sentence: RegExp,
+  data: string,
+  direction: 'to-postgres' | 'to-sqlite',
+  env: Env,
+) {
+  const { code, stdout, stderr } = await move(data, direction, env);
+  assert.match(stderr, sentence);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.equal(stderr.trim().split('\n').length, 1, stderr);
+}
+
+async function queryDatabase(url: string, text: string) {
+  const sql = connect(url, { max: 1, fetch_types: false, onnotice: () => {} });
+  try {
+    return await sql.unsafe(text);
+  } finally {
+    await sql.end();
+  }
+}
+
+const countTables = async (url: string) => {
+  const text = "SELECT count(*)::int AS count FROM pg_tables WHERE schemaname = 'public'";
+  return (await queryDatabase(url, text))[0]?.count;
+};
+
+describe('berth migrate-store', { skip }, () => {
+  test('moves everything there and back; the API answers the same, and the old places refuse', async (t) => {
+    const { data, postgres } = await setUp(t);
+    const before = await listAll(data, {});
+    const hardware = await readHardware(data, {});
+    const there = await move(data, 'to-postgres', postgres);
+    assert.equal(there.code, 0, there.stderr);
+    assert.match(there.stdout, /^Everything was moved and verified\.\n/);
+    assert.match(there.stdout, /\nregistration +2\n/);
+    assert.match(there.stdout, /other servers on the database need the same one/);
+    assert.deepEqual(await listAll(data, postgres), before);
+    assert.equal(await readHardware(data, postgres), hardware, 'licenses are bound to it');
+    await assert.rejects(startServerProcess({ data }), /was moved to postgres:.*moved-to-postgres to go on/);
+    const server = await startServerProcess({ data, env: postgres });
+    await lend(server.url);
+    await expectRefusal(/^A Berth process uses .*\. Stop the server first\.\n$/, data, 'to-sqlite', postgres);
+    await server.stop();
+    const used = await listAll(data, postgres);
+    renameSync(join(data, 'berth.db'), join(data, 'old.db'));
+    const back = await move(data, 'to-sqlite', postgres);
+    assert.equal(back.code, 0, back.stderr);
+    assert.deepEqual(
+      readdirSync(data)
+        .filter((name) => /db|moved/.test(name))
+        .sort(),
+      ['berth.db', 'old.db'],
+    );
+    assert.deepEqual(await listAll(data, {}), used);
+    assert.equal(await readHardware(data, {}), hardware, 'it is back on its machine');
+    await assert.rejects(startServerProcess({ data, env: postgres }), /DROP TABLE moved_away/);
+    assert.equal(await (await startServerProcess({ data })).stop(), 0);
+  });
+
+  test('says which hardware id a server loses that was born in a database', async (t) => {
+    const { data, postgres } = await setUp(t);
+    const server = await startServerProcess({ data: join(data, 'other'), env: postgres });
+    await server.stop();
+    const env = { ...postgres, BERTH_HARDWARE_ID: 'chosen' };
+    await (await startServerProcess({ data: join(data, 'other'), env })).stop();
+    const { code, stdout } = await move(join(data, 'other'), 'to-sqlite', postgres);
+    assert.equal(code, 0);
+    assert.match(stdout, /another hardware id\. .* start it with BERTH_HARDWARE_ID=chosen to keep it\.\n/);
+  });
+
+  test('needs both places', async (t) => {
+    const { data, postgres } = await setUp(t);
+    await expectRefusal(/^Name the database in BERTH_DATABASE_URL/, data, 'to-postgres', {});
+    const none = join(data, 'none');
+    await expectRefusal(/^There is no data in .*none\./, none, 'to-postgres', postgres);
+    await expectRefusal(
+      /^There is no data of Berth in the database at postgres:/,
+      data,
+      'to-sqlite',
+      postgres,
+    );
+    assert.equal(await countTables(postgres.BERTH_DATABASE_URL), 0);
+  });
+
+  test('never shows the password of the database', async (t) => {
+    const { data, url } = await setUp(t);
+    const secret = url.replace('postgres@', 'postgres:hush@');
+    const { code, stdout, stderr } = await move(data, 'to-postgres', { BERTH_DATABASE_URL: secret });
+    assert.equal(code, 0, stderr);
+    assert.doesNotMatch(stdout + stderr, /hush/);
+  });
+});
+
+async function readHardware(data: string, env: Env): Promise<unknown> {
+  return (await askBerth<{ hardware_id: unknown }>(data, ['status'], env)).hardware_id;
+}
+
+describe('berth migrate-store refuses, and leaves all as it was', { skip }, () => {
+  test('a folder whose server runs', async (t) => {
+    const { data, postgres } = await setUp(t);
+    const server = await startServerProcess({ data });
+    t.after(() => server.stop('SIGKILL'));
+    await expectRefusal(
+      /^A Berth process uses .*\. Stop the server first\.\n$/,
+      data,
+      'to-postgres',
+      postgres,
+    );
+    assert.equal(await countTables(postgres.BERTH_DATABASE_URL), 0);
+  });
+
+  test('a database on which a server runs, or did a moment ago', async (t) => {
+    const { data, postgres } = await setUp(t);
+    const env = { ...postgres, BERTH_MASTER_KEY: 'ab'.repeat(32) };
+    const server = await startServerProcess({ data: join(data, 'far'), env });
+    const target = join(data, 'near');
+    await expectRefusal(
+      /^A server uses the database, or did so less than 30 seconds/,
+      target,
+      'to-sqlite',
+      env,
+    );
+    await server.stop('SIGKILL');
+    await expectRefusal(
+      /^A server uses the database, or did so less than 30 seconds/,
+      target,
+      'to-sqlite',
+      env,
+    );
+    assert.equal(existsSync(join(target, 'berth.db')), false);
+    await queryDatabase(env.BERTH_DATABASE_URL, 'UPDATE server_instance SET seen_at = seen_at - 31000');
+    assert.equal((await move(target, 'to-sqlite', env)).code, 0);
+  });
+
+  test('a place that holds something', async (t) => {
+    const { data, postgres } = await setUp(t);
+    const env = { ...postgres, BERTH_MASTER_KEY_FILE: join(data, 'other.key') };
+    await (await startServerProcess({ data: join(data, 'other'), env })).stop();
+    await expectRefusal(/^There is data of another server in postgres:/, data, 'to-postgres', postgres);
+    await expectRefusal(/^There is data of another server in /, data, 'to-sqlite', env);
+    const url = await (await shared()).createDatabase();
+    await queryDatabase(url, 'CREATE TABLE theirs (id int)');
+    const foreign = { BERTH_DATABASE_URL: url };
+    await expectRefusal(/has tables that were not created by Berth/, data, 'to-postgres', foreign);
+  });
+
+  test('a log that was tampered with, on either side', async (t) => {
+    const { data, url, postgres } = await setUp(t);
+    const tamper = 'UPDATE audit_link SET at = at + 1 WHERE seq = 2';
+    const undo = 'UPDATE audit_link SET at = at - 1 WHERE seq = 2';
+    const file = join(data, 'berth.db');
+    runFile(file, tamper);
+    const sentence =
+      /^The audit log in .* is broken, .* Chain \d+, link \d+: The link was changed.*Nothing was/;
+    await expectRefusal(sentence, data, 'to-postgres', postgres);
+    assert.equal(await countTables(url), 0);
+    runFile(file, undo);
+    assert.equal((await move(data, 'to-postgres', postgres)).code, 0);
+    rmSync(file);
+    await queryDatabase(url, tamper);
+    await expectRefusal(sentence, data, 'to-sqlite', postgres);
+    assert.equal(existsSync(file), false);
+    assert.equal(existsSync(`${file}.new`), false);
+  });
+
+  test('another master key', async (t) => {
+    const { data, url, postgres } = await setUp(t);
+    const other = { ...postgres, BERTH_MASTER_KEY: 'cd'.repeat(32) };
+    await expectRefusal(/^The master key is not the one that sealed this store/, data, 'to-postgres', other);
+    assert.equal(await countTables(url), 0);
+    assert.equal((await move(data, 'to-postgres', postgres)).code, 0);
+    rmSync(join(data, 'berth.db'));
+    await expectRefusal(/is sealed with the master key/, data, 'to-sqlite', other);
+    assert.equal((await move(data, 'to-sqlite', postgres)).code, 0);
+  });
+
+  test('data of a newer Berth', async (t) => {
+    const { data, url, postgres } = await setUp(t);
+    const file = join(data, 'berth.db');
+    const version = readVersion(file);
+    runFile(file, 'PRAGMA user_version = 999');
+    await expectRefusal(/^The data was written by a newer Berth/, data, 'to-postgres', postgres);
+    runFile(file, `PRAGMA user_version = ${version}`);
+    assert.equal((await move(data, 'to-postgres', postgres)).code, 0);
+    rmSync(file);
+    await queryDatabase(url, 'INSERT INTO berth_schema (version) VALUES (999)');
+    await expectRefusal(/^The data was written by a newer Berth/, data, 'to-sqlite', postgres);
+  });
+});
+
+function runFile(file: string, text: string): void {
+  using db = new DatabaseSync(file);
+  db.exec(text);
+}
+
+function readVersion(file: string): number {
+  using db = new DatabaseSync(file, { readOnly: true });
+  return db.prepare('PRAGMA user_version').get()?.user_version as number;
+}
+
+const KILLED_MOVE = fileURLToPath(new URL('../support/killed-move.ts', import.meta.url));
+
+async function killDuring(moment: string, direction: string, data: string, env: Env): Promise<void> {
+  const args = [KILLED_MOVE, direction, data, env.BERTH_DATABASE_URL as string, moment];
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: 'inherit' });
+  const [, signal] = await once(child, 'exit');
+  assert.equal(signal, 'SIGKILL', `it was killed: ${moment}`);
+}
+
+describe('berth migrate-store that is killed', { skip }, () => {
+  const env = { BERTH_MASTER_KEY: 'ab'.repeat(32) };
+
+  test('on its way to PostgreSQL leaves the database empty, and the folder usable', async (t) => {
+    const { data, url, postgres } = await setUp(t, env);
+    const before = await listAll(data, env);
+    for (const moment of ['server', 'audit_link', 'verify']) {
+      await killDuring(moment, 'to-postgres', data, postgres);
+      assert.equal(await countTables(url), 0, moment);
+      assert.deepEqual(await listAll(data, env), before, moment);
+    }
+    await killDuring('commit', 'to-postgres', data, postgres);
+    assert.equal((await move(data, 'to-postgres', postgres)).code, 0, 'it is brought to its end');
+    assert.deepEqual(await listAll(data, postgres), before);
+    await assert.rejects(startServerProcess({ data, env }), /was moved to postgres:/);
+  });
+
+  test('on its way to SQLite leaves no data in the folder, and the database usable', async (t) => {
+    const { data, postgres } = await setUp(t, env);
+    assert.equal((await move(data, 'to-postgres', postgres)).code, 0);
+    const before = await listAll(data, postgres);
+    const target = join(data, 'target');
+    mkdirSync(target);
+    for (const moment of ['server', 'audit_link', 'verify']) {
+      await killDuring(moment, 'to-sqlite', target, postgres);
+      assert.equal(existsSync(join(target, 'berth.db')), false, moment);
+      assert.deepEqual(await listAll(data, postgres), before, moment);
+    }
+    await killDuring('commit', 'to-sqlite', target, postgres);
+    assert.equal((await move(target, 'to-sqlite', postgres)).code, 0, 'it is brought to its end');
+    assert.deepEqual(await listAll(target, env), before);
+    await assert.rejects(startServerProcess({ data, env: postgres }), /was moved to .*target/);
+  });
+});

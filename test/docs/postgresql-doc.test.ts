@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { SETTINGS } from '../../packages/server/src/settings.ts';
+import { ensureTool } from '../support/install-tools.ts';
+import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
+import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { readConsoleSteps, toPattern } from './console-blocks.ts';
+
+const run = promisify(execFile);
+const PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
+const getPostgres = sharedPostgres();
+
+/** On the page the second server is started where it is first spoken to. */
+const SECOND = 'http://127.0.0.1:8082';
+
+async function startOn(t: TestContext, url: string, data: string, args: readonly string[] = []) {
+  const server = await startServerProcess({ data, args, env: { BERTH_DATABASE_URL: url } });
+  t.after(() => server.stop());
+  return server.url;
+}
+
+describe('docs/postgresql.md', () => {
+  test('two servers do what the page says', async (t) => {
+    if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
+    if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
+    const url = await (await getPostgres()).createDatabase();
+    const folder = temporaryFolder(t);
+    const first = await startOn(t, url, join(folder, 'first'), ['--demo']);
+    let second: string | null = null;
+    const steps = readConsoleSteps(PAGE);
+    assert.ok(steps.length >= 6);
+    for (const { command, expected } of steps) {
+      if (command.includes(SECOND)) second ??= await startOn(t, url, join(folder, 'second'));
+      const local = command
+        .replaceAll('./', `${folder}/`)
+        .replaceAll('http://127.0.0.1:8081', first)
+        .replaceAll(SECOND, second ?? SECOND);
+      const { stdout } = await run('bash', ['-c', local], {
+        env: { ...process.env, BERTH_DATABASE_URL: url },
+      });
+      assert.match(stdout.trimEnd(), toPattern(expected), command);
+    }
+  });
+
+  test('names settings that there are', () => {
+    const paths = SETTINGS.map(({ path }) => path);
+    const named = [
+      ...PAGE.matchAll(/`((?:database|cloud|airgap|webhooks|notices|auth|http|tls|log)\.(\w+|\*))/g),
+    ];
+    assert.ok(named.length > 5);
+    for (const [, name = '', last] of named) {
+      const isKnown =
+        last === '*' ? paths.some((path) => path.startsWith(name.slice(0, -1))) : paths.includes(name);
+      assert.ok(isKnown, name);
+    }
+  });
+
+  test('points to pages that there are', () => {
+    const links = [...PAGE.matchAll(/\]\(([\w./-]+\.md)\)/g)].map(([, link = '']) => link);
+    assert.ok(links.length > 0);
+    for (const link of links) assert.ok(existsSync(new URL(`../../docs/${link}`, import.meta.url)), link);
+  });
+});
