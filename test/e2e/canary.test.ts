@@ -45,7 +45,7 @@ class Watch {
     this.#seen.push([where, Buffer.from(what)]);
   }
 
-  /** The data folder and the database as they are now. The master key is in its own file, and must be nowhere else. */
+  /** Folder and database as they are now. The master key is in its own file, and must be nowhere else. */
   async seeFiles(when: string, folder = this.data): Promise<void> {
     this.see(`the database ${when}`, await dumpDatabase(this.data));
     for (const entry of readdirSync(folder, { withFileTypes: true })) {

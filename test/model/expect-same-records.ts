@@ -24,8 +24,8 @@ export async function expectSameRecords(stores: readonly ModelStore[], ids: read
 
 /**
  * Each with its time. Which of them share a link, and so the numbers of the links, depends on which commands
- * happened to share a commit. Only a server that has its data alone tells after a long rest that the clock was
- * ahead of the one it had kept: where several share it, the database's clock was never theirs to keep.
+ * happened to share a commit. Only a server that has its data alone tells after a long rest that the clock
+ * was ahead of the one it had kept: where several share it, the database's clock was never theirs to keep.
  */
 async function listEvents({ bench }: ModelStore, chain: LicenseId | 'system') {
   const links = await bench.store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });

@@ -14,7 +14,7 @@ export interface Listed {
   readonly slots: readonly RegistrationRecord[];
 }
 
-/** The first store is listed after every step, the others now and then: a difference in what is stored stays. */
+/** The first store is listed after every step, the others now and then: what differs in them stays. */
 const COMPARED_EVERY = 4;
 
 /** The stores that live through the same history, and their lists as they were after the last step. */

@@ -222,6 +222,12 @@ const acceptedSizes: Example[] = [
   accept('function-length', 'an object', 'test/a.ts', `const a = b ? f(c) : {\n${'a,\n'.repeat(90)}};\n`),
   accept('function-length', 'a case', 'test/a.ts', `switch (a) {\ncase f(b): ${block(90)}\ncase 2: {}\n}\n`),
   accept('function-length', 'a chapter', 'test/a.test.ts', `describe('a', { b: 1 }, () => ${block(90)});\n`),
+  accept(
+    'function-length',
+    'a chapter for all stores',
+    'test/a.test.ts',
+    `describeStores('a', () => ${block(90)});\n`,
+  ),
   accept('line-length', 'an address', 'test/a.ts', `// https://a.example/${'x'.repeat(120)}\n`),
 ];
 

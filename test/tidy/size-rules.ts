@@ -23,7 +23,7 @@ export function findLongFiles(files: SourceFile[]): Finding[] {
 
 /** A describe callback is a chapter of tests and no function to understand as a whole. */
 function isChapter(path: string, callee: string): boolean {
-  return path.endsWith('.test.ts') && /^(?:describe|suite)(?:\.|$)/.test(callee);
+  return path.endsWith('.test.ts') && /^(?:describe|describeStores|suite)(?:\.|$)/.test(callee);
 }
 
 function findLongFunctionsIn(file: SourceFile): Finding[] {
