@@ -1,16 +1,18 @@
 import { test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
+import { reuseDatabase } from '../../../../../test/support/reused-database.ts';
 import { exerciseStore } from '../exercise-store.ts';
 import { expectSoundDatabase, openExamined } from './exercise-database.ts';
 
 const shared = sharedPostgres();
+// The cases come one after the other, and leave nobody behind.
+const takeDatabase = reuseDatabase(async () => (await shared()).createDatabase());
 
 if (hasPostgres) {
-  exerciseStore(
-    'the PostgreSQL store',
-    (options) => openExamined(options, async () => (await shared()).createDatabase()),
-    { servers: 'several', inspect: expectSoundDatabase },
-  );
+  exerciseStore('the PostgreSQL store', (options) => openExamined(options, takeDatabase), {
+    servers: 'several',
+    inspect: expectSoundDatabase,
+  });
 } else {
   test('the PostgreSQL store', (t) => t.skip('optional: needs PostgreSQL for this platform'));
 }

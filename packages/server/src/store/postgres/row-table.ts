@@ -117,6 +117,15 @@ export class RowTable {
     }
   }
 
+  /** The groups of a license of which any row is known. */
+  listGroups(license: number): readonly (readonly RowValue[])[] {
+    const groups = [...(this.#licenses.get(license)?.groups.values() ?? [])];
+    const rows = groups.map((group) => [...group.values()].find((row) => row !== null));
+    return rows
+      .filter((row) => row !== undefined)
+      .map((row) => this.spec.group.map((name) => row[name] as RowValue));
+  }
+
   /** Every row of this group was read. */
   complete(group: readonly RowValue[]): void {
     this.#knowledgeOf(group[0] as RowValue).complete.add(nameOf(group));

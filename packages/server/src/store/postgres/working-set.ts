@@ -210,16 +210,25 @@ export class WorkingSet {
     const { spec } = this.tables[request.table];
     const { text, values } =
       request.kind === 'group'
-        ? readGroups(spec, [groupRow(spec.group, request.group)])
+        ? readGroups(
+            spec,
+            this.#listWanted(request).map((group) => groupRow(spec.group, group)),
+          )
         : readSoonest(spec, [request.license], request.limit);
     return sender.query(text, values);
+  }
+
+  /** Who asks for the feature slots of one user whose slot has ended will ask for those of the others. */
+  #listWanted({ table, group }: RowRequest & { kind: 'group' }): readonly (readonly RowValue[])[] {
+    if (table !== 'feature_slot') return [group];
+    return [group, ...this.tables.registration.listGroups(group[0] as number)];
   }
 
   #learn(request: RowRequest, rows: readonly Row[]): void {
     const table = this.tables[request.table];
     if (request.kind === 'group') {
       table.learn(rows);
-      table.complete(request.group);
+      for (const group of this.#listWanted(request)) table.complete(group);
     } else {
       table.learnSoonest(request.license, rows, request.limit);
     }
