@@ -1,11 +1,8 @@
 import type { Instant } from '../../core/instant.ts';
+import { SELECT_TOKEN } from '../engine/common-sql.ts';
 import { accountFromRow, tokenFromRow } from '../engine/rows.ts';
 import type { AccountRecord, TokenRecord } from '../query.ts';
 import { type Ask, isStorable } from './ask.ts';
-
-/** A token of an account has the role that the account has now. */
-export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
-  FROM token LEFT JOIN account ON account.name = token.account`;
 
 export async function findAccount(ask: Ask, name: string): Promise<AccountRecord | null> {
   if (!isStorable(name)) return null;

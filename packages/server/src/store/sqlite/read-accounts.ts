@@ -1,11 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Instant } from '../../core/instant.ts';
+import { SELECT_TOKEN } from '../engine/common-sql.ts';
 import { accountFromRow, tokenFromRow } from '../engine/rows.ts';
 import type { AccountRecord, TokenRecord } from '../query.ts';
-
-/** A token of an account has the role that the account has now. */
-export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
-  FROM token LEFT JOIN account ON account.name = token.account`;
 
 export function findAccount(db: DatabaseSync, name: string): AccountRecord | null {
   const row = db.prepare('SELECT * FROM account WHERE name = ?').get(name);

@@ -1,0 +1,95 @@
+/** A token of an account has the role that the account has now. */
+export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
+  FROM token LEFT JOIN account ON account.name = token.account`;
+
+/** Statements that every database understands as they stand. Each store adds those that it has to say its way. */
+export const COMMON_SQL = {
+  // licenses
+  updateFacts: 'UPDATE license SET facts = ? WHERE id = ?',
+  removeLicense: 'UPDATE license SET removed_at = ? WHERE id = ?',
+
+  // registrations
+  findFirstEnd: 'SELECT min(ends_at) AS ends_at FROM registration WHERE license_id = ?',
+  findNextEnd: 'SELECT min(ends_at) AS ends_at FROM registration WHERE license_id = ? AND ends_at > ?',
+  countEnded: 'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
+  removeLiveRegistrations: 'DELETE FROM registration WHERE license_id = ? AND ends_at > ?',
+
+  // the clock
+  prolongLive: `
+    UPDATE registration SET ends_at = :floor
+    WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
+  pullBackRecalls: 'UPDATE recall SET recalled_at = :now WHERE recalled_at > :now',
+  pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
+  getServer: 'SELECT * FROM server WHERE id = 1',
+  saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
+
+  // denials and recalls
+  countRecalls: 'SELECT count(*) AS count FROM recall WHERE license_id = ? AND recalled_at > ?',
+
+  // consumption
+  findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',
+  findTotal: 'SELECT total FROM consumption_total WHERE license_id = ? AND feature = ? AND window_start = ?',
+  addReport: 'INSERT INTO report (id, license_id, feature, amount, cut_at) VALUES (?, ?, ?, ?, ?)',
+  markReportUncertain: 'UPDATE report SET uncertain_at = ? WHERE license_id = ? AND id = ?',
+  removeReport: 'DELETE FROM report WHERE license_id = ? AND id = ?',
+
+  // first answers
+  pullBackAnswers: 'UPDATE remembered_answer SET answered_at = :now WHERE answered_at > :now',
+
+  // feature slots
+  findFirstFeatureEnd: 'SELECT min(ends_at) AS ends_at FROM feature_slot WHERE license_id = ?',
+  removeAllFeatureSlots: 'DELETE FROM feature_slot WHERE license_id = ?',
+  prolongLiveFeatures: `
+    UPDATE feature_slot SET ends_at = :floor
+    WHERE license_id = :id AND feature = :feature AND ends_at > :mark AND ends_at < :floor`,
+
+  // files that a person carries
+  findRequest: "SELECT answered_by FROM offline_request WHERE id = ? AND request = 'activation'",
+  addRequest: 'INSERT INTO offline_request (id, request, product, made_at) VALUES (?, ?, ?, ?)',
+  answerRequest: 'UPDATE offline_request SET answered_by = ? WHERE id = ?',
+  voidRequests: `
+    UPDATE offline_request SET answered_by = ?
+    WHERE answered_by IS NULL AND (product IS NULL OR product = ?)`,
+  setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
+
+  // rules
+  putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
+  pullBackRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
+
+  // what was told
+  findNotice: 'SELECT value FROM notice WHERE kind = ? AND subject = ?',
+  removeNotice: 'DELETE FROM notice WHERE kind = ? AND subject = ?',
+  setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
+
+  // audit
+  findSegment: 'SELECT * FROM audit_segment WHERE chain = ?',
+  findLastLinkBefore: `
+    SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at < ? ORDER BY n DESC LIMIT 1`,
+  listLinksOf: 'SELECT n, at, events, mac FROM audit_link WHERE chain = ? AND n > ? AND n <= ? ORDER BY n',
+  removeLinks: 'DELETE FROM audit_link WHERE chain = ? AND n <= ?',
+
+  // accounts and tokens
+  findAccount: 'SELECT role, password_hash, one_time FROM account WHERE name = ?',
+  countAdministrators: "SELECT count(*) AS count FROM account WHERE role = 'admin'",
+  putAccount: `
+    INSERT INTO account (name, role, password_hash, one_time, created_at) VALUES (?, ?, ?, ?, ?)`,
+  putPassword: 'UPDATE account SET password_hash = ?, one_time = ? WHERE name = ?',
+  putRole: 'UPDATE account SET role = ? WHERE name = ?',
+  removeAccount: 'DELETE FROM account WHERE name = ?',
+  endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
+  findToken: `${SELECT_TOKEN} WHERE token_hash = ?`,
+  findTokenById: `${SELECT_TOKEN} WHERE token.id = :id OR token.name = :id
+    ORDER BY token.id = :id DESC LIMIT 1`,
+  findTokenByName: `${SELECT_TOKEN} WHERE token.name = ?`,
+  putToken: `
+    INSERT INTO token (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  touchToken: 'UPDATE token SET used_at = ? WHERE token_hash = ?',
+  removeToken: 'DELETE FROM token WHERE id = ?',
+  removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',
+  removeDeadTokens: `
+    DELETE FROM token WHERE (kind = 'auth' AND used_at <= ?) OR (kind = 'session' AND used_at <= ?)`,
+
+  // secrets
+  listSecrets: 'SELECT name, sealed FROM sealed_secret',
+} as const;
