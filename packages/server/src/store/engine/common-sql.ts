@@ -2,7 +2,9 @@
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
 
-/** Statements that every database understands as they stand. Each store adds those that it has to say its way. */
+/**
+ * Statements that every database understands as they stand. Each store adds those that it has to say its way.
+ */
 export const COMMON_SQL = {
   // licenses
   updateFacts: 'UPDATE license SET facts = ? WHERE id = ?',
