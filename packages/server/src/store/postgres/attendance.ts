@@ -35,10 +35,14 @@ const NOTE_INSTANCE = `INSERT INTO server_instance (id, hostname, version, start
 
 const FORGET_INSTANCES = `DELETE FROM server_instance WHERE abs(seen_at - ${NOW}) > $2::bigint`;
 
-/** No lease is longer than ours: one that is was given by a clock that was ahead. */
+/**
+ * A lease that is far longer than any was given by a clock that was ahead. Somewhat longer is one that was
+ * taken while we waited for the row.
+ */
 const TAKE_LEAD = `WITH clock AS (SELECT ${NOW} AS wall)
   UPDATE leader SET holder = $2, expires_at = wall + $3::bigint FROM clock
-  WHERE id = 1 AND (holder = $2 OR expires_at <= wall OR expires_at > wall + $3::bigint) RETURNING holder`;
+  WHERE id = 1 AND (holder = $2 OR expires_at <= wall OR expires_at > wall + 2 * $3::bigint)
+  RETURNING holder`;
 
 const GIVE_UP_LEAD = 'UPDATE leader SET expires_at = 0 WHERE id = 1 AND holder = $1';
 
