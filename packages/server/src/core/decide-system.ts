@@ -1,4 +1,5 @@
 import type { CloudKeyName } from './audit-event.ts';
+import type { Command } from './command.ts';
 import { type AccountCommand, decideAccount } from './decide-account.ts';
 import { decideNotice, type NoticeCommand } from './decide-notice.ts';
 import type { SystemChange, SystemDecision } from './decision.ts';
@@ -21,6 +22,28 @@ export type DecidedCommand =
   | OpenRequest
   | NumberUsage
   | NoticeCommand;
+
+const DECIDED: ReadonlySet<Command['kind']> = new Set<DecidedCommand['kind']>([
+  'create_account',
+  'set_password',
+  'set_role',
+  'remove_account',
+  'sign_in',
+  'use_token',
+  'create_token',
+  'revoke_token',
+  'record_event',
+  'set_cloud_keys',
+  'rotate_master_key',
+  'open_request',
+  'number_usage',
+  'note',
+  'set_webhook_cursor',
+]);
+
+export function isDecided(command: Command): command is DecidedCommand {
+  return DECIDED.has(command.kind);
+}
 
 /** Accounts, tokens, secrets and the server's own life. */
 export function decideSystem(command: DecidedCommand, view: SystemView, now: Instant): SystemDecision {

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
 import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../core/audit-event.ts';
 import type { Instant } from '../../core/instant.ts';
 
@@ -118,4 +118,23 @@ export function isSameMac(a: unknown, b: unknown): boolean {
 /** What the server signs when it signs all heads: the same text whoever writes it down. */
 export function headsText({ links, heads }: Pick<HeadsSigned, 'links' | 'heads'>): string {
   return `berth audit heads 1\n${links}\n${heads.map((head) => `${head.join(' ')}\n`).join('')}`;
+}
+
+/** What the log is sealed with, link by link, and signed with, all heads at once. */
+export interface AuditKeys {
+  readonly audit: Uint8Array;
+  readonly identity: KeyObject;
+}
+
+export function signHeadsText(
+  { identity }: AuditKeys,
+  told: Pick<HeadsSigned, 'links' | 'heads'>,
+): HeadsSigned {
+  const text = Buffer.from(headsText(told));
+  return {
+    kind: 'heads_signed',
+    ...told,
+    digest: createHash('sha256').update(text).digest('hex'),
+    signature: sign(null, text, identity).toString('base64'),
+  };
 }

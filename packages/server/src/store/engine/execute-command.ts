@@ -7,7 +7,7 @@ import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts'
 import { decideAddLicense } from '../../core/decide-install-license.ts';
 import { noticeKeyOf } from '../../core/decide-notice.ts';
 import { decideSetRules } from '../../core/decide-set-rules.ts';
-import { type DecidedCommand, decideSystem } from '../../core/decide-system.ts';
+import { type DecidedCommand, decideSystem, isDecided } from '../../core/decide-system.ts';
 import type { Decision, Refused, SystemDecision } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import { judgeFile } from '../../core/judge-file.ts';
@@ -132,25 +132,10 @@ function rememberSystem(batch: Batch): Undo {
 }
 
 function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
+  if (isDecided(command)) {
+    return executeSystem(batch, undo, () => decideSystem(command, loadSystemView(batch, command), batch.now));
+  }
   switch (command.kind) {
-    case 'create_account':
-    case 'set_password':
-    case 'set_role':
-    case 'remove_account':
-    case 'sign_in':
-    case 'use_token':
-    case 'create_token':
-    case 'revoke_token':
-    case 'record_event':
-    case 'set_cloud_keys':
-    case 'rotate_master_key':
-    case 'open_request':
-    case 'number_usage':
-    case 'note':
-    case 'set_webhook_cursor':
-      return executeSystem(batch, undo, () =>
-        decideSystem(command, loadSystemView(batch, command), batch.now),
-      );
     case 'set_rules':
       return executeSystem(batch, undo, () => decideSetRules(command, batch.rules));
     case 'bind_hardware':

@@ -1,26 +1,21 @@
-import { createHash, type KeyObject, sign } from 'node:crypto';
 import type { HeadsSigned } from '../../core/audit-event.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { LicenseId } from '../../core/license.ts';
 import {
+  type AuditKeys,
   anchorMac,
   type ChainHead,
   EMPTY_HEAD,
   headDigest,
-  headsText,
   isSameMac,
   joinEvents,
   linkMac,
   SYSTEM_CHAIN,
+  signHeadsText,
   sumHeads,
 } from '../engine/audit-chain.ts';
 import type { HeadSigner } from '../engine/execute-command.ts';
 import type { Sql } from './bulk-writes.ts';
-
-export interface AuditKeys {
-  readonly audit: Uint8Array;
-  readonly identity: KeyObject;
-}
 
 /** What was signed before, and how many links there are now; `null` where nobody can sign. */
 export interface SigningState {
@@ -62,14 +57,7 @@ export class AuditLedger implements HeadSigner {
   }
 
   sign(heads: HeadsSigned['heads']): HeadsSigned {
-    const told = { links: this.#state?.links ?? 0, heads };
-    const text = Buffer.from(headsText(told));
-    return {
-      kind: 'heads_signed',
-      ...told,
-      digest: createHash('sha256').update(text).digest('hex'),
-      signature: sign(null, text, this.#keys.identity).toString('base64'),
-    };
+    return signHeadsText(this.#keys, { links: this.#state?.links ?? 0, heads });
   }
 
   /** All events of one chain in this commit form one link; no events, no link. */

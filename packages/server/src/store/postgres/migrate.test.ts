@@ -4,12 +4,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
+import { SCHEMA_VERSION } from '../engine/migrations.ts';
 import type { Row } from '../engine/rows.ts';
 import { openWritable } from '../sqlite/database.ts';
 import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';
 import { parseDatabaseUrl } from './database-url.ts';
-import { migrate, SCHEMA_VERSION } from './migrate.ts';
+import { migrate } from './migrate.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const shared = sharedPostgres();

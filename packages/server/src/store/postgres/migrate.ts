@@ -1,22 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Fault } from '../../core/fault.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from '../engine/migrations.ts';
 import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
-
-/** In order; a migration's number is its place in this list. Never changed once released, only added to. */
-const MIGRATIONS = [
-  '0001-lending.sql',
-  '0002-consumption.sql',
-  '0003-cloud.sql',
-  '0004-files.sql',
-  '0005-accounts.sql',
-  '0006-audit.sql',
-  '0007-rules.sql',
-  '0008-notices.sql',
-] as const;
-
-export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** The name of the lock ("BRTH") that servers migrate under, one after the other. */
 const MIGRATION_LOCK = 0x42525448;

@@ -8,7 +8,7 @@ import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
 import { loadMasterKey, type MasterKeySource } from '../../secrets/master-key.ts';
 import { fingerprint, type MasterKey, SealError, seal, unseal } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { EMPTY_HEAD, headDigest, SYSTEM_CHAIN } from '../engine/audit-chain.ts';
+import { type AuditKeys, EMPTY_HEAD, headDigest, SYSTEM_CHAIN } from '../engine/audit-chain.ts';
 import {
   AUDIT_KEY,
   chooseMasterKey,
@@ -19,7 +19,7 @@ import {
 } from '../engine/sealed-secrets.ts';
 import type { Store } from '../store.ts';
 import { Attendance } from './attendance.ts';
-import { type AuditKeys, chainsMac } from './audit-ledger.ts';
+import { chainsMac } from './audit-ledger.ts';
 import { readCatalogue } from './catalogue.ts';
 import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';

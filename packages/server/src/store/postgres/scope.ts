@@ -1,5 +1,6 @@
 import type { Command, LicenseCommand } from '../../core/command.ts';
 import { targetOf } from '../../core/decide.ts';
+import { isDecided } from '../../core/decide-system.ts';
 import type { LicenseId } from '../../core/license.ts';
 import type { Catalogue } from './catalogue.ts';
 
@@ -29,19 +30,6 @@ const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licens
 
 export function laneOf(command: Command, catalogue: Catalogue): Lane {
   switch (command.kind) {
-    case 'create_account':
-    case 'set_password':
-    case 'set_role':
-    case 'remove_account':
-    case 'sign_in':
-    case 'use_token':
-    case 'create_token':
-    case 'revoke_token':
-    case 'record_event':
-    case 'open_request':
-    case 'number_usage':
-    case 'note':
-    case 'set_webhook_cursor':
     case 'set_rules':
       return SERVER;
     case 'set_cloud_keys':
@@ -60,7 +48,7 @@ export function laneOf(command: Command, catalogue: Catalogue): Lane {
     case 'apply_verdict':
       return catalogueLane(command.licenseId);
     default:
-      return lendingLane(command, catalogue);
+      return isDecided(command) ? SERVER : lendingLane(command, catalogue);
   }
 }
 

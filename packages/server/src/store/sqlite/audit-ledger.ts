@@ -1,28 +1,24 @@
-import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import { createPrivateKey } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { HeadsSigned } from '../../core/audit-event.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import {
+  type AuditKeys,
   anchorMac,
   type ChainHead,
   headDigest,
-  headsText,
   isSameMac,
   joinEvents,
   linkMac,
   SYSTEM_CHAIN,
+  signHeadsText,
   sumHeads,
   toggleHead,
 } from '../engine/audit-chain.ts';
 import type { Row } from '../engine/rows.ts';
 import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from './sealed-secrets.ts';
 import type { SqliteStatements } from './statements.ts';
-
-export interface AuditKeys {
-  readonly audit: Uint8Array;
-  readonly identity: KeyObject;
-}
 
 /**
  * The keys of the log; made when the store is new. An old store is anchored here, once, as it is found. One
@@ -149,14 +145,7 @@ export class AuditLedger {
   }
 
   sign(heads: HeadsSigned['heads']): HeadsSigned {
-    const told = { links: this.#links, heads };
-    const text = Buffer.from(headsText(told));
-    return {
-      kind: 'heads_signed',
-      ...told,
-      digest: createHash('sha256').update(text).digest('hex'),
-      signature: sign(null, text, this.#keys.identity).toString('base64'),
-    };
+    return signHeadsText(this.#keys, { links: this.#links, heads });
   }
 
   /** The newest link is the one that signs all others. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { SCHEMA_VERSION } from '../engine/migrations.ts';
 import { openReadOnly, openWritable, readPragma } from './database.ts';
-import { SCHEMA_VERSION } from './migrate.ts';
 
 function makeFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-database-'));

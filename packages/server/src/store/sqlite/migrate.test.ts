@@ -18,10 +18,10 @@ import type { Feature } from '../../core/feature.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
 import { type MasterKey, seal } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
+import { SCHEMA_VERSION } from '../engine/migrations.ts';
 import { codeOf, grantedOf, measuredOf } from '../exercise-bench.ts';
 import { expectSoundFile } from './exercise-file.ts';
 import { openInThreadStore } from './in-thread-store.ts';
-import { SCHEMA_VERSION } from './migrate.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 

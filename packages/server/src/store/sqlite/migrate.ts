@@ -1,21 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { MIGRATIONS, SCHEMA_VERSION } from '../engine/migrations.ts';
 import { readPragma } from './database.ts';
-
-/** In order; a migration's number is its place in this list. Never changed once released, only added to. */
-const MIGRATIONS = [
-  '0001-lending.sql',
-  '0002-consumption.sql',
-  '0003-cloud.sql',
-  '0004-files.sql',
-  '0005-accounts.sql',
-  '0006-audit.sql',
-  '0007-rules.sql',
-  '0008-notices.sql',
-] as const;
-
-export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42525448;

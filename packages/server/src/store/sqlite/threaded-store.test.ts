@@ -9,11 +9,11 @@ import { describe, type TestContext, test } from 'node:test';
 import { exampleLicense, LICENSE_ID, register, release } from '../../core/examples.ts';
 import { Fault } from '../../core/fault.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
+import { SCHEMA_VERSION } from '../engine/migrations.ts';
 import { grantedOf, users } from '../exercise-bench.ts';
 import { expectSound } from '../exercise-soundness.ts';
 import { exerciseContention } from '../exercise-store.ts';
 import type { Store } from '../store.ts';
-import { SCHEMA_VERSION } from './migrate.ts';
 import { openThreadedStore } from './threaded-store.ts';
 
 const masterKey = makeKey();

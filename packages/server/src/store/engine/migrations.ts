@@ -1,0 +1,17 @@
+/**
+ * In order; a migration's number is its place in this list. Never changed once released, only added to. Every
+ * store has a file of each of these names, and its data is as far as the number says, whichever store it is
+ * in.
+ */
+export const MIGRATIONS = [
+  '0001-lending.sql',
+  '0002-consumption.sql',
+  '0003-cloud.sql',
+  '0004-files.sql',
+  '0005-accounts.sql',
+  '0006-audit.sql',
+  '0007-rules.sql',
+  '0008-notices.sql',
+] as const;
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
