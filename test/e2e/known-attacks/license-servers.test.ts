@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { runBerth } from '../faults/berth-command.ts';
-import { exchange } from '../support/raw-socket.ts';
-import { findForms } from '../support/secret-search.ts';
+import { runBerth } from '../../faults/berth-command.ts';
+import { exchange } from '../../support/raw-socket.ts';
+import { findForms } from '../../support/secret-search.ts';
 import {
   type ServerProcess,
   seedLicenses,
   startServerProcess,
   temporaryFolder,
-} from '../support/server-process.ts';
-import { testLicense } from '../support/test-license.ts';
+} from '../../support/server-process.ts';
+import { testLicense } from '../../support/test-license.ts';
 
 /**
  * One attack for each way in which license servers have been broken into, on a real server. SECURITY.md has
