@@ -104,7 +104,6 @@ export const ERRORS = {
   token_not_found: { status: 400, retryable: false, title: 'There is no such token' },
   slot_is_borrowed: { status: 400, retryable: false, title: 'The slot is borrowed: it can only be recalled' },
   slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
-  recall_limit_reached: { status: 400, retryable: true, title: 'Too many borrowed slots were recalled' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
   clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
   audit_not_whole: { status: 400, retryable: false, title: 'The audit log is not as it was written' },

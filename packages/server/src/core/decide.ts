@@ -23,7 +23,7 @@ import {
   decideReleaseFeature,
 } from './decide-feature-slot.ts';
 import { decideApplyVerdict, decideChangeLicense, decideRemoveLicense } from './decide-install-license.ts';
-import { decideRecall, recallWindowStart } from './decide-recall.ts';
+import { decideRecall } from './decide-recall.ts';
 import { decideRegister } from './decide-register.ts';
 import { decideCutReport, decideResolveReport, decideSettleReport } from './decide-report.ts';
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
@@ -97,14 +97,8 @@ export function needsOf(command: LicenseCommand, head: LicenseHead, now: Instant
       return lendingNeeds(command, head, now);
     case 'unregister':
     case 'release':
-      return { ...NO_NEEDS, registrationOf: command.user, featureSlotsOf: command.user };
     case 'recall':
-      return {
-        ...NO_NEEDS,
-        registrationOf: command.user,
-        featureSlotsOf: command.user,
-        recallsAfter: recallWindowStart(head.license, now),
-      };
+      return { ...NO_NEEDS, registrationOf: command.user, featureSlotsOf: command.user };
     case 'add_consumption':
       return consumptionNeeds(command, head, now);
     case 'register_feature':

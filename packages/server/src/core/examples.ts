@@ -48,7 +48,6 @@ export interface ViewFacts {
   /** Every stored slot of the license, ended ones included. */
   readonly slots?: readonly Registration[];
   readonly denials?: readonly Denial[];
-  readonly recalls?: number;
   readonly staleDenials?: readonly Denial[];
   /** Every stored feature slot of the license, ended ones included. */
   readonly featureSlots?: readonly FeatureSlot[];
@@ -63,7 +62,7 @@ export interface ViewFacts {
 
 /** What a store would show of these facts to a command of this user. */
 export function exampleView(facts: ViewFacts, user: string | null, now: Instant = NOW): LicenseView {
-  const { license = exampleLicense(), slots = [], denials = [], recalls = 0, staleDenials = [] } = facts;
+  const { license = exampleLicense(), slots = [], denials = [], staleDenials = [] } = facts;
   const byEnd = slots.toSorted((a, b) => a.endsAt - b.endsAt);
   const ended = byEnd.filter((slot) => !isLive(slot, now));
   return {
@@ -80,7 +79,6 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     nextEndsAt: byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
     registration: slots.find((slot) => slot.user === user) ?? null,
     denials: denials.filter((denial) => denial.user === user),
-    recalls,
     staleDenials,
   };
 }

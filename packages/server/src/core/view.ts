@@ -53,7 +53,6 @@ export interface LicenseView extends LicenseHead {
   readonly meters: readonly Meter[];
   /** The user's denials, one a code. */
   readonly denials: readonly Denial[];
-  readonly recalls: number;
   /** Denials whose window is over, at most `COLLECT_LIMIT`. */
   readonly staleDenials: readonly Denial[];
   /** How many first answers are too old to be repeated, at most `COLLECT_LIMIT`. */
@@ -72,8 +71,6 @@ export interface ViewNeeds {
   readonly reports: boolean;
   readonly meters: readonly MeterNeed[];
   readonly denialsOf: string | null;
-  /** Count the recalls later than this. */
-  readonly recallsAfter: Instant | null;
   /** Denials whose window was opened at or before this. */
   readonly denialsOpenedBy: Instant | null;
   /** First answers given at or before this. */
@@ -90,7 +87,6 @@ export const NO_NEEDS: ViewNeeds = {
   reports: false,
   meters: [],
   denialsOf: null,
-  recallsAfter: null,
   denialsOpenedBy: null,
   answersGivenBy: null,
   featureSlotCount: false,

@@ -82,9 +82,6 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       statements.removeDenial.run(id, user, feature, code);
       break;
     }
-    case 'add_recall':
-      statements.addRecall.run(id, now, change.user, change.borrowedUntil);
-      break;
     default:
       applyMeterChange(target, change);
   }

@@ -20,13 +20,9 @@ export const COMMON_SQL = {
   prolongLive: `
     UPDATE registration SET ends_at = :floor
     WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
-  pullBackRecalls: 'UPDATE recall SET recalled_at = :now WHERE recalled_at > :now',
   pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
-
-  // denials and recalls
-  countRecalls: 'SELECT count(*) AS count FROM recall WHERE license_id = ? AND recalled_at > ?',
 
   // consumption
   findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',

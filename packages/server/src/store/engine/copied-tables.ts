@@ -65,7 +65,6 @@ export const COPIED_TABLES = {
     denied_at: 'number',
     repeated: 'number',
   },
-  recall: { license_id: 'number', recalled_at: 'number', user: 'text', borrowed_until: 'number' },
   meter: {
     license_id: 'number',
     feature: 'text',

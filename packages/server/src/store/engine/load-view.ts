@@ -40,7 +40,6 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
       needs.registrationOf === null ? null : findRegistration(statements, id, needs.registrationOf),
     denials:
       needs.denialsOf === null ? [] : statements.listDenialsOf.all(id, needs.denialsOf).map(denialFromRow),
-    recalls: needs.recallsAfter === null ? 0 : countOf(statements.countRecalls.get(id, needs.recallsAfter)),
     rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
     meters: needs.meters.map((need) => entry.meters.get(statements, need)),

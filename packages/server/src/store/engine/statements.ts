@@ -22,18 +22,15 @@ export const STATEMENT_NAMES = [
   // the clock
   'prolongLive',
   'pullBackLive',
-  'pullBackRecalls',
   'pullBackDenials',
   'pullBackTokens',
   'getServer',
   'saveHardwareId',
-  // denials and recalls
+  // denials
   'listDenialsOf',
   'listDenialsBy',
   'putDenial',
   'removeDenial',
-  'countRecalls',
-  'addRecall',
   // consumption
   'findMeter',
   'putMeter',

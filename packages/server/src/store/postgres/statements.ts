@@ -48,7 +48,7 @@ const SQL = {
       expires_at = expires_at - greatest(issued_at - :now, 0)
     WHERE used_at > :now OR issued_at > :now`,
 
-  // denials and recalls
+  // denials
   listDenialsOf: 'SELECT * FROM denial WHERE license_id = ? AND "user" = ?',
   listDenialsBy: `
     SELECT * FROM denial WHERE license_id = ? AND denied_at <= ?
@@ -58,7 +58,6 @@ const SQL = {
     ON CONFLICT (license_id, "user", feature, code) DO UPDATE SET denied_at = excluded.denied_at,
       repeated = excluded.repeated`,
   removeDenial: 'DELETE FROM denial WHERE license_id = ? AND "user" = ? AND feature = ? AND code = ?',
-  addRecall: 'INSERT INTO recall (license_id, recalled_at, "user", borrowed_until) VALUES (?, ?, ?, ?)',
 
   // consumption
   putMeter: `

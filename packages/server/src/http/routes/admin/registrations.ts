@@ -92,7 +92,6 @@ function recallRoute(lending: Lending): Route {
       'license_not_found',
       'device_not_found',
       'slot_not_borrowed',
-      'recall_limit_reached',
     ],
     handle: async ({ body, caller }) =>
       countReply('recalled', await lending.recall(targetOf(body), requireUser(body), actorOf(caller))),
