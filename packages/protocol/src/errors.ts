@@ -75,6 +75,11 @@ export const ERRORS = {
     title: 'The license does not count consumption',
   },
   device_not_found: { status: 400, retryable: false, title: 'The user holds no slot of this license' },
+  slot_of_another_client: {
+    status: 403,
+    retryable: false,
+    title: 'The slot was taken with other credentials',
+  },
   license_borrow_not_allowed: {
     status: 400,
     retryable: false,
@@ -82,6 +87,11 @@ export const ERRORS = {
   },
   borrow_until_not_valid: { status: 400, retryable: false, title: 'The slot cannot be borrowed until then' },
   floating_not_available: { status: 400, retryable: true, title: 'All slots are in use' },
+  address_limit_reached: {
+    status: 400,
+    retryable: true,
+    title: 'The address holds as many slots as one address may',
+  },
   floating_feature_device_not_in_use: {
     status: 400,
     retryable: false,

@@ -3,7 +3,7 @@ import { type Collected, collect, collectedChanges, inUseChange } from './collec
 import type { Release, ReleaseAll, Unregister } from './command.ts';
 import { type Decision, type Outcome, refuse } from './decision.ts';
 import { type Instant, say } from './instant.ts';
-import { refuseNotHeld } from './refusals.ts';
+import { refuseNotHeld, refuseOthers } from './refusals.ts';
 import { isBorrowed } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
@@ -11,6 +11,8 @@ import type { LicenseView } from './view.ts';
 export function decideUnregister(command: Unregister, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   if (base.held === null) return withoutEffect(view, base, refuseNotHeld(view.license, command.user));
+  const refusal = refuseOthers(base.held, command);
+  if (refusal !== null) return withoutEffect(view, base, refusal);
   return freeSlot(view, base, command.user, { kind: 'slot_returned', user: command.user, by: null });
 }
 

@@ -14,6 +14,9 @@ export const COMMON_SQL = {
   findFirstEnd: 'SELECT min(ends_at) AS ends_at FROM registration WHERE license_id = ?',
   findNextEnd: 'SELECT min(ends_at) AS ends_at FROM registration WHERE license_id = ? AND ends_at > ?',
   countEnded: 'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
+  countCrowd: `
+    SELECT count(*) AS count, count(CASE WHEN borrowed_until > :now THEN 1 END) AS borrows
+    FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last AND ends_at > :now`,
   removeLiveRegistrations: 'DELETE FROM registration WHERE license_id = ? AND ends_at > ?',
 
   // the clock

@@ -55,6 +55,8 @@ export const COPIED_TABLES = {
     address: 'text',
     info: 'text',
     ...SLOT,
+    origin: 'text',
+    credential: 'text',
   },
   feature_slot: { license_id: 'number', user: 'text', feature: 'text', ...SLOT },
   denial: {

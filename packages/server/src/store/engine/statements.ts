@@ -15,6 +15,7 @@ export const STATEMENT_NAMES = [
   'findNextEnd',
   'listEnded',
   'countEnded',
+  'countCrowd',
   'putRegistration',
   'removeRegistration',
   'removeLiveRegistrations',
