@@ -22,7 +22,6 @@ export interface ModelLicense {
   readonly id: LicenseId;
   facts: Facts;
   readonly holders: Map<string, Held>;
-  recalledAt: Instant[];
   /** How often somebody was refused a slot. */
   denials: number;
 }
@@ -62,7 +61,6 @@ export class LendingModel {
     id: licenseId(id),
     facts: FIRST_FACTS,
     holders: new Map(),
-    recalledAt: [],
     denials: 0,
   }));
 
@@ -136,9 +134,6 @@ export class LendingModel {
     const held = license.holders.get(user);
     if (held === undefined) return refuse('device_not_found');
     if ((held.borrowedUntil ?? 0) <= this.now) return refuse('slot_not_borrowed');
-    const recent = license.recalledAt.filter((at) => at > this.now - MAX_BORROW_MS);
-    if (recent.length >= license.facts.slots) return refuse('recall_limit_reached');
-    license.recalledAt = [...recent, this.now];
     return this.unregister(user, license.id);
   }
 

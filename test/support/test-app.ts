@@ -22,7 +22,7 @@ import { createCredentials } from '../../packages/server/src/services/credential
 import { createEventFeed } from '../../packages/server/src/services/event-feed.ts';
 import { createIdentity } from '../../packages/server/src/services/identity.ts';
 import { createKeyCustody } from '../../packages/server/src/services/key-custody.ts';
-import { createLending } from '../../packages/server/src/services/lending.ts';
+import { createLending, type LendingLimits } from '../../packages/server/src/services/lending.ts';
 import { LinkState } from '../../packages/server/src/services/link-state.ts';
 import { createOffline } from '../../packages/server/src/services/offline.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
@@ -87,6 +87,7 @@ export interface TestAppOptions {
   readonly slowRequestMs?: number;
   readonly allowKeysInUrl?: boolean;
   readonly clientRequestsPerMinute?: number;
+  readonly limits?: LendingLimits;
   /** By default there is none. */
   readonly cloud?: Cloud;
   readonly hardwareId?: string;
@@ -127,7 +128,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     audit: createAuditTrail(store),
     catalogue: createCatalogue(store),
     counting: createCounting(store),
-    lending: createLending(store),
+    lending: createLending(store, options.limits),
     ...openTestLink(store, clock, options),
     custody: createKeyCustody(store, keySource),
     ruleBook: createRuleBook(store, openRulesFile({ rules: '', data: folder }, { isShared: false })),

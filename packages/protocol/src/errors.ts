@@ -75,6 +75,11 @@ export const ERRORS = {
     title: 'The license does not count consumption',
   },
   device_not_found: { status: 400, retryable: false, title: 'The user holds no slot of this license' },
+  slot_of_another_client: {
+    status: 403,
+    retryable: false,
+    title: 'The slot was taken with other credentials',
+  },
   license_borrow_not_allowed: {
     status: 400,
     retryable: false,
@@ -82,6 +87,11 @@ export const ERRORS = {
   },
   borrow_until_not_valid: { status: 400, retryable: false, title: 'The slot cannot be borrowed until then' },
   floating_not_available: { status: 400, retryable: true, title: 'All slots are in use' },
+  address_limit_reached: {
+    status: 400,
+    retryable: true,
+    title: 'The address holds as many slots as one address may',
+  },
   floating_feature_device_not_in_use: {
     status: 400,
     retryable: false,
@@ -104,7 +114,6 @@ export const ERRORS = {
   token_not_found: { status: 400, retryable: false, title: 'There is no such token' },
   slot_is_borrowed: { status: 400, retryable: false, title: 'The slot is borrowed: it can only be recalled' },
   slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
-  recall_limit_reached: { status: 400, retryable: true, title: 'Too many borrowed slots were recalled' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
   clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
   audit_not_whole: { status: 400, retryable: false, title: 'The audit log is not as it was written' },

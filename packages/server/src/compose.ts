@@ -195,7 +195,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     ruleBook,
     ...events,
     counting: createCounting(store),
-    lending: createLending(store),
+    lending: createLending(store, config.limits),
     oversight: createOversight(store),
     custody: createKeyCustody(store, findMasterKey(options)),
     allowKeysInUrl: config.http.allowKeysInUrl,
@@ -245,14 +245,22 @@ function describeDatabase(config: Config): string | null {
   return isShared(config) ? showConfig(config).database.url : null;
 }
 
-function warnAboutExposure({ host, cloud, tls }: Config, log: Log): void {
+function warnAboutExposure({ host, cloud, tls, limits }: Config, log: Log): void {
   if (isPlainAndFar(cloud)) {
     log.warn('cloud.url is http: license keys and what is consumed can be read on the way there');
   }
-  if (isLoopbackHost(host) || tls.cert !== '') return;
+  if (isLoopbackHost(host)) return;
+  if (tls.cert === '') {
+    log.warn(
+      { host },
+      'listening beyond this machine without TLS: everyone on the network can read requests and take slots',
+    );
+  }
+  if (limits.slotsPerAddress > 0 && limits.borrowsPerAddress > 0) return;
   log.warn(
     { host },
-    'listening beyond this machine without TLS: everyone on the network can read requests and take slots',
+    'one client can take every slot, or borrow it for days: set limits.slotsPerAddress and ' +
+      'limits.borrowsPerAddress',
   );
 }
 

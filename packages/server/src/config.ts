@@ -33,6 +33,7 @@ export interface Config {
     readonly requireTls: boolean;
     readonly throttleSignIns: boolean;
   };
+  readonly limits: { readonly slotsPerAddress: number; readonly borrowsPerAddress: number };
   readonly http: {
     readonly maxConnections: number;
     readonly maxConnectionsPerAddress: number;

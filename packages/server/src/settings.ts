@@ -140,6 +140,20 @@ export const SETTINGS: readonly Setting[] = [
     default: true,
     about: 'Whether wrong passwords slow down whoever sends them; switch it off only to measure.',
   },
+  {
+    path: 'limits.slotsPerAddress',
+    default: 0,
+    from: 0,
+    to: 1000000,
+    about: 'Slots of one license that requests from one address may hold; 0 is without a limit.',
+  },
+  {
+    path: 'limits.borrowsPerAddress',
+    default: 0,
+    from: 0,
+    to: 1000000,
+    about: 'How many of those may be borrowed; 0 is without a limit.',
+  },
   { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Open connections in all.' },
   {
     path: 'http.maxConnectionsPerAddress',

@@ -75,19 +75,20 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'registration list',
     arguments: [],
-    flags: '[--product P] [--license-id N] [--user U]',
+    flags: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
     about: 'who holds a slot',
     ask: askRegistrations,
     show: showRegistrations,
   },
   {
     words: 'registration release',
-    arguments: ['USER'],
-    flags: '[--product P] [--license-id N]',
-    about: 'take back a slot that is not borrowed',
+    arguments: ['[USER]'],
+    flags: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
+    about: 'take back a slot that is not borrowed, or all that came from an address, borrowed ones too',
     ask: (client, [user], flags) =>
-      client.post('/api/admin/registrations/release', { user, ...targetOf(flags) }),
-    show: () => 'The slot is free.',
+      client.post('/api/admin/registrations/release', { user, address: flags.address, ...targetOf(flags) }),
+    show: ({ released }: { released: number }) =>
+      released === 1 ? 'The slot is free.' : `${released} slots are free.`,
   },
   {
     words: 'registration recall',
@@ -128,7 +129,7 @@ async function askRegistrations(
   const all: Facts[] = [];
   let after: Readonly<Record<string, string | undefined>> = {};
   for (;;) {
-    const query = { ...targetOf(flags), user: flags.user, ...after };
+    const query = { ...targetOf(flags), user: flags.user, address: flags.address, ...after };
     const answer = await client.get('/api/admin/registrations', query);
     if (!answer.ok) return answer;
     const page = (answer.body as { registrations: Facts[] }).registrations;
@@ -191,8 +192,8 @@ function showLicense({
 
 function showRegistrations({ registrations }: { registrations: readonly Facts[] }): string {
   if (registrations.length === 0) return 'Nobody holds a slot.';
-  const columns = ['license_id', 'product', 'user', 'os_hostname', 'ends_at', 'borrowed_until'];
-  const heading = ['license', 'product', 'user', 'host', 'ends at', 'borrowed until'];
+  const columns = ['license_id', 'product', 'user', 'os_hostname', 'address', 'ends_at', 'borrowed_until'];
+  const heading = ['license', 'product', 'user', 'host', 'address', 'ends at', 'borrowed until'];
   return formatTable(
     heading,
     registrations.map((record) => columns.map((column) => record[column])),

@@ -1,7 +1,16 @@
+import { formatAddress, parseAddress } from './address-range.ts';
+
 /** Who asked: one of Berth's own names, or a caller by name with the address that they came from. */
 export type Actor = string | Visitor;
 
 export interface Visitor {
   readonly name: string;
   readonly address: string;
+}
+
+/** The address that a request came from; `null` where it did not come over the network. */
+export function addressOf(by: Actor | undefined): string | null {
+  if (typeof by !== 'object') return null;
+  const address = parseAddress(by.address);
+  return address === null ? null : formatAddress(address);
 }

@@ -77,6 +77,26 @@ function findLongestZeros(groups: readonly string[]): { from: number; to: number
   return longest.to - longest.from > 1 ? longest : null;
 }
 
+/**
+ * An address as a text that sorts as addresses do, so that a store finds all of a range between two texts.
+ */
+export function addressKey({ bits, value }: Address): string {
+  return bits === 32 ? `4${value.toString(16).padStart(8, '0')}` : `6${value.toString(16).padStart(32, '0')}`;
+}
+
+export function addressFromKey(key: string): Address {
+  return { bits: key.startsWith('4') ? 32 : 128, value: BigInt(`0x${key.slice(1)}`) };
+}
+
+/** The keys of the first and the last address of a range. */
+export function rangeKeys({ first, prefix }: AddressRange): {
+  readonly first: string;
+  readonly last: string;
+} {
+  const rest = (1n << BigInt(first.bits - prefix)) - 1n;
+  return { first: addressKey(first), last: addressKey({ ...first, value: first.value | rest }) };
+}
+
 const DECIMAL_BYTE = /^(0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])$/;
 
 function parseIPv4(text: string): Address | null {
@@ -119,4 +139,10 @@ export function placeOf(address: string): string {
   const parsed = parseAddress(address);
   if (parsed === null || parsed.bits === 32) return address;
   return formatAddress({ bits: 128, value: (parsed.value >> HOUSEHOLD_BITS) << HOUSEHOLD_BITS });
+}
+
+/** All addresses of the same place. */
+export function placeRange(address: string): AddressRange | null {
+  const place = placeOf(address);
+  return parseRange(place === address ? place : `${place}/${HOUSEHOLD_BITS}`);
 }

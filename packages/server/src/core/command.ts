@@ -1,4 +1,5 @@
 import type { Actor } from './actor.ts';
+import type { AddressLimits } from './address-limits.ts';
 import type { Narrowing } from './consumption.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
@@ -18,6 +19,7 @@ export type LicenseCommand =
   | Unregister
   | Release
   | Recall
+  | ReleaseFrom
   | ReleaseAll
   | Collect
   | InstallLicense
@@ -42,8 +44,22 @@ interface Asked {
   readonly by?: Actor;
 }
 
+/** Requests that take a slot, or give it back. */
+interface Holding extends Asked {
+  /**
+   * What the caller has shown, where clients have to: a name for it, nothing secret. A slot that was taken
+   * with one is given back with the same one, or by a request without: those come from operators.
+   */
+  readonly credential?: string;
+}
+
+/** Servers that share a database may be set up differently, so every request brings its own limits. */
+interface Limited {
+  readonly perAddress?: AddressLimits;
+}
+
 /** Lend a slot, or renew the one the user holds. */
-export interface Register extends Target, Asked {
+export interface Register extends Target, Holding, Limited {
   readonly kind: 'register';
   readonly user: string;
   readonly host: HostInfo;
@@ -53,7 +69,7 @@ export interface Register extends Target, Asked {
 export type BorrowUntil = Instant | 'longest' | 'unreadable';
 
 /** Register, and hold the slot until an instant, heartbeats or not. */
-export interface Borrow extends Target, Asked {
+export interface Borrow extends Target, Holding, Limited {
   readonly kind: 'borrow';
   readonly user: string;
   readonly host: HostInfo;
@@ -61,7 +77,7 @@ export interface Borrow extends Target, Asked {
 }
 
 /** The user gives the slot back, borrowed or not. */
-export interface Unregister extends Target, Asked {
+export interface Unregister extends Target, Holding {
   readonly kind: 'unregister';
   readonly user: string;
 }
@@ -77,6 +93,18 @@ export interface Release extends Target {
 export interface Recall extends Target {
   readonly kind: 'recall';
   readonly user: string;
+  readonly by: Actor;
+}
+
+/**
+ * An operator takes back the slots of these users, borrowed ones included, as far as their last request came
+ * from the address or range. The list is bounded by whoever makes it.
+ */
+export interface ReleaseFrom {
+  readonly kind: 'release_from';
+  readonly licenseId: LicenseId;
+  readonly users: readonly string[];
+  readonly address: string;
   readonly by: Actor;
 }
 
@@ -185,7 +213,7 @@ export interface RegisterFeature extends Target, Asked {
   readonly until: BorrowUntil | null;
 }
 
-export interface ReleaseFeature extends Target, Asked {
+export interface ReleaseFeature extends Target, Holding {
   readonly kind: 'release_feature';
   readonly feature: string;
   readonly user: string;

@@ -1,3 +1,4 @@
+import { refuseCrowd } from './address-limits.ts';
 import type { LicenseEvent } from './audit-event.ts';
 import { refuseBorrowing, resolveUntil } from './borrow-until.ts';
 import { type Collected, collect } from './collect.ts';
@@ -7,7 +8,7 @@ import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
 import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
-import type { Registration } from './registration.ts';
+import { holderFacts, type Registration } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -28,6 +29,8 @@ export function decideBorrow(command: Borrow, view: LicenseView, now: Instant): 
   if (isShort(view, base, until)) {
     return denySlot(view, command.user, refuseFull(lenderOf(view, base)), base, now);
   }
+  const crowded = refuseCrowd(command, view, base.held, now);
+  if (crowded !== null) return denySlot(view, command.user, crowded, base, now);
   return lendUntil(command, view, base, until, now);
 }
 
@@ -51,7 +54,7 @@ function lendUntil(
   const { held } = base;
   const registration: Registration = {
     user: command.user,
-    host: command.host,
+    ...holderFacts(command, held),
     registeredAt: held === null ? now : held.registeredAt,
     endsAt: later(until, heartbeatEnd(view.license, now)),
     borrowedUntil: until,

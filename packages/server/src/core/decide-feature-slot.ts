@@ -20,6 +20,7 @@ import {
   refuseFeatureExpired,
   refuseFull,
   refuseNotHeld,
+  refuseOthers,
   refuseRenewal,
   refuseUnknownFeature,
 } from './refusals.ts';
@@ -150,6 +151,8 @@ export function decideReleaseFeature(command: ReleaseFeature, view: LicenseView,
     const message = `"${user}" holds no slot of the feature "${code}".`;
     return withoutEffect(view, base, refuse('floating_feature_device_not_in_use', message));
   }
+  const refusal = base.held === null ? null : refuseOthers(base.held, command);
+  if (refusal !== null) return withoutEffect(view, base, refusal);
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [...collectedChanges(view, base), { kind: 'remove_feature_slot', feature: code, user }],

@@ -28,6 +28,8 @@ describe('register lends a slot', () => {
     const expected = {
       user: 'ada',
       host: register('ada').host,
+      origin: null,
+      credential: null,
       registeredAt: NOW,
       endsAt: plus(NOW, TIMEOUT_MS),
       borrowedUntil: null,

@@ -1,3 +1,4 @@
+import { refuseCrowd } from './address-limits.ts';
 import { type Collected, collect, inUseChange } from './collect.ts';
 import type { Register } from './command.ts';
 import type { Decision } from './decision.ts';
@@ -5,7 +6,7 @@ import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { heartbeatEnd } from './license.ts';
 import { lenderOf, refuseByState, refuseFull, refuseRenewal } from './refusals.ts';
-import type { Registration } from './registration.ts';
+import { holderFacts, type Registration } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -23,6 +24,8 @@ export function decideRegister(command: Register, view: LicenseView, now: Instan
   if (base.inUse >= license.slots) {
     return denySlot(view, command.user, refuseFull(lenderOf(view, base)), base, now);
   }
+  const crowded = refuseCrowd(command, view, null, now);
+  if (crowded !== null) return denySlot(view, command.user, crowded, base, now);
   return lend(command, view, base, now);
 }
 
@@ -36,7 +39,7 @@ function renew(
   const timeout = heartbeatEnd(view.license, now);
   const registration: Registration = {
     ...held,
-    host: command.host,
+    ...holderFacts(command, held),
     endsAt: held.borrowedUntil === null ? timeout : later(timeout, held.borrowedUntil),
   };
   return {
@@ -53,7 +56,7 @@ function renew(
 function lend(command: Register, view: LicenseView, base: Collected, now: Instant): Decision {
   const registration: Registration = {
     user: command.user,
-    host: command.host,
+    ...holderFacts(command, null),
     registeredAt: now,
     endsAt: heartbeatEnd(view.license, now),
     borrowedUntil: null,

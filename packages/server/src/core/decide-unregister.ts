@@ -1,9 +1,9 @@
 import type { LicenseEvent } from './audit-event.ts';
 import { type Collected, collect, collectedChanges, inUseChange } from './collect.ts';
 import type { Release, ReleaseAll, Unregister } from './command.ts';
-import { type Change, type Decision, type Outcome, refuse } from './decision.ts';
+import { type Decision, type Outcome, refuse } from './decision.ts';
 import { type Instant, say } from './instant.ts';
-import { refuseNotHeld } from './refusals.ts';
+import { refuseNotHeld, refuseOthers } from './refusals.ts';
 import { isBorrowed } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
@@ -11,10 +11,12 @@ import type { LicenseView } from './view.ts';
 export function decideUnregister(command: Unregister, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   if (base.held === null) return withoutEffect(view, base, refuseNotHeld(view.license, command.user));
+  const refusal = refuseOthers(base.held, command);
+  if (refusal !== null) return withoutEffect(view, base, refusal);
   return freeSlot(view, base, command.user, { kind: 'slot_returned', user: command.user, by: null });
 }
 
-/** An administrator gives the slot back for the user. A borrowed slot takes a recall, which is limited. */
+/** An administrator gives the slot back for the user. A borrowed slot takes a recall. */
 export function decideRelease(command: Release, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { user, by } = command;
@@ -43,13 +45,7 @@ export function decideReleaseAll(command: ReleaseAll, view: LicenseView, now: In
 }
 
 /** Takes the slot from the user and counts it as free; the user's feature slots go with it. */
-export function freeSlot(
-  view: LicenseView,
-  base: Collected,
-  user: string,
-  event: LicenseEvent,
-  extra: readonly Change[] = [],
-): Decision {
+export function freeSlot(view: LicenseView, base: Collected, user: string, event: LicenseEvent): Decision {
   const features = base.heldFeatures.map(({ feature }) => feature);
   return {
     outcome: { kind: 'done', count: 1 },
@@ -58,7 +54,6 @@ export function freeSlot(
       ...features.map((feature) => ({ kind: 'remove_feature_slot', feature, user }) as const),
       { kind: 'remove_registration', user },
       ...inUseChange(view, base.storedInUse - 1),
-      ...extra,
     ],
     events: [
       ...base.events,

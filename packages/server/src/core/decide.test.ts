@@ -111,7 +111,7 @@ describe('a view is no wider than the decision needs', () => {
     ['borrow, whose date may be refused', borrow('ada', 'longest'), free, denial],
     ['unregister', unregister('ada'), full, own],
     ['release', release('ada'), full, own],
-    ['recall', recall('ada'), full, { ...own, recallsAfter: plus(NOW, -24 * HOUR_MS) }],
+    ['recall', recall('ada'), full, own],
     [
       'collect',
       { kind: 'collect', licenseId: LICENSE_ID },

@@ -23,8 +23,9 @@ import {
   decideReleaseFeature,
 } from './decide-feature-slot.ts';
 import { decideApplyVerdict, decideChangeLicense, decideRemoveLicense } from './decide-install-license.ts';
-import { decideRecall, recallWindowStart } from './decide-recall.ts';
+import { decideRecall } from './decide-recall.ts';
 import { decideRegister } from './decide-register.ts';
+import { decideReleaseFrom } from './decide-release-from.ts';
 import { decideCutReport, decideResolveReport, decideSettleReport } from './decide-report.ts';
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
@@ -39,6 +40,7 @@ import { withOrigin } from './with-origin.ts';
 /** Which license a command means; the store looks it up and lets `chooseLicense` decide. */
 export function targetOf(command: LicenseCommand): Target & { readonly user: string | null } {
   switch (command.kind) {
+    case 'release_from':
     case 'release_all':
     case 'release_all_features':
     case 'collect':
@@ -97,19 +99,15 @@ export function needsOf(command: LicenseCommand, head: LicenseHead, now: Instant
       return lendingNeeds(command, head, now);
     case 'unregister':
     case 'release':
-      return { ...NO_NEEDS, registrationOf: command.user, featureSlotsOf: command.user };
     case 'recall':
-      return {
-        ...NO_NEEDS,
-        registrationOf: command.user,
-        featureSlotsOf: command.user,
-        recallsAfter: recallWindowStart(head.license, now),
-      };
+      return { ...NO_NEEDS, registrationOf: command.user, featureSlotsOf: command.user };
     case 'add_consumption':
       return consumptionNeeds(command, head, now);
     case 'register_feature':
     case 'release_feature':
       return featureNeeds(command);
+    case 'release_from':
+      return { ...NO_NEEDS, holders: command.users };
     case 'release_all_features':
       return { ...NO_NEEDS, featureSlotCount: true };
     case 'cut_report':
@@ -140,7 +138,7 @@ function lendingNeeds(command: Register | Borrow, head: LicenseHead, now: Instan
     registrationOf: user,
     // The user's own ended slots may lie beyond those that are collected anyway.
     featureSlotsOf: head.endedBeyond > 0 ? user : null,
-    denialsOf: mayBeDenied ? user : null,
+    denialsOf: mayBeDenied || command.perAddress !== undefined ? user : null,
     nextEnd: mayBeDenied,
   };
 }
@@ -188,6 +186,8 @@ function decideByKind(command: LicenseCommand, view: LicenseView, now: Instant):
       return decideRelease(command, view, now);
     case 'recall':
       return decideRecall(command, view, now);
+    case 'release_from':
+      return decideReleaseFrom(command, view, now);
     case 'release_all':
       return decideReleaseAll(command, view, now);
     case 'collect':

@@ -72,7 +72,6 @@ export type Change =
   | { readonly kind: 'end_registrations_by'; readonly endsBy: Instant }
   | { readonly kind: 'put_denial'; readonly denial: Denial }
   | { readonly kind: 'remove_denial'; readonly denial: Denial }
-  | { readonly kind: 'add_recall'; readonly user: string; readonly borrowedUntil: Instant }
   /** The store counts a feature's rows itself: one more, one less. */
   | { readonly kind: 'put_feature_slot'; readonly slot: FeatureSlot; readonly isNew: boolean }
   | { readonly kind: 'remove_feature_slot'; readonly feature: string; readonly user: string }

@@ -36,6 +36,8 @@ export function exampleSlot(user: string, facts: Partial<Registration> = {}): Re
   return {
     user,
     host: HOST,
+    origin: null,
+    credential: null,
     registeredAt: plus(NOW, -MINUTE_MS),
     endsAt: plus(NOW, 9 * MINUTE_MS),
     borrowedUntil: null,
@@ -48,7 +50,6 @@ export interface ViewFacts {
   /** Every stored slot of the license, ended ones included. */
   readonly slots?: readonly Registration[];
   readonly denials?: readonly Denial[];
-  readonly recalls?: number;
   readonly staleDenials?: readonly Denial[];
   /** Every stored feature slot of the license, ended ones included. */
   readonly featureSlots?: readonly FeatureSlot[];
@@ -59,11 +60,13 @@ export interface ViewFacts {
   readonly meters?: readonly Meter[];
   readonly staleAnswers?: number;
   readonly rules?: Rules;
+  readonly crowd?: LicenseView['crowd'];
+  readonly holders?: LicenseView['holders'];
 }
 
 /** What a store would show of these facts to a command of this user. */
 export function exampleView(facts: ViewFacts, user: string | null, now: Instant = NOW): LicenseView {
-  const { license = exampleLicense(), slots = [], denials = [], recalls = 0, staleDenials = [] } = facts;
+  const { license = exampleLicense(), slots = [], denials = [], staleDenials = [] } = facts;
   const byEnd = slots.toSorted((a, b) => a.endsAt - b.endsAt);
   const ended = byEnd.filter((slot) => !isLive(slot, now));
   return {
@@ -79,8 +82,9 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     endedBeyond: Math.max(0, ended.length - COLLECT_LIMIT),
     nextEndsAt: byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
     registration: slots.find((slot) => slot.user === user) ?? null,
+    crowd: facts.crowd ?? null,
+    holders: facts.holders ?? [],
     denials: denials.filter((denial) => denial.user === user),
-    recalls,
     staleDenials,
   };
 }
@@ -133,16 +137,21 @@ interface Aim {
 
 const ANY: Aim = { product: null, licenseId: null };
 
-export function register(user: string, aim: Partial<Aim> = {}, host: HostInfo = HOST): Register {
-  return { kind: 'register', user, host, ...ANY, ...aim };
+export function register(user: string, facts: Partial<Register> = {}, host: HostInfo = HOST): Register {
+  return { kind: 'register', user, host, ...ANY, ...facts };
 }
 
-export function borrow(user: string, until: BorrowUntil, aim: Partial<Aim> = {}): Borrow {
-  return { kind: 'borrow', user, host: HOST, until, ...ANY, ...aim };
+export function borrow(user: string, until: BorrowUntil, facts: Partial<Borrow> = {}): Borrow {
+  return { kind: 'borrow', user, host: HOST, until, ...ANY, ...facts };
 }
 
-export function unregister(user: string, aim: Partial<Aim> = {}): Unregister {
-  return { kind: 'unregister', user, ...ANY, ...aim };
+export function unregister(user: string, facts: Partial<Unregister> = {}): Unregister {
+  return { kind: 'unregister', user, ...ANY, ...facts };
+}
+
+/** Somebody who asks from this address. */
+export function from(address: string) {
+  return { by: { name: 'client', address } };
 }
 
 export function release(user: string, aim: Partial<Aim> = {}): Release {

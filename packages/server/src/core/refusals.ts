@@ -1,8 +1,10 @@
 import type { Collected } from './collect.ts';
+import type { ReleaseFeature, Unregister } from './command.ts';
 import { type Refused, refuse } from './decision.ts';
 import type { Feature } from './feature.ts';
 import { type Instant, say } from './instant.ts';
 import { type License, licenseState, overdueFrom } from './license.ts';
+import type { Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
 /** Why the license lends and renews nothing now, in order of precedence; `null` when it does. */
@@ -90,6 +92,18 @@ export function refuseFull({ name, slots, inUse, nextFreeAt }: Lender): Refused 
 
 export function refuseNotHeld(license: License, user: string): Refused {
   return refuse('device_not_found', `"${user}" holds no slot of the license ${named(license)}.`);
+}
+
+/** Why this caller may not give the slot back; `null` when they may. */
+export function refuseOthers(
+  held: Registration,
+  { credential }: Unregister | ReleaseFeature,
+): Refused | null {
+  if (credential === undefined || held.credential === null || held.credential === credential) return null;
+  return refuse(
+    'slot_of_another_client',
+    `The slot of "${held.user}" was taken with other credentials. Those can give it back, or an operator.`,
+  );
 }
 
 export function refuseUnknownFeature(license: License, code: string): Refused {

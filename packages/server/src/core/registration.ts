@@ -1,3 +1,4 @@
+import { type Actor, addressOf } from './actor.ts';
 import type { Instant } from './instant.ts';
 
 /** What the application says about where its user sits. It describes; it never identifies. */
@@ -11,10 +12,37 @@ export interface HostInfo {
 export interface Registration {
   readonly user: string;
   readonly host: HostInfo;
+  /** The address that the last register or borrow came from: a fact, unlike `host.address`. */
+  readonly origin: string | null;
+  /** What was shown with it; `null` where clients need not show anything. */
+  readonly credential: string | null;
   readonly registeredAt: Instant;
   /** The slot is free from this instant on: the heartbeat's timeout or the end of the borrow, the later. */
   readonly endsAt: Instant;
   readonly borrowedUntil: Instant | null;
+}
+
+/** What a register or a borrow says about the one who asks. */
+export interface Holder {
+  readonly host: HostInfo;
+  readonly by?: Actor;
+  readonly credential?: string;
+}
+
+/**
+ * Facts about a holder stay until a request brings newer ones. The credential is that of the last request,
+ * even if that had none.
+ */
+export function holderFacts({ host, by, credential }: Holder, held: Registration | null) {
+  return {
+    host: {
+      hostname: host.hostname ?? held?.host.hostname ?? null,
+      address: host.address ?? held?.host.address ?? null,
+      info: host.info ?? held?.host.info ?? null,
+    },
+    origin: addressOf(by) ?? held?.origin ?? null,
+    credential: credential ?? null,
+  };
 }
 
 export function isLive(registration: Registration, now: Instant): boolean {

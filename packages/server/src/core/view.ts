@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { Crowd } from './address-limits.ts';
 import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
 import type { Measured } from './decision.ts';
@@ -38,6 +39,13 @@ export interface LicenseView extends LicenseHead {
   /** When the next live slot ends; `null` when none is held, or when nobody asked. */
   readonly nextEndsAt: Instant | null;
   readonly registration: Registration | null;
+  /** What is held from where the request comes from; `null` when nobody has to know. */
+  readonly crowd: Crowd | null;
+  /** Several registrations with their feature slots, when asked for. */
+  readonly holders: readonly {
+    readonly registration: Registration;
+    readonly featureSlots: readonly FeatureSlot[];
+  }[];
   /** The feature slots of that user. */
   readonly featureSlots: readonly FeatureSlot[];
   /** How many more slots of that feature have ended beyond `endedFeatureSlots`. */
@@ -53,7 +61,6 @@ export interface LicenseView extends LicenseHead {
   readonly meters: readonly Meter[];
   /** The user's denials, one a code. */
   readonly denials: readonly Denial[];
-  readonly recalls: number;
   /** Denials whose window is over, at most `COLLECT_LIMIT`. */
   readonly staleDenials: readonly Denial[];
   /** How many first answers are too old to be repeated, at most `COLLECT_LIMIT`. */
@@ -65,6 +72,7 @@ export interface ViewNeeds {
   readonly nextEnd: boolean;
   /** Whose registration, and whose feature slots. */
   readonly registrationOf: string | null;
+  readonly holders: readonly string[];
   readonly featureSlotsOf: string | null;
   /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
   readonly featureSlotsEnd: boolean;
@@ -72,8 +80,6 @@ export interface ViewNeeds {
   readonly reports: boolean;
   readonly meters: readonly MeterNeed[];
   readonly denialsOf: string | null;
-  /** Count the recalls later than this. */
-  readonly recallsAfter: Instant | null;
   /** Denials whose window was opened at or before this. */
   readonly denialsOpenedBy: Instant | null;
   /** First answers given at or before this. */
@@ -84,13 +90,13 @@ export interface ViewNeeds {
 export const NO_NEEDS: ViewNeeds = {
   nextEnd: false,
   registrationOf: null,
+  holders: [],
   featureSlotsOf: null,
   featureSlotsEnd: false,
   answer: null,
   reports: false,
   meters: [],
   denialsOf: null,
-  recallsAfter: null,
   denialsOpenedBy: null,
   answersGivenBy: null,
   featureSlotCount: false,

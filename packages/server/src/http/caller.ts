@@ -25,6 +25,16 @@ export function actorOf({ kind, name, address }: Caller): Actor {
   return kind === 'control' ? name : { name, address };
 }
 
+/**
+ * A name for what the caller has shown, the same for all tokens of an account: those from /auth come and go.
+ * `undefined`: nothing was asked for.
+ */
+export function credentialOf({ kind, name, holder }: Caller): string | undefined {
+  if (kind === 'certificate') return name;
+  if (holder === null) return undefined;
+  return holder.account === null ? `token ${holder.tokenId}` : `account ${holder.account}`;
+}
+
 /** What is known about a request beside its bytes. */
 export interface Peer {
   /** The address at the other end of the connection. */

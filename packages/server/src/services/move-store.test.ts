@@ -37,7 +37,6 @@ const MASTER_KEY = Uint8Array.from(Buffer.from(KEY, 'hex')) as never;
 
 /** What a history seldom leaves behind. */
 const SELDOM = `
-  INSERT INTO recall VALUES (2, 5, 'ada', 7), (2, 5, 'ada', 7);
   INSERT INTO notice VALUES ('license_expiring', '2', 5);
   INSERT INTO offline_request VALUES ('r', '{}', NULL, 5, NULL), ('s', '{}', 'cad', 5, 11);
   UPDATE server SET usage_sequence = 3`;

@@ -87,21 +87,14 @@ export const LENDING = {
     assert.deepEqual(await bench.releaseAll(license), { kind: 'done', count: 0 });
   },
 
-  'a borrowed slot is recalled, not released, and only so often': async (bench: Bench) => {
+  'a borrowed slot is recalled, not released, as often as it takes': async (bench: Bench) => {
     await bench.install({ slots: 2 });
-    for (const user of ['ada', 'bob']) {
+    for (const user of ['ada', 'bob', 'eve', 'zoe']) {
       await bench.borrow(user, 'longest');
       assert.equal(codeOf(await bench.release(user)), 'slot_is_borrowed');
       assert.equal(codeOf(await bench.recall(user)), 'done');
-      bench.clock.advance(HOUR_MS);
+      assert.equal(await bench.findSlot(user), undefined);
     }
-    await bench.borrow('eve', 'longest');
-    assert.equal(codeOf(await bench.recall('eve')), 'recall_limit_reached');
-    assert.ok(await bench.findSlot('eve'));
-    bench.clock.advance(22 * HOUR_MS - 1);
-    assert.equal(codeOf(await bench.recall('eve')), 'recall_limit_reached');
-    bench.clock.advance(1);
-    assert.equal(codeOf(await bench.recall('eve')), 'done', 'a day after the first recall');
     await bench.register('ada');
     assert.equal(codeOf(await bench.recall('ada')), 'slot_not_borrowed');
   },

@@ -18,6 +18,7 @@ import { LENDING } from './exercise-lending.ts';
 import { ISOLATION, LICENSES } from './exercise-licenses.ts';
 import { noticeCases } from './exercise-notices.ts';
 import { ONE_ORDER } from './exercise-one-order.ts';
+import { ORIGINS } from './exercise-origins.ts';
 import { restartCases, wallClockCases } from './exercise-restart.ts';
 import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
@@ -31,6 +32,7 @@ type Inspect = (folder: string) => Promise<void>;
 const EXAM: Readonly<Record<string, Chapter>> = {
   'many at once': CONTENTION,
   'slots come and go': LENDING,
+  'where slots were taken from': ORIGINS,
   'licenses change': LICENSES,
   'failures stay alone': ISOLATION,
   'rules of the administrator': RULES,

@@ -1,3 +1,4 @@
+import type { AddressRange } from '../core/address-range.ts';
 import type { RecordedEvent } from '../core/audit-event.ts';
 import type { AuditPosition } from '../core/audit-position.ts';
 import type { Standing } from '../core/consumption.ts';
@@ -41,6 +42,8 @@ export interface ListRegistrations {
   readonly licenseId: LicenseId | null;
   readonly product: string | null;
   readonly user: string | null;
+  /** Only those whose last request came from this address or range. */
+  readonly origin?: AddressRange;
   readonly limit: number;
   /** Continue after this registration. */
   readonly after: { readonly licenseId: LicenseId; readonly user: string } | null;

@@ -6,6 +6,7 @@ import { orNoRules, type Rules } from '../../core/rules.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { applyAccountChange } from './apply-account.ts';
 import { applyMeterChange } from './apply-meter.ts';
+import { originToKey } from './rows.ts';
 import { applySecretChange } from './sealed-secrets.ts';
 import { noteEnd, type Shelf, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
@@ -82,9 +83,6 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       statements.removeDenial.run(id, user, feature, code);
       break;
     }
-    case 'add_recall':
-      statements.addRecall.run(id, now, change.user, change.borrowedUntil);
-      break;
     default:
       applyMeterChange(target, change);
   }
@@ -101,10 +99,12 @@ function putLicense(
 }
 
 function putRegistration(statements: Statements, entry: ShelfEntry, registration: Registration): void {
-  const { user, host, registeredAt, endsAt, borrowedUntil } = registration;
+  const { user, host, registeredAt, endsAt, borrowedUntil, credential } = registration;
   const { hostname, address, info } = host;
+  const times = [registeredAt, endsAt, borrowedUntil] as const;
+  const origin = originToKey(registration.origin);
   const id = entry.license.id;
-  statements.putRegistration.run(id, user, hostname, address, info, registeredAt, endsAt, borrowedUntil);
+  statements.putRegistration.run(id, user, hostname, address, info, ...times, origin, credential);
   noteEnd(entry, endsAt);
 }
 

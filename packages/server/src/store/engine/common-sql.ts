@@ -14,19 +14,18 @@ export const COMMON_SQL = {
   findFirstEnd: 'SELECT min(ends_at) AS ends_at FROM registration WHERE license_id = ?',
   findNextEnd: 'SELECT min(ends_at) AS ends_at FROM registration WHERE license_id = ? AND ends_at > ?',
   countEnded: 'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
+  countCrowd: `
+    SELECT count(*) AS count, count(CASE WHEN borrowed_until > :now THEN 1 END) AS borrows
+    FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last AND ends_at > :now`,
   removeLiveRegistrations: 'DELETE FROM registration WHERE license_id = ? AND ends_at > ?',
 
   // the clock
   prolongLive: `
     UPDATE registration SET ends_at = :floor
     WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
-  pullBackRecalls: 'UPDATE recall SET recalled_at = :now WHERE recalled_at > :now',
   pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
-
-  // denials and recalls
-  countRecalls: 'SELECT count(*) AS count FROM recall WHERE license_id = ? AND recalled_at > ?',
 
   // consumption
   findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',

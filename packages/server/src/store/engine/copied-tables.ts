@@ -55,6 +55,8 @@ export const COPIED_TABLES = {
     address: 'text',
     info: 'text',
     ...SLOT,
+    origin: 'text',
+    credential: 'text',
   },
   feature_slot: { license_id: 'number', user: 'text', feature: 'text', ...SLOT },
   denial: {
@@ -65,7 +67,6 @@ export const COPIED_TABLES = {
     denied_at: 'number',
     repeated: 'number',
   },
-  recall: { license_id: 'number', recalled_at: 'number', user: 'text', borrowed_until: 'number' },
   meter: {
     license_id: 'number',
     feature: 'text',

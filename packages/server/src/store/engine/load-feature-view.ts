@@ -69,6 +69,11 @@ function listEnded(statements: Statements, entry: ShelfEntry, now: Instant): rea
   return ended;
 }
 
+/** All slots of a user, whether or not their time is over. */
+export function listFeatureSlots(statements: Statements, entry: ShelfEntry, user: string) {
+  return mayHaveFeatureSlots(entry) ? listSlotsOf(statements, entry.license.id, user) : NO_SLOTS;
+}
+
 function listSlotsOf(statements: Statements, id: number, user: string): readonly FeatureSlot[] {
   return statements.listFeatureSlotsOf.all(id, user).map(featureSlotFromRow);
 }

@@ -1,3 +1,5 @@
+import { type Crowd, crowdToCount } from '../../core/address-limits.ts';
+import type { AddressRange } from '../../core/address-range.ts';
 import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf } from '../../core/decide.ts';
 import type { NoticeKey } from '../../core/decide-notice.ts';
@@ -13,8 +15,15 @@ import {
   type RememberedAnswer,
   type ViewNeeds,
 } from '../../core/view.ts';
-import { loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
-import { answerFromRow, denialFromRow, instantOrNull, registrationFromRow, reportFromRow } from './rows.ts';
+import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
+import {
+  answerFromRow,
+  denialFromRow,
+  instantOrNull,
+  originKeys,
+  registrationFromRow,
+  reportFromRow,
+} from './rows.ts';
 import { NO_END, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
@@ -31,16 +40,19 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
   const head = loadHead(source, entry, command);
   const needs = needsOf(command, head, now);
   const id = entry.license.id;
+  const registration =
+    needs.registrationOf === null ? null : findRegistration(statements, id, needs.registrationOf);
+  const crowd = crowdToCount(command, registration, now);
   return {
     ...head,
     ...loadFeatureView(statements, entry, head, needs, now),
     ...loadHousekeeping(statements, id, needs),
     nextEndsAt: needs.nextEnd ? instantOrNull(statements.findNextEnd.get(id, now)?.ends_at) : null,
-    registration:
-      needs.registrationOf === null ? null : findRegistration(statements, id, needs.registrationOf),
+    registration,
+    crowd: crowd === null ? null : countCrowd(statements, id, crowd, now),
+    holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
     denials:
       needs.denialsOf === null ? [] : statements.listDenialsOf.all(id, needs.denialsOf).map(denialFromRow),
-    recalls: needs.recallsAfter === null ? 0 : countOf(statements.countRecalls.get(id, needs.recallsAfter)),
     rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
     meters: needs.meters.map((need) => entry.meters.get(statements, need)),
@@ -54,6 +66,19 @@ export function findRegistration(
 ): Registration | null {
   const row = statements.findRegistration.get(licenseId, user);
   return row === undefined ? null : registrationFromRow(row);
+}
+
+function countCrowd(statements: Statements, id: number, range: AddressRange, now: Instant): Crowd {
+  const row = statements.countCrowd.get({ id, now, ...originKeys(range) });
+  return { slots: countOf(row), borrows: row?.borrows as number };
+}
+
+function listHolders(statements: Statements, entry: ShelfEntry, users: readonly string[]) {
+  return users.flatMap((user) => {
+    const registration = findRegistration(statements, entry.license.id, user);
+    if (registration === null) return [];
+    return [{ registration, featureSlots: listFeatureSlots(statements, entry, user) }];
+  });
 }
 
 export function findAnswer(

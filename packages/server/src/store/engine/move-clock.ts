@@ -57,7 +57,6 @@ export function resetClock(batch: Batch, by: Actor): Done | Refused {
   for (const entry of batch.shelf.entries()) collectAll(batch, entry);
   moveTo(batch, to);
   for (const entry of batch.shelf.entries()) pullBack(batch, entry, from);
-  batch.statements.pullBackRecalls.run({ now: to });
   batch.statements.pullBackDenials.run({ now: to });
   batch.statements.pullBackTokens.run({ now: to });
   batch.statements.pullBackAnswers.run({ now: to });

@@ -1,4 +1,12 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import {
+  type AddressRange,
+  addressFromKey,
+  addressKey,
+  formatAddress,
+  parseAddress,
+  rangeKeys,
+} from '../../core/address-range.ts';
 import type { AuditPosition } from '../../core/audit-position.ts';
 import { WHOLE_LICENSE } from '../../core/consumption.ts';
 import type { Measured } from '../../core/decision.ts';
@@ -46,10 +54,27 @@ export function registrationFromRow(row: Row): Registration {
       address: row.address as string | null,
       info: row.info as string | null,
     },
+    origin: originFromKey(row.origin as string | null),
+    credential: row.credential as string | null,
     registeredAt: instant(row.registered_at as number),
     endsAt: instant(row.ends_at as number),
     borrowedUntil: instantOrNull(row.borrowed_until),
   };
+}
+
+/** Addresses are kept in a form that sorts, so that an index finds all of a range. */
+export function originToKey(origin: string | null): string | null {
+  const address = origin === null ? null : parseAddress(origin);
+  return address === null ? null : addressKey(address);
+}
+
+/** Between which two all addresses of a range lie; `null`: wherever. */
+export function originKeys(range: AddressRange | undefined) {
+  return range === undefined ? { first: null, last: null } : rangeKeys(range);
+}
+
+function originFromKey(key: string | null): string | null {
+  return key === null ? null : formatAddress(addressFromKey(key));
 }
 
 export function denialFromRow(row: Row): Denial {

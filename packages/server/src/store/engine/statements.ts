@@ -15,6 +15,7 @@ export const STATEMENT_NAMES = [
   'findNextEnd',
   'listEnded',
   'countEnded',
+  'countCrowd',
   'putRegistration',
   'removeRegistration',
   'removeLiveRegistrations',
@@ -22,18 +23,15 @@ export const STATEMENT_NAMES = [
   // the clock
   'prolongLive',
   'pullBackLive',
-  'pullBackRecalls',
   'pullBackDenials',
   'pullBackTokens',
   'getServer',
   'saveHardwareId',
-  // denials and recalls
+  // denials
   'listDenialsOf',
   'listDenialsBy',
   'putDenial',
   'removeDenial',
-  'countRecalls',
-  'addRecall',
   // consumption
   'findMeter',
   'putMeter',

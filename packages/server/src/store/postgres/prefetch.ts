@@ -43,6 +43,7 @@ export function planPrefetch(
 }
 
 function usersOf(command: LicenseCommand): readonly string[] {
+  if (command.kind === 'release_from') return command.users;
   const { user } = targetOf(command);
   return typeof user === 'string' ? [user] : [];
 }

@@ -3,7 +3,7 @@ import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
 import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../core/license.ts';
-import { licenseFromRow, type Row, registrationFromRow } from '../engine/rows.ts';
+import { licenseFromRow, originKeys, type Row, registrationFromRow } from '../engine/rows.ts';
 import type { LicenseRecord, ListRegistrations, RegistrationRecord } from '../query.ts';
 import { type Ask, isStorable } from './ask.ts';
 
@@ -96,18 +96,20 @@ const LIST_REGISTRATIONS = `SELECT registration.*, license.product
     AND ($3::text IS NULL OR license.product = $3)
     AND ($4::text IS NULL OR "user" = $4)
     AND (license_id, "user") > ($5::bigint, $6::text)
+    AND ($8::text IS NULL OR origin BETWEEN $8 AND $9::text)
   ORDER BY license_id, "user" LIMIT $7`;
 
 export async function listRegistrations(
   ask: Ask,
-  { licenseId: id, product, user, after, limit }: ListRegistrations,
+  { licenseId: id, product, user, origin, after, limit }: ListRegistrations,
   now: Instant,
 ): Promise<readonly RegistrationRecord[]> {
   if (!isStorable(product) || !isStorable(user)) return [];
   // Nothing is between a text and the same with a zero behind it.
   const afterUser = after?.user.split('\0')[0] ?? '';
   const place = [after?.licenseId ?? -1, afterUser];
-  const rows = await ask(LIST_REGISTRATIONS, [now, id, product, user, ...place, limit]);
+  const { first, last } = originKeys(origin);
+  const rows = await ask(LIST_REGISTRATIONS, [now, id, product, user, ...place, limit, first, last]);
   return rows.map((row) => ({
     licenseId: licenseId(row.license_id as number),
     product: row.product as string,

@@ -24,11 +24,13 @@ const SQL = {
     ORDER BY ends_at, "user" LIMIT ?`,
   putRegistration: `
     INSERT INTO registration
-      (license_id, "user", hostname, address, info, registered_at, ends_at, borrowed_until)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      (license_id, "user", hostname, address, info, registered_at, ends_at, borrowed_until, origin,
+       credential)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (license_id, "user") DO UPDATE SET hostname = excluded.hostname,
       address = excluded.address, info = excluded.info, registered_at = excluded.registered_at,
-      ends_at = excluded.ends_at, borrowed_until = excluded.borrowed_until`,
+      ends_at = excluded.ends_at, borrowed_until = excluded.borrowed_until, origin = excluded.origin,
+      credential = excluded.credential`,
   removeRegistration: 'DELETE FROM registration WHERE license_id = ? AND "user" = ?',
   endRegistrationsBy: `
     UPDATE registration SET ends_at = :endsBy,
@@ -48,7 +50,7 @@ const SQL = {
       expires_at = expires_at - greatest(issued_at - :now, 0)
     WHERE used_at > :now OR issued_at > :now`,
 
-  // denials and recalls
+  // denials
   listDenialsOf: 'SELECT * FROM denial WHERE license_id = ? AND "user" = ?',
   listDenialsBy: `
     SELECT * FROM denial WHERE license_id = ? AND denied_at <= ?
@@ -58,7 +60,6 @@ const SQL = {
     ON CONFLICT (license_id, "user", feature, code) DO UPDATE SET denied_at = excluded.denied_at,
       repeated = excluded.repeated`,
   removeDenial: 'DELETE FROM denial WHERE license_id = ? AND "user" = ? AND feature = ? AND code = ?',
-  addRecall: 'INSERT INTO recall (license_id, recalled_at, "user", borrowed_until) VALUES (?, ?, ?, ?)',
 
   // consumption
   putMeter: `

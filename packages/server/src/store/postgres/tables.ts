@@ -15,6 +15,8 @@ export const TABLES = {
       registered_at: 'bigint',
       ends_at: 'bigint',
       borrowed_until: 'bigint',
+      origin: 'text',
+      credential: 'text',
     },
     key: ['license_id', USER],
     group: ['license_id', USER],

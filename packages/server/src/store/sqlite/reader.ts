@@ -12,6 +12,7 @@ import {
   cursorFromRow,
   instantOrNull,
   licenseFromRow,
+  originKeys,
   type Row,
   registrationFromRow,
   rulesFromRow,
@@ -176,6 +177,7 @@ export class SqliteReader {
          AND (:licenseId IS NULL OR license_id = :licenseId)
          AND (:product IS NULL OR license.product = :product)
          AND (:user IS NULL OR user = :user)
+         AND (:first IS NULL OR origin BETWEEN :first AND :last)
          AND (license_id, user) > (:afterLicense, :afterUser)
        ORDER BY license_id, user LIMIT :limit`,
       {
@@ -183,6 +185,7 @@ export class SqliteReader {
         licenseId: query.licenseId,
         product: query.product,
         user: query.user,
+        ...originKeys(query.origin),
         limit: query.limit,
         afterLicense: query.after?.licenseId ?? -1,
         afterUser: query.after?.user ?? '',

@@ -20,7 +20,7 @@ describe('who holds a slot', () => {
     const { status, body } = await get('/api/admin/registrations');
     assert.equal(status, 200);
     const registered_at = new Date(START).toISOString();
-    const shared = { license_id: 1, product: 'cad', registered_at };
+    const shared = { license_id: 1, product: 'cad', address: '127.0.0.1', credential: null, registered_at };
     const ends_at = new Date(START + 10 * MINUTE_MS).toISOString();
     const until = new Date(START + 168 * HOUR_MS).toISOString();
     const nowhere = { os_hostname: null, ip_local: null, user_info: null };
@@ -50,6 +50,23 @@ describe('who holds a slot', () => {
       const { body } = await get(`/api/admin/registrations${query}`);
       assert.deepEqual(listUsers(body), users, query);
     }
+  });
+
+  test('can be asked for by the address of the connection', async (t) => {
+    const { post, get, send } = await openTestApp(t);
+    const peer = { address: '192.0.2.7', isControl: false };
+    await post('/api/v4/register', { user: 'here', ip_local: '192.0.2.7' });
+    await send('POST', '/api/v4/register', { peer, body: { user: 'there', ip_local: '127.0.0.1' } });
+    for (const [address, users] of [
+      ['127.0.0.1', ['here']],
+      ['192.0.2.0/24', ['there']],
+      ['10.0.0.0/8', []],
+    ] as const) {
+      const { body } = await get(`/api/admin/registrations?address=${address}`);
+      assert.deepEqual(listUsers(body), users, address);
+    }
+    const { status, body } = await get('/api/admin/registrations?address=somewhere');
+    assert.deepEqual([status, body.code, body.field], [400, 'validation_error', 'address']);
   });
 
   test('comes in pages', async (t) => {
@@ -104,14 +121,34 @@ describe('taking back', () => {
     assert.deepEqual(await readTraces(store), before);
   });
 
-  test('as many recalls as the license has slots, then no more', async (t) => {
+  test('release frees everything from one address, borrowed or not, on every license', async (t) => {
+    const { post, get, send, store } = await openTestApp(t, { licenses: TWO });
+    const peer = { address: '192.0.2.7', isControl: false };
+    await post('/api/v4/register', { product: 'cad', user: 'ann' });
+    for (const product of ['cad', 'cam']) {
+      await send('POST', '/api/v4/borrow', { peer, body: { product, user: 'eve' } });
+    }
+    const release = '/api/admin/registrations/release';
+    assert.equal((await post(release, { address: '192.0.2.7', user: 'eve' })).body.code, 'validation_error');
+    assert.equal((await post(release, { address: '192.0.2.300' })).body.code, 'validation_error');
+    assert.deepEqual((await post(release, { address: '192.0.2.7', product: 'cam' })).body, { released: 1 });
+    assert.deepEqual((await post(release, { address: '192.0.2.0/30' })).body, { released: 0 });
+    assert.deepEqual((await post(release, { address: '192.0.2.0/24' })).body, { released: 1 });
+    assert.deepEqual(listUsers((await get('/api/admin/registrations')).body), ['ann']);
+    const links = await store.read({ kind: 'list_audit', chain: null, limit: 2, before: null });
+    for (const { events } of links) {
+      assert.deepEqual(
+        events.map(({ kind, origin }) => [kind, origin]),
+        [['slot_recalled', '127.0.0.1']],
+      );
+    }
+  });
+
+  test('every borrow can be recalled, however many were before', async (t) => {
     const { post } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
-    await post('/api/v4/borrow', { user: 'ann' });
-    assert.equal((await post('/api/admin/registrations/recall', { user: 'ann' })).status, 200);
-    await post('/api/v4/borrow', { user: 'bob' });
-    const { body } = await post('/api/admin/registrations/recall', { user: 'bob' });
-    assert.equal(body.code, 'recall_limit_reached');
-    assert.equal(body.recalls, 1);
-    assert.equal(body.slots, 1);
+    for (const user of ['ann', 'bob', 'cid']) {
+      await post('/api/v4/borrow', { user });
+      assert.deepEqual((await post('/api/admin/registrations/recall', { user })).body, { recalled: 1 });
+    }
   });
 });

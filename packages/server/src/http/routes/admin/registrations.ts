@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/license.ts';
 import { isBorrowed } from '../../../core/registration.ts';
-import type { Lending } from '../../../services/lending.ts';
+import { type Lending, requireRange } from '../../../services/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { countReply } from '../../count-reply.ts';
@@ -14,6 +14,9 @@ import { targetOf } from '../v4/lending.ts';
 
 const target = { product: name, license_id: licenseIdField, user: name };
 
+/** Of the connection: one address, or a range. */
+const address = name;
+
 const registrationRecord = z.object({
   license_id: z.int(),
   product: z.string(),
@@ -21,6 +24,8 @@ const registrationRecord = z.object({
   os_hostname: z.string().nullable(),
   ip_local: z.string().nullable(),
   user_info: z.string().nullable(),
+  address: z.string().nullable(),
+  credential: z.string().nullable(),
   registered_at: z.string(),
   ends_at: z.string(),
   is_borrowed: z.boolean(),
@@ -38,13 +43,19 @@ function listRoute(lending: Lending): Route {
     paths: ['/api/admin/registrations'],
     access: 'operator',
     summary: 'Who holds a slot, in pages: continue after the last license_id and user',
-    query: z.object({ ...target, after_license_id: licenseIdField, after_user: z.string().optional() }),
+    query: z.object({
+      ...target,
+      address,
+      after_license_id: licenseIdField,
+      after_user: z.string().optional(),
+    }),
     answer: { kind: 'json', schema: z.object({ registrations: z.array(registrationRecord) }) },
     errors: [],
     handle: async ({ query }) => {
       const records = await lending.list({
         ...targetOf(query),
         user: query.user ?? null,
+        ...(query.address === undefined ? {} : { origin: requireRange(query.address) }),
         limit: LIMITS.pageRows,
         after:
           query.after_license_id === undefined
@@ -62,8 +73,8 @@ function releaseRoute(lending: Lending): Route {
     methods: ['POST'],
     paths: ['/api/admin/registrations/release'],
     access: 'operator',
-    summary: 'Take back a slot that is not borrowed',
-    body: z.object(target),
+    summary: 'Take back a slot that is not borrowed, or with "address" everything that came from there',
+    body: z.object({ ...target, address }),
     answer: { kind: 'json', schema: z.object({ released: z.int() }) },
     errors: [
       'missing_parameters',
@@ -72,10 +83,18 @@ function releaseRoute(lending: Lending): Route {
       'device_not_found',
       'slot_is_borrowed',
     ],
-    handle: async ({ body, caller }) =>
-      countReply('released', await lending.release(targetOf(body), requireUser(body), actorOf(caller))),
+    handle: async ({ body, caller }) => {
+      const by = actorOf(caller);
+      if (body.address === undefined) {
+        return countReply('released', await lending.release(targetOf(body), requireUser(body), by));
+      }
+      if (body.user !== undefined) throw new RequestError('validation_error', USER_OR_ADDRESS);
+      return json({ released: await lending.releaseFrom(targetOf(body), body.address, by) });
+    },
   });
 }
+
+const USER_OR_ADDRESS = 'Say whose slot with "user", or where from with "address", and not both.';
 
 function recallRoute(lending: Lending): Route {
   return defineRoute({
@@ -92,7 +111,6 @@ function recallRoute(lending: Lending): Route {
       'license_not_found',
       'device_not_found',
       'slot_not_borrowed',
-      'recall_limit_reached',
     ],
     handle: async ({ body, caller }) =>
       countReply('recalled', await lending.recall(targetOf(body), requireUser(body), actorOf(caller))),
@@ -110,7 +128,7 @@ function presentRegistration({
   registration,
   now,
 }: Awaited<ReturnType<Lending['list']>>[number]) {
-  const { user, host, registeredAt, endsAt, borrowedUntil } = registration;
+  const { user, host, origin, credential, registeredAt, endsAt, borrowedUntil } = registration;
   const borrowed = isBorrowed(registration, now);
   return {
     license_id: id,
@@ -119,6 +137,8 @@ function presentRegistration({
     os_hostname: host.hostname,
     ip_local: host.address,
     user_info: host.info,
+    address: origin,
+    credential,
     ...toWire({ registeredAt, endsAt, isBorrowed: borrowed, borrowedUntil: borrowed ? borrowedUntil : null }),
   };
 }

@@ -11,7 +11,7 @@ import { refusalReply } from '../../problem.ts';
 import { empty, text } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { measuredReply, presentMeasuredFeature } from './consumption.ts';
-import { LICENSE_REFUSALS, requestOf, untilOf } from './lending.ts';
+import { LICENSE_REFUSALS, requestOf, returnOf, untilOf } from './lending.ts';
 
 export function featureRoutes(counting: Counting): readonly Route[] {
   return [featureRegisterRoute(counting), featureReleaseRoute(counting), featureReleaseAllRoute(counting)];
@@ -61,9 +61,10 @@ function featureReleaseRoute(counting: Counting): Route {
       'license_not_found',
       'invalid_license_feature_code',
       'floating_feature_device_not_in_use',
+      'slot_of_another_client',
     ],
     handle: async ({ body, caller }) => {
-      const outcome = await counting.releaseFeature(requestOf(body, caller), body.feature ?? null);
+      const outcome = await counting.releaseFeature(returnOf(body, caller), body.feature ?? null);
       return outcome.kind === 'refused' ? refusalReply(outcome) : text('feature_released');
     },
   });

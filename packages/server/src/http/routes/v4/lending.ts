@@ -9,8 +9,9 @@ import { parseTimestamp } from '@berth/protocol/timestamp';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/instant.ts';
 import { licenseId } from '../../../core/license.ts';
+import { includesRole } from '../../../core/role.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending.ts';
-import { actorOf, type Caller } from '../../caller.ts';
+import { actorOf, type Caller, credentialOf } from '../../caller.ts';
 import { presentGranted } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { empty, jsonText, type Reply, text } from '../../reply.ts';
@@ -48,7 +49,7 @@ function registerRoute(lending: Lending): Route {
     summary: 'Lend a slot to a user, or renew the one they hold (the heartbeat)',
     body: registerRequest,
     answer: { kind: 'json', schema: registerAnswer },
-    errors: [...LICENSE_REFUSALS, 'floating_not_available'],
+    errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
     handle: async ({ body, caller }) => grantedReply(await lending.register(requestOf(body, caller))),
   });
 }
@@ -67,6 +68,7 @@ function borrowRoute(lending: Lending): Route {
       'license_borrow_not_allowed',
       'borrow_until_not_valid',
       'floating_not_available',
+      'address_limit_reached',
     ],
     handle: async ({ body, caller }) =>
       grantedReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until))),
@@ -82,9 +84,15 @@ function unregisterRoute(lending: Lending): Route {
     summary: 'Give a slot back, borrowed or not',
     body: unregisterRequest,
     answer: { kind: 'text', example: 'user_unregistered' },
-    errors: ['missing_parameters', 'unknown_product', 'license_not_found', 'device_not_found'],
+    errors: [
+      'missing_parameters',
+      'unknown_product',
+      'license_not_found',
+      'device_not_found',
+      'slot_of_another_client',
+    ],
     handle: async ({ body, caller }) => {
-      const outcome = await lending.unregister(requestOf(body, caller));
+      const outcome = await lending.unregister(returnOf(body, caller));
       return outcome.kind === 'refused' ? refusalReply(outcome) : text('user_unregistered');
     },
   });
@@ -120,9 +128,11 @@ export function targetOf({ product, license_id }: Pick<LendingBody, 'product' | 
 }
 
 export function requestOf(body: LendingBody, caller: Caller): LendingRequest {
+  const credential = credentialOf(caller);
   return {
     ...targetOf(body),
     by: actorOf(caller),
+    ...(credential === undefined ? {} : { credential }),
     user: body.user ?? null,
     host: {
       hostname: body.os_hostname ?? null,
@@ -130,6 +140,13 @@ export function requestOf(body: LendingBody, caller: Caller): LendingRequest {
       info: body.user_info ?? null,
     },
   };
+}
+
+/** To give a slot back. An operator may do so for anyone, so what they have shown is not compared. */
+export function returnOf(body: LendingBody, caller: Caller): LendingRequest {
+  const { credential, ...request } = requestOf(body, caller);
+  const isOperator = caller.role !== null && includesRole(caller.role, 'operator');
+  return isOperator || credential === undefined ? request : { ...request, credential };
 }
 
 export function untilOf(text: string | null | undefined): BorrowUntil {

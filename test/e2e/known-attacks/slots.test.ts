@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { askBerth, runBerth } from '../../faults/berth-command.ts';
+import {
+  type ServerProcess,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from '../../support/server-process.ts';
+import { createToken } from '../../support/set-up-server.ts';
+import { testLicense } from '../../support/test-license.ts';
+
+/** What a penetration test found about slots and the records of them, attacked on a real server. */
+
+const ATTACKER = '127.0.0.66';
+const COLLEAGUE = '127.0.0.77';
+
+const skip = process.platform === 'darwin' ? 'optional: this platform has one loopback address' : false;
+
+interface Site {
+  readonly data: string;
+  readonly server: ServerProcess;
+}
+
+async function startSite(t: TestContext, slots: number, args: readonly string[] = []): Promise<Site> {
+  const data = join(temporaryFolder(t), 'data');
+  await seedLicenses(data, [testLicense(1, { slots })]);
+  const server = await startServerProcess({ data, args });
+  t.after(() => server.stop('SIGKILL'));
+  return { data, server };
+}
+
+/** Sends a request from one of the machine's own addresses. Answers its status and code. */
+function post(
+  { server }: Site,
+  path: string,
+  body: object,
+  { from = '127.0.0.1', token = '' }: { readonly from?: string; readonly token?: string } = {},
+): Promise<string> {
+  const { hostname, port } = new URL(server.url);
+  const headers = {
+    'content-type': 'application/json',
+    ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+  };
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', hostname, port, path, headers, localAddress: from, agent: false };
+    const sent = request(options, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      answer.on('end', () => resolve(answer.statusCode === 200 ? 'ok' : JSON.parse(text).code));
+    });
+    sent.on('error', reject).end(JSON.stringify(body));
+  });
+}
+
+function count(codes: readonly string[]): Readonly<Record<string, number>> {
+  const groups = Map.groupBy(codes, (code) => code);
+  return Object.fromEntries([...groups].map(([code, same]) => [code, same.length]));
+}
+
+function borrowMany(site: Site, amount: number, from: string): Promise<readonly string[]> {
+  const names = Array.from({ length: amount }, (_, index) => `invented-${index}`);
+  return Promise.all(names.map((user) => post(site, '/api/v4/borrow', { user }, { from })));
+}
+
+async function listAddresses({ data }: Site): Promise<Readonly<Record<string, number>>> {
+  const { registrations } = await askBerth<{ registrations: { address: string }[] }>(data, [
+    'registration',
+    'list',
+  ]);
+  return count(registrations.map(({ address }) => address));
+}
+
+describe('slot exhaustion', { skip }, () => {
+  test('by one anonymous client who borrows everything is undone at once, as often as it takes', async (t) => {
+    const site = await startSite(t, 5);
+    assert.equal(await post(site, '/api/v4/register', { user: 'ann' }, { from: COLLEAGUE }), 'ok');
+    for (let round = 0; round < 2; round++) {
+      assert.deepEqual(count(await borrowMany(site, 8, ATTACKER)), { ok: 4, floating_not_available: 4 });
+      assert.deepEqual(await listAddresses(site), { [COLLEAGUE]: 1, [ATTACKER]: 4 });
+      const { code, stdout } = await runBerth(site.data, ['registration', 'release', '--address', ATTACKER]);
+      assert.deepEqual([code, stdout], [0, '4 slots are free.\n']);
+      assert.deepEqual(await listAddresses(site), { [COLLEAGUE]: 1 });
+    }
+  });
+
+  test('ends at the limits of an address, however many requests come at once', async (t) => {
+    const args = ['--limits-slots-per-address', '3', '--limits-borrows-per-address', '1'];
+    const site = await startSite(t, 50, args);
+    assert.deepEqual(count(await borrowMany(site, 30, ATTACKER)), { ok: 1, address_limit_reached: 29 });
+    const users = Array.from({ length: 30 }, (_, index) => `plain-${index}`);
+    const plain = users.map((user) => post(site, '/api/v4/register', { user }, { from: ATTACKER }));
+    assert.deepEqual(count(await Promise.all(plain)), { ok: 2, address_limit_reached: 28 });
+    assert.equal(await post(site, '/api/v4/borrow', { user: 'ann' }, { from: COLLEAGUE }), 'ok');
+    assert.equal(
+      await post(site, '/api/v4/register', { user: 'ann' }, { from: ATTACKER }),
+      'ok',
+      'a renewal',
+    );
+  });
+
+  test('by giving back what others hold is refused where clients show who they are', async (t) => {
+    const site = await startSite(t, 5, ['--auth-clients', 'required']);
+    const [token, operator] = await Promise.all(
+      ['user', 'operator'].map((role) => createToken(site.data, role)),
+    );
+    const { stdout } = await runBerth(site.data, ['token', 'create', 'attacker', '--role', 'user']);
+    const attacker = /^[\w-]{43}$/m.exec(stdout)?.[0] as string;
+    for (const user of ['ann', 'bob']) {
+      assert.equal(await post(site, '/api/v4/borrow', { user }, { token: token as string }), 'ok');
+    }
+    const giveBack = (user: string, shown: string | undefined) =>
+      post(site, '/api/v4/unregister', { user }, { token: shown as string });
+    assert.equal(await giveBack('ann', attacker), 'slot_of_another_client');
+    assert.equal(await giveBack('ann', token), 'ok');
+    assert.equal(await giveBack('bob', operator), 'ok');
+  });
+});
