@@ -8,11 +8,13 @@ import type { LicenseDraft } from '@berth/cloud/store/licenses';
 import { getLicense } from '@berth/cloud/store/licenses';
 import { answerActivation, answerDeactivation } from '@berth/cloud/store/offline-requests';
 import { takeUsage } from '@berth/cloud/store/usage';
+import { approveKey } from '@berth/cloud/store/waiting-keys';
 import { type CloudLicense, cloudLicense } from '@berth/protocol/cloud-license';
 import { isVendorFile, readLicenseFile } from '@berth/protocol/license-file';
 import { type ReadRequest, readOfflineRequest } from '@berth/protocol/offline-request';
+import { publicKeyFingerprint } from '@berth/protocol/server-key';
 import { readUsageFile, type Usage } from '@berth/protocol/usage-file';
-import { dumpTables } from './carried-server.ts';
+import { type CarriedServer, dumpTables } from './carried-server.ts';
 import { createTestCloud, type TestCloud } from './test-cloud.ts';
 
 type Given<T> = Exclude<T, { kind: 'refused' }>;
@@ -47,16 +49,19 @@ export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDr
     shelf,
     key,
     licenseId: given(getLicense(shelf, key)).id,
-    activate: (file: string, licenseKey: string | null = null) =>
-      answerActivation(shelf, { request: request(file), key: licenseKey }, writer(), cloud.now),
-    deactivate: (file: string, licenseKey: string | null = null) =>
-      answerDeactivation(shelf, { request: request(file), key: licenseKey }, cloud.now),
+    activate: (file: string, licenseKey: string | null = null, from: string | null = null) =>
+      answerActivation(shelf, { request: request(file), key: licenseKey, from }, writer(), cloud.now),
+    deactivate: (file: string, licenseKey: string | null = null, from: string | null = null) =>
+      answerDeactivation(shelf, { request: request(file), key: licenseKey, from }, cloud.now),
+    /** The vendor approves the key of a server for its machine. */
+    approve: ({ hardwareId, serverKey }: CarriedServer) =>
+      approveKey(shelf, hardwareId, publicKeyFingerprint(serverKey), cloud.now),
     refresh: (hardwareId: string | null = null) =>
       refreshFile(shelf, { key, hardwareId }, writer(), cloud.now),
-    usage(file: string) {
+    usage(file: string, from: string | null = null) {
       const read = readUsageFile(file);
       assert.ok(read !== null, 'It is no usage file.');
-      return takeUsage(shelf, read, cloud.now);
+      return takeUsage(shelf, { ...read, from }, cloud.now);
     },
     start: () => given(startAirgap(shelf, key, cloud.now)).initializationCode,
     confirm: (codes: Omit<AirgapCodes, 'key'> & Partial<AirgapCodes>) =>

@@ -177,6 +177,11 @@ export const ERRORS = {
   airgap_policy_invalid: { status: 400, retryable: false, title: 'The policy file cannot be taken' },
   airgap_policy_mismatch: { status: 400, retryable: false, title: 'The policy file is another policy' },
   usage_file_invalid: { status: 400, retryable: false, title: 'The usage file cannot be taken' },
+  server_key_not_approved: {
+    status: 400,
+    retryable: true,
+    title: "The vendor has to approve the server's key first",
+  },
   usage_file_outdated: { status: 400, retryable: false, title: 'A newer usage file was taken before' },
   report_not_found: { status: 400, retryable: false, title: 'There is no such report' },
   report_not_uncertain: { status: 400, retryable: false, title: 'The report settles itself' },

@@ -26,6 +26,7 @@ export const generateAnswer = z.object({
   request_data: z.string().meta({ description: 'the file, which is base64' }),
   file_name: z.string(),
   hardware_id: z.string(),
+  identity_key: z.string().meta({ description: "the fingerprint of this server's own key" }),
   signed_by: z.enum(['cloud-keys', 'server']),
 });
 

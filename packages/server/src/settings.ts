@@ -1,4 +1,4 @@
-import { parseRange } from './core/address-range.ts';
+import { parseRange } from '@berth/protocol/address-range';
 import { isDatabaseUrl, showDatabaseUrl } from './core/database-url.ts';
 import { WEBHOOK_TOPICS } from './core/webhook-topics.ts';
 

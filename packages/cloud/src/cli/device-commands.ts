@@ -4,10 +4,11 @@ import { blockDevice, listBlocked, listDevices, unblockDevice } from '../store/d
 import { listEvents } from '../store/events.ts';
 import { getLicense } from '../store/licenses.ts';
 import type { Shelf } from '../store/shelf.ts';
+import { approveKey, listWaitingKeys, type WaitingKey } from '../store/waiting-keys.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate, presentDevice, presentEvent } from './present.ts';
 import { showDevices } from './show-license.ts';
-import { formatTable } from './terminal.ts';
+import { formatFacts, formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -17,9 +18,18 @@ export const DEVICE_COMMANDS: readonly Command[] = [
     arguments: ['[KEY]'],
     flags: [],
     usage: '',
-    about: 'where licenses are activated, and what is barred',
+    about: 'where licenses are activated, what is barred, and which keys wait',
     run: runList,
     show: showAll,
+  },
+  {
+    words: 'device approve',
+    arguments: ['HARDWARE_ID', 'FINGERPRINT'],
+    flags: [],
+    usage: '',
+    about: 'let files speak for a machine that are signed with this key',
+    run: runApprove,
+    show: showApproved,
   },
   {
     words: 'device block',
@@ -64,13 +74,55 @@ function runList({ shelf, words }: Call): unknown {
     hardware_id: one.hardwareId,
     blocked_at: presentDate(one.blockedAt),
   }));
-  return { devices: listDevices(shelf, id).map(presentDevice), ...(id === null ? { blocked } : {}) };
+  const waiting = listWaitingKeys(shelf, null).map(presentWaiting);
+  return { devices: listDevices(shelf, id).map(presentDevice), ...(id === null ? { blocked, waiting } : {}) };
 }
 
-function showAll(facts: { devices: never[]; blocked?: readonly Facts[] }): string {
-  const rows = (facts.blocked ?? []).map((one) => [one.hardware_id, one.blocked_at]);
+function showAll(facts: {
+  devices: never[];
+  blocked?: readonly Facts[];
+  waiting?: readonly Waiting[];
+}): string {
+  const { blocked = [], waiting = [] } = facts;
+  const rows = blocked.map((one) => [one.hardware_id, one.blocked_at]);
   const barred = rows.length === 0 ? [] : [formatTable(['barred', 'since'], rows)];
-  return [showDevices(facts), ...barred].join('\n\n');
+  return [showDevices(facts), ...barred, ...showWaiting(waiting)].join('\n\n');
+}
+
+type Waiting = ReturnType<typeof presentWaiting>;
+
+function presentWaiting(one: WaitingKey) {
+  return {
+    hardware_id: one.hardwareId,
+    fingerprint: one.fingerprint,
+    asks: one.asks,
+    license_keys: one.licenseKeys,
+    from: one.from,
+    came_at: presentDate(one.cameAt),
+  };
+}
+
+function showWaiting(waiting: readonly Waiting[]): readonly string[] {
+  if (waiting.length === 0) return [];
+  const heading = ['waits for approval', 'fingerprint', 'asks for', 'licenses', 'from', 'came at'];
+  return [
+    formatTable(
+      heading,
+      waiting.map((one) => Object.values(one)),
+    ),
+  ];
+}
+
+function runApprove({ shelf, words, now }: Call): unknown {
+  const [hardwareId = '', fingerprint = ''] = words;
+  const approved = approveKey(shelf, hardwareId, fingerprint, now);
+  return isRefusal(approved) ? approved : presentWaiting(approved);
+}
+
+function showApproved(key: Waiting): string {
+  const { hardware_id: id, fingerprint, asks, license_keys: keys, from, came_at } = key;
+  const facts = { fingerprint, 'asks for': asks, licenses: keys, from, 'came at': came_at };
+  return `The machine "${id}" is known by this key now. Hand the file in again.\n\n${formatFacts(facts)}`;
 }
 
 function runBlock({ shelf, words, now }: Call): unknown {

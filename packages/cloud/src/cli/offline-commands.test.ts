@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { isConfirmationCode, readAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { cloudLicense } from '@berth/protocol/cloud-license';
 import { isVendorFile, readLicenseFile } from '@berth/protocol/license-file';
+import { publicKeyFingerprint } from '@berth/protocol/server-key';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
 import { createCarriedServer } from '../../../../test/support/carried-server.ts';
 import { ask, createCommandLine } from '../../../../test/support/cloud-command-line.ts';
@@ -104,6 +105,28 @@ describe('cloud offline', () => {
     assert.equal((await run(`device list ${KEY}`)).out, 'No devices.');
   });
 
+  test('a key that nobody has shown before waits for "device approve"', async (t) => {
+    const { run, server, put, id } = await createDesk(t);
+    const started = (await ask(run, `airgap start ${KEY}`)).initialization_code as string;
+    const code = server.activationCode(KEY, started);
+    await run(`airgap confirm ${KEY} --hardware-id machine-1 --activation-code ${code}`);
+    const usage = put('u', server.usage(told(id, KEY, 3)));
+    const fingerprint = publicKeyFingerprint(server.serverKey);
+    const refusal = await run(`offline usage ${usage} --json`);
+    assert.equal(refusal.code, 1);
+    const { code: why, ...facts } = JSON.parse(refusal.out);
+    assert.deepEqual([why, facts.fingerprint], ['server_key_not_approved', fingerprint]);
+    const row = new RegExp(`^machine-1 +${fingerprint} +usage +${KEY} +- +\\S+Z$`, 'm');
+    assert.match((await run('device list')).out, row);
+    const other = publicKeyFingerprint(createCarriedServer().serverKey);
+    assert.match((await run(`device approve machine-1 ${other}`)).err, /^No key with this fingerprint waits/);
+    const { out } = await run(`device approve machine-1 ${fingerprint}`);
+    assert.match(out, new RegExp(`^fingerprint +${fingerprint}\nasks for +usage\nlicenses +${KEY}\n`, 'm'));
+    assert.match((await run(`offline usage ${usage}`)).out, /is taken\./);
+    assert.doesNotMatch((await run('device list')).out, /waits/);
+    assert.match((await run('event list')).out, /server_key_approved +hardware_id=machine-1/);
+  });
+
   test('says what is wrong with a file', async (t) => {
     const { run, server, put } = await createDesk(t);
     const activation = put('a.req', server.request({ licenseKey: KEY }));
@@ -117,7 +140,7 @@ describe('cloud offline', () => {
       [`usage ${activation}`, 1, /is no usage file, or it is damaged\.$/],
       [`activate ${large}`, 2, /has 1048580 bytes; no file of a server has more than 1048576\.$/],
       [`usage ${usage}.missing`, 1, /^ENOENT/],
-      [`deactivate ${deactivation}`, 1, /is not activated on the machine/],
+      [`deactivate ${deactivation}`, 1, /^There is no such license on this machine\./],
     ] as const) {
       const ran = await run(`offline ${words}`);
       assert.deepEqual([ran.code, ran.out], [code, ''], words);

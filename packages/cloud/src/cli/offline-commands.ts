@@ -54,7 +54,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
 function runActivate({ shelf, signingKey, words, flags, now }: Call): unknown {
   const request = readRequest(words[0] as string, 'activation');
   if (isRefusal(request)) return request;
-  const carried = { request, key: flags.key ?? null };
+  const carried = { request, key: flags.key ?? null, from: null };
   const answer = answerActivation(shelf, carried, createFileWriter(signingKey, now), now);
   if (isRefusal(answer)) return answer;
   return { request_id: answer.requestId, ...deliver(answer, flags.out) };
@@ -96,7 +96,7 @@ function showFile({ file, out, license_key: key, hardware_id: id }: Facts): stri
 function runDeactivate({ shelf, words, flags, now }: Call): unknown {
   const request = readRequest(words[0] as string, 'deactivation');
   if (isRefusal(request)) return request;
-  const answer = answerDeactivation(shelf, { request, key: flags.key ?? null }, now);
+  const answer = answerDeactivation(shelf, { request, key: flags.key ?? null, from: null }, now);
   if (isRefusal(answer)) return answer;
   return {
     request_id: answer.requestId,
@@ -119,7 +119,7 @@ function runUsage({ shelf, words, now }: Call): unknown {
   const path = words[0] as string;
   const read = readUsageFile(readCarriedFile(path));
   if (read === null) return refuse('usage_file_invalid', `${path} is no usage file, or it is damaged.`);
-  const counted = takeUsage(shelf, read, now);
+  const counted = takeUsage(shelf, { ...read, from: null }, now);
   return isRefusal(counted) ? counted : presentUsage(counted);
 }
 

@@ -84,6 +84,8 @@ export type EventKind =
   | 'request_answered'
   | 'license_file_issued'
   | 'server_key_learned'
+  | 'server_key_waits'
+  | 'server_key_approved'
   | 'usage_taken'
   | 'airgap_started'
   | 'airgap_confirmed';

@@ -19,24 +19,41 @@ describe('a request that was seen before', () => {
 });
 
 describe('the key of a server', () => {
+  const tofu = { key: 'old', isConfirmed: false };
+  const confirmed = { key: 'old', isConfirmed: true };
   const facts: ServerKeyFacts = {
     hardwareId: 'm',
-    claimed: 'new',
-    known: 'old',
+    asks: 'activation',
+    claimed: 'old',
+    known: tofu,
     isVouched: false,
     hasLicense: true,
+    isSigned: true,
   };
 
-  for (const [change, verdict] of [
-    [{}, 'signature_mismatch'],
-    [{ isVouched: true }, 'learn'],
-    [{ hasLicense: false }, 'learn'],
-    [{ known: null }, 'learn'],
-    [{ known: 'new' }, 'keep'],
-    [{ claimed: null, isVouched: true }, 'keep'],
-    [{ claimed: null, known: null }, 'keep'],
+  for (const [change, verdict, why] of [
+    [{}, 'keep', 'what it signed for itself'],
+    [{ isSigned: null }, 'keep', 'another license for a machine that is known'],
+    [{ isSigned: false }, 'wait', 'what came over the network or by codes'],
+    [{ isSigned: false, known: confirmed }, 'keep', 'the vendor approved it for all of them'],
+    [{ claimed: 'new' }, 'signature_mismatch', 'somebody else'],
+    [{ claimed: 'new', asks: 'usage' }, 'usage_file_invalid', 'somebody else'],
+    [{ claimed: 'new', isSigned: null }, 'signature_mismatch', 'somebody else asks for another license'],
+    [{ claimed: 'new', isSigned: false, known: confirmed }, 'signature_mismatch', 'somebody else'],
+    [{ claimed: 'new', isSigned: false }, 'wait', 'one of both is the server that has the license'],
+    [{ claimed: 'new', hasLicense: false, isSigned: null }, 'wait', 'given back: the id stays taken'],
+    [{ claimed: 'new', isVouched: true }, 'learn', 'the keys for the cloud vouch'],
+    [{ isVouched: true }, 'learn', 'and confirm what was only learned'],
+    [{ isVouched: true, known: confirmed }, 'keep', 'once'],
+    [{ claimed: null, isVouched: true }, 'keep', 'no key is named'],
+    [{ known: null, hasLicense: false, isSigned: null }, 'learn', 'a new machine'],
+    [{ known: null, isSigned: null }, 'wait', 'a machine that has a license, without a key'],
+    [{ known: null, isSigned: false }, 'wait', 'a machine that has this one, without a key'],
+    [{ known: null, isSigned: false, asks: 'deactivation' }, 'wait', 'giving it back'],
+    [{ known: null, isSigned: false, asks: 'usage' }, 'wait', 'counting'],
+    [{ known: null, hasLicense: false, isSigned: null, asks: 'usage' }, 'wait', 'never but by an activation'],
   ] as const) {
-    test(`${JSON.stringify(change)}: ${verdict}`, () => {
+    test(`${JSON.stringify(change)}: ${verdict}, ${why}`, () => {
       assert.equal(verdictOf(judgeServerKey({ ...facts, ...change })), verdict);
     });
   }

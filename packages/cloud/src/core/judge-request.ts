@@ -17,30 +17,83 @@ export function judgeRepeat(seen: SeenRequest | null, asked: SeenRequest): 'new'
   );
 }
 
+/** What a file that a person carried asks for. */
+export type Asked = 'activation' | 'deactivation' | 'usage';
+
+/** The key with which the server on a machine signs. */
+export interface KnownKey {
+  readonly key: string;
+  /** The vendor approved it, or the keys for the cloud vouched for it: it speaks for the whole machine. */
+  readonly isConfirmed: boolean;
+}
+
 export interface ServerKeyFacts {
   readonly hardwareId: string;
-  /** The key that the request names; `null`: none. */
+  readonly asks: Asked;
+  /** The key that the file names; `null`: none. */
   readonly claimed: string | null;
-  /** The key that the machine was known by so far. */
-  readonly known: string | null;
-  /** The keys for the cloud vouch for the request. */
+  readonly known: KnownKey | null;
+  /** The keys for the cloud vouch for the file. */
   readonly isVouched: boolean;
-  /** The machine has a license. */
+  /** The machine has a license, this one or another. */
   readonly hasLicense: boolean;
+  /** Whether the known key signed for the activation of what the file is about; `null`: it is not there. */
+  readonly isSigned: boolean | null;
 }
 
 /**
- * A machine that has a license keeps its key, unless the keys for the cloud vouch for another: otherwise
- * whoever knows its name could speak for it.
+ * A license key and a hardware id are no proof, so a key is learned only when it brings a new machine, and
+ * then speaks for what it activated itself. For what came over the network or by codes nobody has shown a
+ * key: there the first file waits until the vendor approves its key, unless the keys for the cloud vouch.
  */
-export function judgeServerKey(facts: ServerKeyFacts): 'keep' | 'learn' | Refusal {
-  const { claimed, known, isVouched, hasLicense } = facts;
-  if (claimed === null || claimed === known) return 'keep';
-  if (known === null || isVouched || !hasLicense) return 'learn';
+export function judgeServerKey(facts: ServerKeyFacts): 'keep' | 'learn' | 'wait' | Refusal {
+  const { claimed, known, isVouched, hasLicense, isSigned } = facts;
+  if (claimed === null) return 'keep';
+  const isKnown = claimed === known?.key;
+  if (isVouched) return isKnown && known.isConfirmed ? 'keep' : 'learn';
+  const isProven = known !== null && (known.isConfirmed || isSigned !== false);
+  if (isKnown) return isProven ? 'keep' : 'wait';
+  if (known === null && !hasLicense && facts.asks === 'activation') return 'learn';
+  return isProven && hasLicense ? refuseOtherKey(facts) : 'wait';
+}
+
+function refuseOtherKey({ hardwareId, asks }: ServerKeyFacts): Refusal {
   return refuse(
-    'signature_mismatch',
-    `The machine "${facts.hardwareId}" is known by another key. If its data was replaced, ` +
+    asks === 'usage' ? 'usage_file_invalid' : 'signature_mismatch',
+    `The machine "${hardwareId}" is known by another key. If its data was replaced, ` +
       'the vendor has to reset its licenses first.',
+  );
+}
+
+/** Says it to whoever handed the file in; they and the vendor compare the fingerprint before it counts. */
+export function refuseWaiting(hardwareId: string, fingerprint: string, isKept: boolean): Refusal {
+  const next = isKept
+    ? 'If "berth status" on the server shows this fingerprint as identity_key, ask the vendor to run ' +
+      '"cloud device approve", and then hand the file in again.'
+    : 'Too many other keys wait for this machine: send the file to the vendor.';
+  return refuse(
+    'server_key_not_approved',
+    `The machine "${hardwareId}" is not known by the key that signed this file (fingerprint ` +
+      `${fingerprint}), so nothing was done. ${next}`,
+    { hardware_id: hardwareId, fingerprint },
+  );
+}
+
+/** Bounds on the keys that wait, so that strangers can neither fill the table nor push others out. */
+export const WAITING = { perMachine: 8, perAddressAndMachine: 2, inAll: 1000, days: 30 } as const;
+
+export interface WaitingCounts {
+  readonly ofMachine: number;
+  readonly ofAddressAndMachine: number;
+  readonly inAll: number;
+}
+
+/** Who came first stays. The vendor finds room all the same: nobody else hands files in that way. */
+export function hasRoomToWait(counts: WaitingCounts): boolean {
+  return (
+    counts.ofMachine < WAITING.perMachine &&
+    counts.ofAddressAndMachine < WAITING.perAddressAndMachine &&
+    counts.inAll < WAITING.inAll
   );
 }
 

@@ -6,7 +6,7 @@ import { authorize } from './authorize.ts';
 import type { Log } from './log.ts';
 import { BUG, findProblem, type Problem, problem } from './problem.ts';
 import type { Reply } from './reply.ts';
-import type { Route } from './route.ts';
+import type { Context, Route } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { signReply } from './sign-reply.ts';
 
@@ -18,12 +18,19 @@ export interface AppOptions {
   readonly log: Log;
 }
 
+/** What is known of a connection; without one there is no place. */
+export interface AppEnv {
+  readonly Bindings: { readonly place?: string };
+}
+
 /** The whole HTTP side as one function from request to response: it needs no socket. */
-export function createApp(options: AppOptions): Hono {
-  const app = new Hono();
+export function createApp(options: AppOptions): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
-      answer(route, options, (now) => handle(route, c.req.raw, options, now)),
+      answer(route, options, (now) =>
+        handle(route, c.req.raw, { ...options, now, place: c.env?.place ?? '' }),
+      ),
     );
   }
   app.notFound((c) => answer(NO_ROUTE, options, () => nothingHere(c.req.method, c.req.path)));
@@ -33,9 +40,9 @@ export function createApp(options: AppOptions): Hono {
 
 const NO_ROUTE = { name: 'unknown' };
 
-async function handle(route: Route, request: Request, options: AppOptions, now: number): Promise<Reply> {
-  if (route.needsKeys) authorize(options.shelf, request.headers, now);
-  return route.handle(request, { ...options, now });
+async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
+  if (route.needsKeys) authorize(context.shelf, request.headers, context.now);
+  return route.handle(request, context);
 }
 
 type Work = (now: number) => Reply | Promise<Reply>;

@@ -6,6 +6,7 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
+import type { AppEnv } from './app.ts';
 import { problem } from './problem.ts';
 import { signReply } from './sign-reply.ts';
 
@@ -40,7 +41,7 @@ const MOST_CONNECTIONS = 5000;
 const DRAIN_MS = 5000;
 const IDLE_CHECK_MS = 50;
 
-export async function listen(app: Hono, options: ListenOptions): Promise<Listening> {
+export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
   const { host, port, tls } = options;
   const handle = getRequestListener(app.fetch as never, {
     hostname: 'localhost',

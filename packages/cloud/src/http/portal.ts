@@ -23,8 +23,9 @@ import type { Context, Route } from './route.ts';
 import { createFileWriter } from './write-files.ts';
 
 /**
- * The portal for people whose servers have no internet. It asks for no account and no keys: a license key,
- * and a request that is signed or a code that fits, are the proof.
+ * The portal for people whose servers have no internet. It asks for no account and no keys. A license key is
+ * good for a free activation; whatever is about an activated machine needs the machine's own signature, and
+ * codes have to fit.
  */
 export const PORTAL_ROUTES: readonly Route[] = [
   { name: 'portal', method: 'GET', path: PORTAL, needsKeys: false, handle: showForms },
@@ -102,14 +103,15 @@ async function takeFile(
   }
   const text = await file.text();
   const request = readOfflineRequest(text);
+  const { place: from } = context;
   if (request !== null)
-    return answerRequest({ request, key: licenseKey === '' ? null : licenseKey }, context);
+    return answerRequest({ request, key: licenseKey === '' ? null : licenseKey, from }, context);
   const read = readUsageFile(text);
   if (read === null) {
     const message = 'That is neither a request nor a usage file of a server, or it is damaged.';
     return refuse('offline_file_invalid', message);
   }
-  const counted = takeUsage(context.shelf, read, context.now);
+  const counted = takeUsage(context.shelf, { ...read, from }, context.now);
   return isRefusal(counted) ? counted : showUsage(counted);
 }
 

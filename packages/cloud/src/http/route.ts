@@ -9,6 +9,8 @@ export interface Context {
   readonly signingKey: KeyObject;
   readonly airgapKey: KeyObject;
   readonly now: number;
+  /** Where the caller is: an address of IPv4, or a network of IPv6. */
+  readonly place: string;
 }
 
 /** One operation: how it is called, who may, and what it does. */

@@ -65,10 +65,10 @@ export function confirmAirgap(
     const row = shelf.sql.findLicense.get(codes.key);
     const license = row === undefined ? null : toLicense(row);
     const isRight = isRightCode(shelf, license, codes);
-    if (license === null) return refuse('license_not_found', 'There is no license with this key.');
-    const answered = findAnswer(shelf, license, codes);
+    const answered = license === null ? null : findAnswer(shelf, license, codes);
     if (answered !== null) return answered;
-    if (isRight) return confirm(shelf, license, codes, tools, now);
+    if (license !== null && isRight) return confirm(shelf, license, codes, tools, now);
+    // The same where there is no such license, so that nobody finds out here which keys there are.
     return refuse(
       'airgap_code_invalid',
       'The activation code does not fit the license key, the hardware id and the initialization code. ' +

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /** In order; a migration's number is its place in this list. Never changed once released, only added to. */
-const MIGRATIONS = ['0001-cloud.sql', '0002-portal.sql'] as const;
+const MIGRATIONS = ['0001-cloud.sql', '0002-portal.sql', '0003-server-keys.sql'] as const;
 
 /** Marks the file as ours ("BCLD"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42434c44;

@@ -142,7 +142,7 @@ describe('a request is refused', () => {
       assert.equal(portal.dump(), before, code);
       return code;
     };
-    assert.equal(attempt({ product: 'cam' }), 'unknown_product');
+    assert.equal(attempt({ product: 'cam' }), 'license_not_found');
     assert.equal(attempt({ licenseKey: 'K-NONE' }), 'license_not_found');
     assert.equal(attempt({ licenseKey: 'K-NONE', product: null }), 'license_not_found');
     cloud.grant({}, { product: 'cam' });
@@ -204,11 +204,39 @@ describe('the key of a server', () => {
     given(portal.deactivate(stranger.request({ request: 'deactivation', licenseKey: key })));
   });
 
-  test('is another one when the vendor has reset its licenses', (t) => {
+  test('is another one when the vendor has reset its licenses and approved it', (t) => {
     const portal = createTestPortal(t);
-    given(portal.activate(createCarriedServer('m').request({ licenseKey: portal.key })));
+    const [old, replaced] = [createCarriedServer('m'), createCarriedServer('m')];
+    given(portal.activate(old.request({ licenseKey: portal.key })));
     resetLicense(portal.shelf, portal.key, portal.cloud.now);
-    given(portal.activate(createCarriedServer('m').request({ licenseKey: portal.key })));
+    const file = replaced.request({ licenseKey: portal.key });
+    assert.equal(refused(portal.activate(file)), 'server_key_not_approved', 'the machine is not a new one');
+    given(portal.approve(replaced));
+    given(portal.activate(file));
+    assert.equal(refused(portal.activate(old.request({ licenseKey: portal.key }))), 'signature_mismatch');
+  });
+
+  test('speaks for what it activated itself, not for what came another way', async (t) => {
+    const portal = createTestPortal(t);
+    const { cloud } = portal;
+    const second = cloud.grant({ slots: 1 });
+    const server = createCarriedServer('m');
+    given(portal.activate(server.request({ licenseKey: portal.key })));
+    await cloud.post('activate_license', { product: 'cad', license_key: second, hardware_id: 'm' });
+    const back = server.request({ request: 'deactivation', licenseKey: second });
+    assert.equal(refused(portal.deactivate(back)), 'server_key_not_approved');
+    given(portal.approve(server));
+    given(portal.deactivate(back));
+  });
+
+  test('no longer counts when the license is activated once more, but not by it', async (t) => {
+    const portal = createTestPortal(t);
+    const first = createCarriedServer('m');
+    given(portal.activate(first.request({ licenseKey: portal.key })));
+    const who = { product: 'cad', license_key: portal.key, hardware_id: 'm' };
+    await portal.cloud.post('activate_license', who);
+    const back = first.request({ request: 'deactivation', licenseKey: portal.key });
+    assert.equal(refused(portal.deactivate(back)), 'server_key_not_approved');
   });
 });
 

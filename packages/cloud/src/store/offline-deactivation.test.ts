@@ -112,7 +112,7 @@ describe('it stays where it is', () => {
     const { deactivate, back, dump } = createActivated(t);
     given(deactivate(back()));
     const before = dump();
-    assert.equal(refused(deactivate(back())), 'device_not_found');
+    assert.equal(refused(deactivate(back())), 'license_not_found');
     const other = createCarriedServer('machine-2');
     assert.equal(
       refused(deactivate(other.request({ request: 'deactivation' }), 'K-NONE')),

@@ -3,21 +3,25 @@ import type { ReadRequest } from '@berth/protocol/offline-request';
 import { type Usage, usage as usageShape } from '@berth/protocol/usage-file';
 import type { Identity } from '../core/command.ts';
 import type { Licensed } from '../core/decision.ts';
-import { judgeRepeat, judgeServerKey, type SeenRequest } from '../core/judge-request.ts';
+import { judgeRepeat, type SeenRequest } from '../core/judge-request.ts';
 import { type HostFacts, UNKNOWN_HOST } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { perform } from './execute.ts';
 import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
-import { findServerKey, learnServerKey } from './server-keys.ts';
+import type { Row } from './rows.ts';
+import { meetServer, type SignedFile } from './server-keys.ts';
 import { record, type Shelf, transact } from './shelf.ts';
 import { type CountedUsage, countUsage } from './usage.ts';
 import { type Voucher, verifyRequest } from './verify-request.ts';
+import { release } from './waiting-keys.ts';
 
 /** A request of a server without internet, and the license key that came with it. */
 export interface CarriedRequest {
   readonly request: ReadRequest;
   /** For requests that name no license; `null`: nothing was said. */
   readonly key: string | null;
+  /** The address that handed it in; `null`: the vendor did. */
+  readonly from: string | null;
 }
 
 export interface AnsweredActivation extends IssuedFile {
@@ -46,6 +50,7 @@ export function answerActivation(
     const outcome = perform(shelf, { kind: 'activate', who, host: readHost(fields) }, now);
     if (isRefusal(outcome)) return outcome;
     const licensed = outcome as Licensed;
+    if (fields.server_key != null) shelf.sql.signDevice.run(who.licenseId, who.hardwareId);
     const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt);
     return { ...issueFile(shelf, licensed, { what: 'answer', requestId, write }, now), requestId };
   });
@@ -73,7 +78,10 @@ export function answerDeactivation(
 }
 
 type Fields = ReadRequest['fields'];
-type KeyIdentity = Identity & { readonly proof: { readonly kind: 'key'; readonly key: string } };
+interface KeyIdentity extends Identity {
+  readonly licenseId: number;
+  readonly proof: { readonly kind: 'key'; readonly key: string };
+}
 
 /** All in one commit: who vouches, whether it was answered before, the work, and that it is answered now. */
 function answerOnce<T extends object>(
@@ -82,20 +90,24 @@ function answerOnce<T extends object>(
   now: number,
   work: (who: KeyIdentity) => T | Refusal,
 ): T | Refusal {
-  return transact(shelf, () => {
+  const answered = transact(shelf, () => {
     const { request } = carried;
     const voucher = verifyRequest(shelf, request);
     if (voucher !== 'cloud-keys' && voucher !== 'server') return voucher;
-    const who = identify(shelf, carried);
-    if (isRefusal(who)) return who;
-    const asked = { digest: digestOf(request), licenseId: who.licenseId as number };
+    const key = chooseKey(carried);
+    if (isRefusal(key)) return key;
+    const license = shelf.sql.findLicense.get(key);
+    // Also for a license that is not here: whether an id was used must not tell which keys there are.
+    const asked = { digest: digestOf(request), licenseId: (license?.id as number) ?? 0 };
     // Ids are compared without regard to case, as they are written both ways.
     const id = request.fields.request_id.toLowerCase();
     const row = shelf.sql.findRequest.get(id);
     const verdict = judgeRepeat(toSeen(row), asked);
     if (isRefusal(verdict)) return verdict;
     if (verdict === 'repeat') return JSON.parse(row?.answer as string) as T;
-    const stranger = meetServer(shelf, request.fields, voucher, now);
+    const who = identify(shelf, request.fields, license);
+    if (isRefusal(who)) return who;
+    const stranger = meetServer(shelf, describeFile(carried, who, voucher), now);
     if (stranger !== null) return stranger;
     const answer = work(who);
     if (isRefusal(answer)) return answer;
@@ -105,53 +117,57 @@ function answerOnce<T extends object>(
     record(shelf, event, asked.licenseId, now);
     return answer;
   });
+  return release<T | Refusal>(answered);
 }
 
 function digestOf({ text }: ReadRequest): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-function toSeen(row: Readonly<Record<string, unknown>> | undefined): SeenRequest | null {
+function toSeen(row: Row | undefined): SeenRequest | null {
   if (row === undefined) return null;
   return { digest: row.digest as string, licenseId: row.license_id as number };
 }
 
 /** Which license is meant: by the request's own key, or by the one that came with it. */
-function identify({ sql }: Shelf, { request, key: given }: CarriedRequest): KeyIdentity | Refusal {
-  const { product: code, license_key: named, hardware_id: hardwareId } = request.fields;
+function chooseKey({ request, key: given }: CarriedRequest): string | Refusal {
+  const { license_key: named } = request.fields;
   if (named !== undefined && given !== null && named !== given) {
     return refuse('validation_error', 'The request names another license key than the one that was given.');
   }
-  const key = named ?? given;
-  if (key === null) {
-    return refuse('missing_parameters', 'The request names no license. Say which one by its license key.');
-  }
-  if (code !== undefined && sql.findProduct.get(code) === undefined) {
-    return refuse('unknown_product', `There is no product "${code}" here.`);
-  }
-  const row = sql.findLicense.get(key);
-  if (row === undefined || (code !== undefined && code !== row.code)) {
-    const what = code === undefined ? 'license' : `license of the product "${code}"`;
-    return refuse('license_not_found', `There is no such ${what}.`);
-  }
-  const proof = { kind: 'key', key } as const;
-  return { product: row.code as string, hardwareId, licenseId: row.id as number, proof };
+  const none = 'The request names no license. Say which one by its license key.';
+  return named ?? given ?? refuse('missing_parameters', none);
 }
 
-/** The key by which the machine is known from here on. */
-function meetServer(shelf: Shelf, fields: Fields, voucher: Voucher, now: number): Refusal | null {
-  const { hardware_id: hardwareId } = fields;
-  const claimed = fields.server_key ?? null;
-  const verdict = judgeServerKey({
-    hardwareId,
-    claimed,
-    known: findServerKey(shelf, hardwareId),
-    isVouched: voucher === 'cloud-keys',
-    hasLicense: shelf.sql.findMachine.get(hardwareId) !== undefined,
-  });
-  if (isRefusal(verdict)) return verdict;
-  if (verdict === 'learn' && claimed !== null) learnServerKey(shelf, hardwareId, claimed, now);
-  return null;
+function identify({ sql }: Shelf, fields: Fields, license: Row | undefined): KeyIdentity | Refusal {
+  const { product, hardware_id: hardwareId } = fields;
+  const isBack = fields.request === 'deactivation';
+  if (license === undefined || (product !== undefined && product !== license.code))
+    return refuseUnknown(isBack);
+  const licenseId = license.id as number;
+  // A user's license is activated with the password, which is in no file.
+  const isTheirs = isBack
+    ? sql.findDevice.get(licenseId, hardwareId) !== undefined
+    : license.user_name === null;
+  if (!isTheirs) return refuseUnknown(isBack);
+  const proof = { kind: 'key', key: license.license_key as string } as const;
+  return { product: license.code as string, hardwareId, licenseId, proof };
+}
+
+/** One answer, whatever it is that does not fit: it must not tell strangers which keys there are. */
+function refuseUnknown(isBack: boolean): Refusal {
+  const where = isBack ? ' on this machine' : '';
+  return refuse(
+    'license_not_found',
+    `There is no such license${where}. Check the license key and the product in the request.`,
+  );
+}
+
+function describeFile({ request, from }: CarriedRequest, who: KeyIdentity, voucher: Voucher): SignedFile {
+  const { request: asks, server_key: serverKey = null } = request.fields;
+  const { hardwareId, licenseId } = who;
+  const isVouched = voucher === 'cloud-keys';
+  return { asks, hardwareId, serverKey, isVouched, licenseIds: [licenseId], from };
 }
 
 /** The usage inside of a request needs no signature of its own, but has to be that of its server. */

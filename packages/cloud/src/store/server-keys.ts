@@ -1,17 +1,51 @@
-import { createHash } from 'node:crypto';
+import { publicKeyFingerprint } from '@berth/protocol/server-key';
+import { type Asked, judgeServerKey, type KnownKey } from '../core/judge-request.ts';
+import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { record, type Shelf } from './shelf.ts';
+import { type Held, holdForVendor } from './waiting-keys.ts';
 
-/** The key with which the server on a machine signs; `null` when it is not known yet. */
-export function findServerKey({ sql }: Shelf, hardwareId: string): string | null {
-  return (sql.findServerKey.get(hardwareId)?.server_key as string | undefined) ?? null;
+/** A file that a person carried, as far as it matters who may speak for its machine. */
+export interface SignedFile {
+  readonly asks: Asked;
+  readonly hardwareId: string;
+  /** `null`: it names none. */
+  readonly serverKey: string | null;
+  /** The keys for the cloud vouch for it. */
+  readonly isVouched: boolean;
+  /** The licenses that it is about. */
+  readonly licenseIds: readonly number[];
+  /** The address that handed it in; `null`: the vendor did. */
+  readonly from: string | null;
 }
 
-const FINGERPRINT_LENGTH = 12;
+function findServerKey({ sql }: Shelf, hardwareId: string): KnownKey | null {
+  const row = sql.findServerKey.get(hardwareId);
+  return row === undefined ? null : { key: row.server_key as string, isConfirmed: row.confirmed === 1 };
+}
 
-/** Inside a transaction only. */
-export function learnServerKey(shelf: Shelf, hardwareId: string, serverKey: string, now: number): void {
-  shelf.sql.putServerKey.run(hardwareId, serverKey, now);
-  const fingerprint = createHash('sha256').update(serverKey).digest('hex').slice(0, FINGERPRINT_LENGTH);
-  const facts = { hardware_id: hardwareId, fingerprint };
+/** `null` when the file may speak for its machine. Inside a transaction only, before anything is written. */
+export function meetServer(shelf: Shelf, file: SignedFile, now: number): Refusal | Held | null {
+  const { hardwareId, serverKey, isVouched } = file;
+  const verdict = judgeServerKey({
+    ...file,
+    claimed: serverKey,
+    known: findServerKey(shelf, hardwareId),
+    hasLicense: shelf.sql.findMachine.get(hardwareId) !== undefined,
+    isSigned: findSigned(shelf, file),
+  });
+  if (isRefusal(verdict)) return verdict;
+  if (verdict === 'keep' || serverKey === null) return null;
+  if (verdict === 'wait') return holdForVendor(shelf, { ...file, serverKey }, now);
+  shelf.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, now);
+  const facts = { hardware_id: hardwareId, fingerprint: publicKeyFingerprint(serverKey) };
   record(shelf, { kind: 'server_key_learned', facts }, null, now);
+  return null;
+}
+
+/** Of several licenses the weakest counts; `null` when the machine has none of them. */
+function findSigned({ sql }: Shelf, { licenseIds, hardwareId }: SignedFile): boolean | null {
+  const devices = licenseIds
+    .map((id) => sql.findDevice.get(id, hardwareId))
+    .filter((device) => device !== undefined);
+  return devices.length === 0 ? null : devices.every(({ signed }) => signed === 1);
 }

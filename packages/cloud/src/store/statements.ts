@@ -51,7 +51,10 @@ const SQL = {
     ORDER BY license_id, device.id`,
   addDevice: `
     INSERT INTO device (id, license_id, hardware_id, host, activated_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)`,
-  refreshDevice: 'UPDATE device SET host = ?, seen_at = ? WHERE license_id = ? AND hardware_id = ?',
+  // Whoever activates anew may be another server: what was signed for before says nothing about it.
+  refreshDevice: `
+    UPDATE device SET host = ?, seen_at = ?, signed = 0 WHERE license_id = ? AND hardware_id = ?`,
+  signDevice: 'UPDATE device SET signed = 1 WHERE license_id = ? AND hardware_id = ?',
   seeDevice: 'UPDATE device SET seen_at = ? WHERE license_id = ? AND hardware_id = ?',
   removeDevice: 'DELETE FROM device WHERE license_id = ? AND hardware_id = ?',
   removeDevices: 'DELETE FROM device WHERE license_id = ?',
@@ -73,10 +76,31 @@ const SQL = {
   findRequest: 'SELECT * FROM offline_request WHERE id = ?',
   addRequest: `
     INSERT INTO offline_request (id, digest, license_id, answer, answered_at) VALUES (?, ?, ?, ?, ?)`,
-  findServerKey: 'SELECT server_key FROM server_key WHERE hardware_id = ?',
+  findServerKey: 'SELECT * FROM server_key WHERE hardware_id = ?',
   putServerKey: `
-    INSERT INTO server_key (hardware_id, server_key, learned_at) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET server_key = excluded.server_key, learned_at = excluded.learned_at`,
+    INSERT INTO server_key (hardware_id, server_key, confirmed, learned_at) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      server_key = excluded.server_key, confirmed = excluded.confirmed, learned_at = excluded.learned_at`,
+  findWaitingKey: 'SELECT 1 FROM waiting_key WHERE hardware_id = ? AND server_key = ?',
+  addWaitingKey: `
+    INSERT INTO waiting_key (hardware_id, server_key, asks, came_from, came_at) VALUES (?, ?, ?, ?, ?)`,
+  countWaitingKeys: `
+    SELECT count(*) AS in_all, count(*) FILTER (WHERE hardware_id = :machine) AS of_machine,
+      count(*) FILTER (WHERE hardware_id = :machine AND came_from = :from) AS of_address_and_machine
+    FROM waiting_key`,
+  // A key from a stranger makes room before one that the vendor handed in.
+  removeOldestWaitingKey: `
+    DELETE FROM waiting_key WHERE (hardware_id, server_key) IN (
+      SELECT hardware_id, server_key FROM waiting_key WHERE :machine IS NULL OR hardware_id = :machine
+      ORDER BY came_from IS NULL, came_at LIMIT 1)`,
+  removeWaitingKeysBefore: 'DELETE FROM waiting_key WHERE came_at < ?',
+  removeWaitingKeys: 'DELETE FROM waiting_key WHERE hardware_id = ?',
+  listWaitingKeys: `
+    SELECT waiting_key.*, (
+      SELECT group_concat(license_key, ', ') FROM device JOIN license ON license.id = license_id
+      WHERE device.hardware_id = waiting_key.hardware_id) AS license_keys
+    FROM waiting_key WHERE :machine IS NULL OR hardware_id = :machine
+    ORDER BY hardware_id, came_at, server_key`,
   findUsageTaken: 'SELECT * FROM usage_taken WHERE server_key = ?',
   putUsageTaken: `
     INSERT INTO usage_taken (server_key, sequence, digest) VALUES (?, ?, ?)

@@ -135,8 +135,8 @@ describe('a usage file is taken as a whole or not at all', () => {
       ['license_not_found', ...told(id, key, 4), ...told(id + 999, 'K-NONE', 1)],
       ['license_not_found', ...told(id, key, 4), ...told(plainId + 1, plain, 1)],
       ['license_not_found', ...told(id + 999, key, 4)],
-      ['device_not_found', ...told(id + 999, key, 0)],
-      ['device_not_found'],
+      ['license_not_found', ...told(id + 999, key, 0)],
+      ['license_not_found'],
       ['usage_file_invalid', ...told(id, key, 4), ...told(id, key, 5)],
     ] as const) {
       assert.equal(refused(counting.usage(server.usage(licenses))), code);
@@ -159,7 +159,7 @@ describe('a usage file is taken as a whole or not at all', () => {
     resetLicense(shelf, key, cloud.now);
     const both = (first: number) =>
       server.usage([...told(licenseId, key, first), ...told(otherId, other, 3)]);
-    assert.equal(refused(usage(both(5))), 'device_not_found');
+    assert.equal(refused(usage(both(5))), 'license_not_found');
     given(usage(both(4)));
     assert.deepEqual(totals(), [4, 0]);
   });
@@ -174,14 +174,20 @@ describe('who hands it in', () => {
     assert.equal(dump(), before);
   });
 
-  test('the first that speaks for a machine without a known key is remembered', async (t) => {
+  test('the first that speaks for a machine without a known key waits for the vendor', async (t) => {
     const portal = createTestPortal(t);
     const { key, licenseId, cloud } = portal;
     await cloud.post('activate_license', { product: 'cad', license_key: key, hardware_id: 'online' });
     const [first, second] = [createCarriedServer('online'), createCarriedServer('online')];
-    assert.equal(refused(portal.usage(first.usage([]))), 'device_not_found', 'if it knows the license');
-    assert.equal(refused(portal.usage(first.usage(told(licenseId, 'K-X', 0)))), 'device_not_found');
-    given(portal.usage(first.usage(told(licenseId, key, 2))));
+    assert.equal(refused(portal.usage(first.usage([]))), 'license_not_found', 'if it knows the license');
+    assert.equal(refused(portal.usage(first.usage(told(licenseId, 'K-X', 0)))), 'license_not_found');
+    const file = first.usage(told(licenseId, key, 2));
+    assert.equal(refused(portal.usage(file)), 'server_key_not_approved');
+    assert.equal(refused(portal.usage(second.usage(told(licenseId, key, 9)))), 'server_key_not_approved');
+    given(portal.approve(first));
+    assert.deepEqual(given(portal.usage(file)).added, [
+      { licenseKey: key, feature: null, amount: 2, total: 2 },
+    ]);
     assert.equal(refused(portal.usage(second.usage(told(licenseId, key, 9)))), 'usage_file_invalid');
     given(portal.usage(first.usage(told(licenseId, key, 3))));
   });

@@ -5,8 +5,10 @@ import { type Counted, WHOLE_LICENSE } from '../core/decision.ts';
 import { judgeSequence, listTold, refuseShrunk, type TakenUsage, type Told } from '../core/judge-usage.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { perform } from './execute.ts';
-import { findServerKey, learnServerKey } from './server-keys.ts';
+import type { Row } from './rows.ts';
+import { meetServer } from './server-keys.ts';
 import { record, type Shelf, transact } from './shelf.ts';
+import { release } from './waiting-keys.ts';
 
 /** What was new in a usage file, and is counted now. */
 export interface CountedUsage {
@@ -25,40 +27,55 @@ export interface Added {
   readonly total: number;
 }
 
-/** Takes a usage file: from the server that the machine is known by, or from the first that speaks for it. */
-export function takeUsage(shelf: Shelf, { usage, isSigned }: ReadUsage, now: number): CountedUsage | Refusal {
+/** A usage file, and who handed it in; `null`: the vendor did. */
+export interface CarriedUsage extends ReadUsage {
+  readonly from: string | null;
+}
+
+/** Takes a usage file from a server that may speak for its machine. */
+export function takeUsage(shelf: Shelf, carried: CarriedUsage, now: number): CountedUsage | Refusal {
+  const { usage, isSigned, from } = carried;
   if (!isSigned) {
     return refuse('usage_file_invalid', 'The usage file was changed: its signature does not fit.');
   }
-  return transact(shelf, () => {
-    const { hardware_id: hardwareId, server_key: key } = usage;
-    const known = findServerKey(shelf, hardwareId);
-    if (known !== null && known !== key) {
-      return refuse('usage_file_invalid', `The machine "${hardwareId}" is known by another key.`);
-    }
-    const counted = countUsage(shelf, usage, now);
-    if (isRefusal(counted) || counted.isRepeat) return counted;
-    if (known === null) learnServerKey(shelf, hardwareId, key, now);
-    return refuseStranger(shelf, usage) ?? counted;
+  const taken = transact(shelf, () => {
+    const { hardware_id: hardwareId, server_key: serverKey } = usage;
+    // Nothing is counted, so it does not matter what became of the machine and its licenses since.
+    if (judgeUsage(shelf, usage).verdict === 'repeat') return countUsage(shelf, usage, now);
+    const licenseIds = listOwn(shelf, usage);
+    if (licenseIds.length === 0) return refuseNotHere(hardwareId);
+    const file = { asks: 'usage', hardwareId, serverKey, isVouched: false, licenseIds, from } as const;
+    return meetServer(shelf, file, now) ?? countUsage(shelf, usage, now);
   });
+  return release<CountedUsage | Refusal>(taken);
 }
 
-/** A server that has no license of ours has nothing to tell, and is not to be remembered. */
-function refuseStranger({ sql }: Shelf, { licenses, hardware_id: hardwareId }: Usage): Refusal | null {
-  const isHere = licenses.some(
-    ({ license_id: id, license_key: key }) =>
-      sql.findLicense.get(key)?.id === id && sql.findDevice.get(id, hardwareId) !== undefined,
+/** The licenses of the usage that its machine has. */
+function listOwn(shelf: Shelf, { licenses, hardware_id: hardwareId }: Usage): readonly number[] {
+  return licenses
+    .filter((one) => findOwn(shelf, one.license_id, one.license_key, hardwareId) !== undefined)
+    .map((one) => one.license_id);
+}
+
+/** The license, if it is activated on the machine. */
+function findOwn({ sql }: Shelf, id: number, key: string, hardwareId: string): Row | undefined {
+  const row = sql.findLicense.get(key);
+  const isOwn = row?.id === id && sql.findDevice.get(id, hardwareId) !== undefined;
+  return isOwn ? row : undefined;
+}
+
+/** The same for a license that does not exist as for one of somebody else. */
+function refuseNotHere(hardwareId: string): Refusal {
+  return refuse(
+    'license_not_found',
+    `The usage is of a license that is not activated on the machine "${hardwareId}".`,
   );
-  if (isHere) return null;
-  const message = `No license of the usage is activated on the machine "${hardwareId}".`;
-  return refuse('device_not_found', message);
 }
 
 /** Counts what is new, all or nothing. Inside a transaction only; who vouches was asked before. */
 export function countUsage(shelf: Shelf, usage: Usage, now: number): CountedUsage | Refusal {
   const { hardware_id: hardwareId, sequence, server_key: key } = usage;
-  const digest = createHash('sha256').update(JSON.stringify(usage)).digest('base64');
-  const verdict = judgeSequence(findTaken(shelf, key), { sequence, digest });
+  const { digest, verdict } = judgeUsage(shelf, usage);
   if (isRefusal(verdict)) return verdict;
   if (verdict === 'repeat') return { hardwareId, sequence, isRepeat: true, added: [] };
   const told = listTold(usage);
@@ -72,6 +89,12 @@ export function countUsage(shelf: Shelf, usage: Usage, now: number): CountedUsag
   shelf.sql.putUsageTaken.run(key, sequence, digest);
   record(shelf, { kind: 'usage_taken', facts: { hardware_id: hardwareId, sequence } }, null, now);
   return { hardwareId, sequence, isRepeat: false, added };
+}
+
+function judgeUsage(shelf: Shelf, usage: Usage) {
+  const digest = createHash('sha256').update(JSON.stringify(usage)).digest('base64');
+  const taken = findTaken(shelf, usage.server_key);
+  return { digest, verdict: judgeSequence(taken, { sequence: usage.sequence, digest }) };
 }
 
 function findTaken({ sql }: Shelf, serverKey: string): TakenUsage | null {
@@ -88,9 +111,9 @@ function addNew(shelf: Shelf, told: Told, usage: Usage, now: number): readonly A
   const amount = consumed - before;
   if (amount === 0) return [];
   const feature = told.feature === WHOLE_LICENSE ? null : told.feature;
-  const product = sql.findLicense.get(licenseKey)?.code as string | undefined;
-  if (product === undefined)
-    return refuse('license_not_found', 'The usage names a license that is not here.');
+  const license = findOwn(shelf, licenseId, licenseKey, hardwareId);
+  if (license === undefined) return refuseNotHere(hardwareId);
+  const product = license.code as string;
   const who: Identity = { product, hardwareId, licenseId, proof: { kind: 'key', key: licenseKey } };
   const outcome = perform(
     shelf,

@@ -12,8 +12,10 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     flags: '[--product P] [--license-key K] [--license-id N] [--deactivate] [--out FILE]',
     about: 'make a file that asks the vendor for a license; --deactivate gives one back',
     ask: askRequest,
-    show: ({ request_data, saved_as, request_id }: MadeRequest) =>
-      saved_as === undefined ? request_data : `The request ${request_id} is in ${saved_as}.`,
+    show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
+      saved_as === undefined
+        ? request_data
+        : `The request ${request_id} is in ${saved_as}.\nThe identity key of this server is ${identity_key}.`,
   },
   {
     words: 'offline install',
@@ -57,6 +59,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
 interface MadeRequest {
   readonly request_id: string;
   readonly request_data: string;
+  readonly identity_key: string;
   readonly saved_as?: string;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type AddressRange, formatAddress, isWithin, parseRange } from '@berth/protocol/address-range';
 import fc from 'fast-check';
-import { type AddressRange, formatAddress, isWithin, parseRange } from './address-range.ts';
 import { indexRanges, isIndexed } from './range-index.ts';
 
 /** So few addresses that many of them meet. */

@@ -1,4 +1,4 @@
-import { type Address, type AddressRange, parseAddress } from './address-range.ts';
+import { type Address, type AddressRange, parseAddress } from '@berth/protocol/address-range';
 
 /** Ranges of one length, by their first bits. */
 interface RangesOfLength {

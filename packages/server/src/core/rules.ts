@@ -1,5 +1,5 @@
+import { parseRange } from '@berth/protocol/address-range';
 import type { Actor } from './actor.ts';
-import { parseRange } from './address-range.ts';
 import { type Refused, refuse } from './decision.ts';
 import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pattern.ts';
 import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';

@@ -1,5 +1,5 @@
+import { placeOf } from '@berth/protocol/address-range';
 import { LIMITS } from '../config.ts';
-import { placeOf } from '../core/address-range.ts';
 import { RequestError } from '../services/request-error.ts';
 import type { Peer } from './caller.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isWithin, parseRange } from '../core/address-range.ts';
+import { isWithin, parseRange } from '@berth/protocol/address-range';
 import { type ForwardingHeaders, forwardedPeer } from './forwarded.ts';
 
 const RANGES = ['10.0.0.0/8', 'fd00::/8'].map(

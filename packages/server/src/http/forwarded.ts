@@ -1,4 +1,4 @@
-import { type Address, formatAddress, parseAddress } from '../core/address-range.ts';
+import { type Address, formatAddress, parseAddress } from '@berth/protocol/address-range';
 import type { Peer } from './caller.ts';
 
 /** Names in lower case, and repeated headers joined with commas, as node has them. */

@@ -7,11 +7,11 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { placeOf } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { LIMITS } from '../config.ts';
-import { placeOf } from '../core/address-range.ts';
 import type { Certificates } from '../services/certificates.ts';
 import type { AppEnv } from './app.ts';
 import { type Connections, watchConnections } from './connections.ts';

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { type Address, formatAddress, isWithin, parseAddress, parseRange } from '../core/address-range.ts';
+import {
+  type Address,
+  formatAddress,
+  isWithin,
+  parseAddress,
+  parseRange,
+} from '@berth/protocol/address-range';
 import type { Peer } from './caller.ts';
 import { forwardedPeer } from './forwarded.ts';
 

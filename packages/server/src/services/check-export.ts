@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
+import { publicKeyFingerprint } from '@berth/protocol/server-key';
 import { EXPORT_FORMAT, EXPORT_VERSION, exportSeal } from './export-audit.ts';
-import { publicKeyFingerprint } from './identity-key.ts';
 
 export interface ExportVerdict {
   readonly ok: boolean;

@@ -1,4 +1,5 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { publicKeyFingerprint } from '@berth/protocol/server-key';
 import type { Store } from '../store/store.ts';
 
 /** The key with which this server vouches for what it hands out. */
@@ -14,9 +15,4 @@ export async function readIdentityKey(store: Store): Promise<IdentityKey> {
   const privateKey = createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).toString('base64');
   return { privateKey, publicKey, fingerprint: publicKeyFingerprint(publicKey) };
-}
-
-/** Public, and compared by people: SHA-256 of the key, all of it. */
-export function publicKeyFingerprint(publicKey: string): string {
-  return createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex');
 }

@@ -34,6 +34,8 @@ export interface MadeRequest {
   readonly requestData: string;
   readonly fileName: string;
   readonly hardwareId: string;
+  /** The fingerprint of this server's own key, for the vendor to compare. */
+  readonly identityKey: string;
   readonly signedBy: 'cloud-keys' | 'server';
 }
 
@@ -81,7 +83,8 @@ async function makeRequest(
     signer,
   );
   const fileName = `berth-${request}-${requestId.slice(0, 8)}.req`;
-  return { requestId, requestData, fileName, hardwareId, signedBy: signer.kind };
+  const { fingerprint: identityKey } = own;
+  return { requestId, requestData, fileName, hardwareId, identityKey, signedBy: signer.kind };
 }
 
 /** The keys for the cloud where both are set; otherwise the server vouches for itself. */

@@ -1,6 +1,6 @@
+import { parseRange } from '@berth/protocol/address-range';
 import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
-import { parseRange } from '../core/address-range.ts';
 import { DENY_LISTS, type DenyList, NO_RULES, orNoRules, type Rules } from '../core/rules.ts';
 
 /** Rules that cannot be used; the message says what is wrong, and where. */

@@ -1,4 +1,4 @@
-import { placeOf } from '../core/address-range.ts';
+import { placeOf } from '@berth/protocol/address-range';
 import { RequestError } from './request-error.ts';
 
 /** So many wrong passwords of one account from one address are slips of the finger. */

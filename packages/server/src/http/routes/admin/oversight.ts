@@ -92,7 +92,9 @@ const statusObject = keysObject
       .meta({ description: 'the shared database, without its secrets; null is SQLite in the data folder' }),
     leader: z.boolean().meta({ description: 'whether this server does the background work for all' }),
     hardware_id: z.string(),
-    identity_key: z.string().meta({ description: 'the fingerprint of the key that exports are signed with' }),
+    identity_key: z
+      .string()
+      .meta({ description: 'the fingerprint of the key that signs exports, requests and usage files' }),
     cloud: cloudStatus,
     webhooks: webhookStatus,
     clock: clockStatus.nullable(),
