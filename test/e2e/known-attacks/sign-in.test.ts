@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { after, describe, test } from 'node:test';
 import { type ServerProcess, temporaryFolder } from '../../support/server-process.ts';
 import { OWN_PASSWORD, replacePassword, startFreshServer } from '../../support/set-up-server.ts';
+import { openTestApp, readTraces } from '../../support/test-app.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
@@ -64,4 +65,36 @@ describe('guessing passwords', () => {
     }
     await guessing.stop(server.process);
   });
+});
+
+describe("a slip in an administrator's request", () => {
+  test('a misspelled license_id: the audit log is not thinned out as a whole', async (t) => {
+    const app = await openTestApp(t);
+    await app.post('/api/v4/register', { user: 'ann' });
+    app.clock.advance(60 * 60 * 1000);
+    await app.post('/api/v4/register', { user: 'bob' });
+    const before = await readTraces(app.store);
+    const wish = { before: '2030-01-15T12:30:00Z', licenseid: 1 };
+    assert.equal((await app.post('/api/admin/audit/thin', wish)).body.code, 'validation_error');
+    assert.deepEqual(await readTraces(app.store), before);
+  });
+
+  for (const body of [{ newkey: 'x' }, { new_key: null }, { new_key: ' ' }]) {
+    test(`a master key sent as ${JSON.stringify(body)}: none is made up in its place`, async (t) => {
+      const app = await openTestApp(t);
+      const before = await app.get('/api/admin/keys');
+      assert.equal((await app.post('/api/admin/keys/rotate', body)).body.code, 'validation_error');
+      assert.deepEqual((await app.get('/api/admin/keys')).body, before.body);
+    });
+  }
+
+  for (const password of ['', '   ', null]) {
+    test(`a password sent as ${JSON.stringify(password)}: none is made up in its place`, async (t) => {
+      const app = await openTestApp(t);
+      await app.accounts.add({ name: 'ann', role: 'user', password: OWN_PASSWORD }, 'test');
+      const answer = await app.post('/api/admin/users/password', { name: 'ann', password });
+      assert.equal(answer.body.code, 'validation_error', answer.text);
+      assert.ok(await app.accounts.signIn({ name: 'ann', password: OWN_PASSWORD, address: '' }));
+    });
+  }
 });
