@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { after, describe, test } from 'node:test';
 import { type ServerProcess, temporaryFolder } from '../../support/server-process.ts';
 import { OWN_PASSWORD, replacePassword, startFreshServer } from '../../support/set-up-server.ts';
-import { openTestApp, readTraces } from '../../support/test-app.ts';
+import { CONTROL, openTestApp, readTraces } from '../../support/test-app.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
@@ -97,4 +97,18 @@ describe("a slip in an administrator's request", () => {
       assert.ok(await app.accounts.signIn({ name: 'ann', password: OWN_PASSWORD, address: '' }));
     });
   }
+});
+
+describe('work that costs much', () => {
+  test('parallel exports: two run at once, others are told to come again', async (t) => {
+    const app = await openTestApp(t);
+    const open = () =>
+      app.app.request('/api/admin/audit/export', { headers: { host: 'localhost' } }, { peer: CONTROL });
+    const [first, second, third] = [await open(), await open(), await open()];
+    assert.deepEqual([first.status, second.status, third.status], [200, 200, 429]);
+    assert.equal(third.headers.get('retry-after'), '10');
+    assert.match(((await third.json()) as { message: string }).message, /exports .* are under way already/);
+    await first.body?.cancel();
+    assert.equal((await open()).status, 200);
+  });
 });
