@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Address, formatAddress, isWithin, parseAddress, parseRange, placeOf } from './address-range.ts';
+import {
+  type Address,
+  formatAddress,
+  isWithin,
+  networksOf,
+  parseAddress,
+  parseRange,
+  placeOf,
+} from './address-range.ts';
 
 function address(text: string): Address {
   const parsed = parseAddress(text);
@@ -142,4 +150,12 @@ test('one place is an address of IPv4 and a network of IPv6', () => {
   assert.notEqual(placeOf('2001:db8:1:2::1'), placeOf('2001:db8:1:3::1'));
   assert.equal(placeOf('::ffff:203.0.113.9'), '::ffff:203.0.113.9');
   assert.equal(placeOf('control'), 'control');
+});
+
+test('an address is in networks, from the widest to its place', () => {
+  assert.deepEqual(networksOf('10.1.2.3'), ['10.1.0.0/16', '10.1.2.0/24', '10.1.2.3/32']);
+  assert.deepEqual(networksOf('::ffff:10.1.2.3'), networksOf('10.1.2.3'));
+  const wide = ['2001:db8::/32', '2001:db8:1::/48', '2001:db8:1:2::/64'];
+  assert.deepEqual(networksOf('2001:db8:1:2:3:4:5:6'), wide);
+  assert.deepEqual(networksOf('control'), ['control']);
 });

@@ -146,3 +146,17 @@ export function placeRange(address: string): AddressRange | null {
   const place = placeOf(address);
   return parseRange(place === address ? place : `${place}/${HOUSEHOLD_BITS}`);
 }
+
+/** What often belongs to one owner, from the widest to one place. */
+const NETWORK_PREFIXES = { 32: [16, 24, 32], 128: [32, 48, 64] } as const;
+
+/** The networks that an address is in, the widest first; the last is its place. */
+export function networksOf(address: string): readonly string[] {
+  const parsed = parseAddress(address);
+  if (parsed === null) return [address];
+  const { bits, value } = parsed;
+  return NETWORK_PREFIXES[bits].map((prefix) => {
+    const shift = BigInt(bits - prefix);
+    return `${formatAddress({ bits, value: (value >> shift) << shift })}/${prefix}`;
+  });
+}

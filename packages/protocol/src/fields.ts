@@ -21,7 +21,8 @@ function orUndefined<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (isBlank(value) ? undefined : value), schema.optional());
 }
 
-function isBlank(value: unknown): boolean {
+/** Nothing, or text that says nothing. */
+export function isBlank(value: unknown): boolean {
   return value === null || (typeof value === 'string' && value.trim() === '');
 }
 

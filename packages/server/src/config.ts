@@ -93,7 +93,8 @@ export const LIMITS = {
   drainTimeoutMs: 10_000,
   /** Scrypt takes a core and memory for each password. */
   passwordChecksAtOnce: 2,
-  passwordChecksWaiting: 32,
+  /** The last of them waits for about ten seconds; beyond that a client is better told to come again. */
+  passwordChecksWaiting: 256,
   /** Rows of one page of a listing. */
   pageRows: 1000,
 } as const;

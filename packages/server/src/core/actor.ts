@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress } from './address-range.ts';
+import { formatAddress, parseAddress } from '@berth/protocol/address-range';
 
 /** Who asked: one of Berth's own names, or a caller by name with the address that they came from. */
 export type Actor = string | Visitor;

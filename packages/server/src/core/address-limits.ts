@@ -1,5 +1,5 @@
+import { type AddressRange, placeRange } from '@berth/protocol/address-range';
 import { addressOf } from './actor.ts';
-import { type AddressRange, placeRange } from './address-range.ts';
 import type { Borrow, LicenseCommand, Register } from './command.ts';
 import { type Refused, refuse } from './decision.ts';
 import type { Instant } from './instant.ts';

@@ -1,4 +1,4 @@
-import { type AddressRange, isWithin, parseAddress, parseRange } from './address-range.ts';
+import { type AddressRange, isWithin, parseAddress, parseRange } from '@berth/protocol/address-range';
 import type { LicenseEvent } from './audit-event.ts';
 import { collect, inUseChange } from './collect.ts';
 import type { ReleaseFrom } from './command.ts';

@@ -5,10 +5,10 @@ import type { Log } from '../telemetry/log.ts';
 import { type AccessRules, identifyCaller, type Peer } from './caller.ts';
 import { type AdmitClient, createClientRate } from './client-rate.ts';
 import { errorReply, problem } from './problem.ts';
-import { readBody, readQuery } from './read-input.ts';
+import { readInput } from './read-input.ts';
 import { type Reply, toResponse } from './reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
-import { ACCESS, inputOf, isChanging, type Route } from './route.ts';
+import { ACCESS, isChanging, type Route } from './route.ts';
 import { requireTlsIfAsked } from './session.ts';
 
 export interface AppOptions {
@@ -75,19 +75,15 @@ async function answer(
   return reply;
 }
 
-const NOTHING = Object.freeze({});
-
 async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
   const { rules, accounts } = options;
   if (route.takesPassword === true) requireTlsIfAsked(peer, rules);
   const visit = { route, request, peer, rules, accounts, isUse: true };
   const caller = await identifyCaller(visit);
-  const input = inputOf(route, request.method);
-  const query = input.query === undefined ? NOTHING : readQuery(request.url, input.query);
-  const body = input.body === undefined ? NOTHING : await readBody(request, input.body);
+  const { query, body, hasBody } = await readInput(route, request);
   // A body may come slowly, and credentials that were good may be revoked meanwhile.
-  if (input.body !== undefined && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
+  if (hasBody && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
   const isStillAllowed = () =>
     identifyCaller({ ...visit, isUse: false }).then(
       () => true,

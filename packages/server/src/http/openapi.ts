@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { z } from 'zod';
-import { ACCESS, type Access, inputOf, type Route } from './route.ts';
+import { ACCESS, type Access, inputOf, isChanging, isStrict, type Route } from './route.ts';
 
 /** Errors that any route may answer with. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['internal_error'];
@@ -82,14 +82,16 @@ function describeOperation(route: Route, method: string, index: number): object 
     ...SECURITY[ACCESS[route.access].class],
     ...(route.name === 'auth' ? { security: [{ basic: [] }] } : {}),
     ...(query === undefined ? {} : { parameters: describeQuery(query) }),
-    ...(body === undefined ? {} : { requestBody: describeBody(body) }),
+    ...(body === undefined ? {} : { requestBody: describeBody(body, isStrict(route)) }),
     responses: { 200: describeAnswer(route), ...describeErrors(errorsOf(route)) },
   };
 }
 
 function errorsOf(route: Route): readonly ErrorCode[] {
-  const body = route.body === undefined ? [] : BODY_ERRORS;
-  const query = route.query === undefined ? [] : (['validation_error', 'store_unavailable'] as const);
+  const takesBody = route.body !== undefined || (isStrict(route) && isChanging(route));
+  const body = takesBody ? BODY_ERRORS : [];
+  const takesQuery = route.query !== undefined || isStrict(route);
+  const query = takesQuery ? (['validation_error', 'store_unavailable'] as const) : [];
   const access = ACCESS_ERRORS[ACCESS[route.access].class];
   const password: readonly ErrorCode[] = route.takesPassword === true ? ['tls_required'] : [];
   return [
@@ -112,9 +114,10 @@ function describeQuery(schema: z.ZodObject): object[] {
   }));
 }
 
-function describeBody(schema: z.ZodObject): object {
+function describeBody(schema: z.ZodObject, isClosed: boolean): object {
   const { required: _, additionalProperties: __, ...object } = jsonSchema(schema, 'output');
-  return { required: false, content: { 'application/json': { schema: object } } };
+  const closed = isClosed ? { additionalProperties: false } : {};
+  return { required: false, content: { 'application/json': { schema: { ...object, ...closed } } } };
 }
 
 function describeAnswer({ answer }: Route): object {

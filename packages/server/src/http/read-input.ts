@@ -1,15 +1,73 @@
+import { isBlank } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { FIELD_ALIASES } from '@berth/protocol/lending';
-import type { z } from 'zod';
+import { suggest } from '@berth/protocol/suggest';
+import { z } from 'zod';
 import { RequestError } from '../services/request-error.ts';
 import { readBodyText } from './read-body.ts';
+import { inputOf, isStrict, type Route } from './route.ts';
 
-/** Reads and checks the body against the route's schema. Unknown keys are ignored. */
-export async function readBody(request: Request, schema: z.ZodObject): Promise<Record<string, unknown>> {
-  return validate(schema, withoutAliases(parseJsonObject(await readBodyText(request))));
+type Fields = Record<string, unknown>;
+
+export interface Input {
+  readonly query: Fields;
+  readonly body: Fields;
+  /** The body was read, which may have taken its time. */
+  readonly hasBody: boolean;
 }
 
-function withoutAliases(fields: Record<string, unknown>): Record<string, unknown> {
+const NO_FIELDS = z.object({});
+
+/** Reads what a request carries, and checks it against the route's schemas. */
+export async function readInput(route: Route, request: Request): Promise<Input> {
+  const { query, body } = inputOf(route, request.method);
+  if (isStrict(route)) return readStrictly(request, { query, body });
+  return {
+    query: query === undefined ? {} : validate(query, readQuery(request.url)),
+    body: body === undefined ? {} : validate(body, withoutAliases(await readBody(request))),
+    hasBody: body !== undefined,
+  };
+}
+
+/** Also where a route takes nothing: whoever sends something means something by it. */
+async function readStrictly(
+  request: Request,
+  { query = NO_FIELDS, body = NO_FIELDS }: ReturnType<typeof inputOf>,
+): Promise<Input> {
+  const hasBody = request.method === 'POST';
+  return {
+    query: validate(query, requireKnown(query, readQuery(request.url))),
+    body: hasBody ? validate(body, requireKnown(body, await readBody(request))) : {},
+    hasBody,
+  };
+}
+
+/** The longest name of a field that is worth repeating. */
+const MAX_SHOWN = 64;
+
+function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
+  const known = Object.keys(schema.shape);
+  for (const [name, value] of Object.entries(fields)) {
+    const field = name.slice(0, MAX_SHOWN);
+    if (!known.includes(name)) {
+      const taken = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`;
+      const message = `This request has no field "${field}".${suggest(field, known)} ${taken}`;
+      throw new RequestError('validation_error', message, { field });
+    }
+    if (isBlank(value)) {
+      const message = `"${field}" is empty. Give it a value, or leave it out.`;
+      throw new RequestError('validation_error', message, { field });
+    }
+  }
+  return fields;
+}
+
+async function readBody(request: Request): Promise<Fields> {
+  return parseJsonObject(await readBodyText(request));
+}
+
+/** Unknown keys are left to be ignored. */
+function withoutAliases(fields: Fields): Fields {
   for (const [alias, name] of Object.entries(FIELD_ALIASES)) {
     if (!Object.hasOwn(fields, alias)) continue;
     if (Object.hasOwn(fields, name)) {
@@ -20,13 +78,10 @@ function withoutAliases(fields: Record<string, unknown>): Record<string, unknown
   return fields;
 }
 
-/**
- * Reads and checks the query string. A parameter that is given twice is refused: either reading would be a
- * guess.
- */
-export function readQuery(url: string, schema: z.ZodObject): Record<string, unknown> {
+/** A parameter that is given twice is refused: either reading would be a guess. */
+function readQuery(url: string): Fields {
   const start = url.indexOf('?');
-  const fields: Record<string, unknown> = {};
+  const fields: Fields = {};
   if (start >= 0) {
     for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
       if (Object.hasOwn(fields, name))
@@ -34,10 +89,10 @@ export function readQuery(url: string, schema: z.ZodObject): Record<string, unkn
       fields[name] = value;
     }
   }
-  return validate(schema, fields);
+  return fields;
 }
 
-function validate(schema: z.ZodObject, fields: Record<string, unknown>): Record<string, unknown> {
+function validate(schema: z.ZodObject, fields: Fields): Fields {
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
   const issue = result.error.issues[0];

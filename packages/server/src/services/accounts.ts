@@ -147,7 +147,7 @@ async function judge(store: Store, throttle: SignInThrottle, request: SignInRequ
   let isRight: boolean | null = null;
   try {
     const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
-    isRight = await checkPassword(password, hash);
+    isRight = await checkPassword(password, hash, address);
     return isRight ? hash : null;
   } finally {
     // Whoever was sent away by a queue or a disk has guessed nothing.

@@ -32,7 +32,10 @@ async function writeHistory(t: Life) {
 }
 
 async function readText(store: Store): Promise<string> {
-  return new Response(await exportAudit(store, 'this-machine')).text();
+  const { signal } = new AbortController();
+  return new Response(
+    await exportAudit(store, { hardwareId: 'this-machine', signal, onEnd: () => {} }),
+  ).text();
 }
 
 function check(text: string, pieceBytes = 1000) {

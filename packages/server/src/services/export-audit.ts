@@ -15,6 +15,14 @@ export function exportSeal(sha256: string): Buffer {
   return Buffer.from(`${EXPORT_FORMAT} ${EXPORT_VERSION}\n${sha256}\n`);
 }
 
+export interface ExportOptions {
+  readonly hardwareId: string;
+  /** Whoever reads it has gone away. */
+  readonly signal: AbortSignal;
+  /** It was read to its end, has failed, or was cancelled. */
+  readonly onEnd: () => void;
+}
+
 interface Extent {
   readonly hardwareId: string;
   readonly key: IdentityKey;
@@ -27,26 +35,43 @@ interface Extent {
  * The whole log, a line for each link in the order in which they were written. What is read first can fail
  * before anything is sent; a failure later breaks the stream off, and the last line is missing.
  */
-export async function exportAudit(store: Store, hardwareId: string): Promise<ReadableStream<Uint8Array>> {
+export async function exportAudit(
+  store: Store,
+  { hardwareId, signal, onEnd }: ExportOptions,
+): Promise<ReadableStream<Uint8Array>> {
   const key = await readIdentityKey(store);
   const { lastSeq } = await store.read({ kind: 'describe_audit' });
   const { now } = await store.keepClock();
-  const lines = writeLines(store, { hardwareId, key, exportedAt: formatTimestamp(now), lastSeq });
+  const extent = { hardwareId, key, exportedAt: formatTimestamp(now), lastSeq };
+  const cancelled = new AbortController();
+  const lines = writeLines(store, extent, AbortSignal.any([signal, cancelled.signal]));
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await lines.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
+      try {
+        const { done, value } = await lines.next();
+        if (done !== true) return controller.enqueue(value);
+      } catch (error) {
+        onEnd();
+        throw error;
+      }
+      onEnd();
+      controller.close();
     },
     async cancel() {
+      onEnd();
+      cancelled.abort();
       await lines.return();
     },
   });
 }
 
-async function* writeLines(store: Store, extent: Extent): AsyncGenerator<Uint8Array, void, void> {
+async function* writeLines(
+  store: Store,
+  extent: Extent,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
   const hash = createHash('sha256');
-  for await (const text of writeContent(store, extent)) {
+  for await (const text of writeContent(store, extent, signal)) {
     const bytes = Buffer.from(text);
     hash.update(bytes);
     yield bytes;
@@ -60,7 +85,11 @@ async function* writeLines(store: Store, extent: Extent): AsyncGenerator<Uint8Ar
  * Totals come last: links that are thinned out while they are being read are then in the one or in the other,
  * or in both.
  */
-async function* writeContent(store: Store, extent: Extent): AsyncGenerator<string, void, void> {
+async function* writeContent(
+  store: Store,
+  extent: Extent,
+  signal: AbortSignal,
+): AsyncGenerator<string, void, void> {
   yield line({
     type: 'header',
     format: EXPORT_FORMAT,
@@ -80,7 +109,7 @@ async function* writeContent(store: Store, extent: Extent): AsyncGenerator<strin
     after = links.at(-1)?.seq ?? extent.lastSeq;
   }
   for (const segment of await store.read({ kind: 'list_segments' })) yield segmentLine(segment);
-  yield verdictLine(await store.read({ kind: 'verify_audit' }));
+  yield verdictLine(await store.read({ kind: 'verify_audit' }, signal));
 }
 
 /** The signature says who has written this down; only the server can tell whether the log was whole then. */

@@ -1,5 +1,5 @@
+import { type AddressRange, parseRange } from '@berth/protocol/address-range';
 import type { Actor } from '../core/actor.ts';
-import { type AddressRange, parseRange } from '../core/address-range.ts';
 import type { BorrowUntil, Target } from '../core/command.ts';
 import type { HostInfo } from '../core/registration.ts';
 import type { RegistrationRecord } from '../store/query.ts';

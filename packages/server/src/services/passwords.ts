@@ -1,6 +1,8 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { networksOf } from '@berth/protocol/address-range';
 import { LIMITS } from '../config.ts';
+import { createFairQueue } from './fair-queue.ts';
 import { RequestError } from './request-error.ts';
 
 const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
@@ -10,53 +12,35 @@ const COST = { N: 32768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 
-let running = 0;
-const waiting: (() => void)[] = [];
-
-/** At most two at once: passwords must not be able to take the machine. */
-async function inTurn<T>(work: () => Promise<T>, isFirst = false): Promise<T> {
-  await takeTurn(isFirst);
-  try {
-    return await work();
-  } finally {
-    passTurn();
-  }
-}
-
-async function takeTurn(isFirst: boolean): Promise<void> {
-  if (running < LIMITS.passwordChecksAtOnce) {
-    running += 1;
-    return;
-  }
-  if (isFirst) {
-    await new Promise<void>((resolve) => waiting.unshift(resolve));
-    return;
-  }
-  if (waiting.length >= LIMITS.passwordChecksWaiting) {
-    throw new RequestError('too_many_requests', 'Too many sign-ins at once. Try again in a few seconds.');
-  }
-  await new Promise<void>((resolve) => waiting.push(resolve));
-}
-
-/** The turn goes to the next in line, or back. */
-function passTurn(): void {
-  const next = waiting.shift();
-  if (next === undefined) running -= 1;
-  else next();
-}
-
 /**
- * `scrypt$N$r$p$salt$key`, the last two in base64. Whoever sets a password has shown who they are, and goes
- * before those who guess.
+ * At most two at once: passwords must not be able to take the machine. Who waits takes turns by where they
+ * come from, so that nobody who guesses keeps others from signing in.
  */
+const turns = createFairQueue({
+  atOnce: LIMITS.passwordChecksAtOnce,
+  mostWaiting: LIMITS.passwordChecksWaiting,
+  refusal: 'Too many sign-ins at once. Try again in a few seconds.',
+});
+
+/** Whoever sets a password has shown who they are, and does not queue with those who guess. */
+const SETTING: readonly string[] = ['setting a password'];
+
+/** `scrypt$N$r$p$salt$key`, the last two in base64. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await inTurn(() => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, COST), true);
+  const key = await turns.run(SETTING, () => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, COST));
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-/** For an account that does not exist the work is done all the same, so that the time tells nothing. */
-export async function checkPassword(password: string, hash: string | null): Promise<boolean> {
+/**
+ * For an account that does not exist the work is done all the same, so that the time tells nothing.
+ * `address`: where the guess comes from.
+ */
+export async function checkPassword(
+  password: string,
+  hash: string | null,
+  address: string,
+): Promise<boolean> {
   const [, n, r, p, salt, key] = (hash ?? NOBODY).split('$') as [
     string,
     string,
@@ -67,7 +51,7 @@ export async function checkPassword(password: string, hash: string | null): Prom
   ];
   const cost = { ...COST, N: Number(n), r: Number(r), p: Number(p) };
   const expected = Buffer.from(key, 'base64');
-  const actual = await inTurn(() =>
+  const actual = await turns.run(networksOf(address), () =>
     deriveKey(password.normalize('NFC'), Buffer.from(salt, 'base64'), expected.length, cost),
   );
   return timingSafeEqual(actual, expected) && hash !== null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { AddressRange } from '../core/address-range.ts';
-import { parseRange } from '../core/address-range.ts';
+import type { AddressRange } from '@berth/protocol/address-range';
+import { parseRange } from '@berth/protocol/address-range';
 import { from, registerFeature, unregister } from '../core/examples.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
 import { licenseId } from '../core/license.ts';

@@ -1,4 +1,4 @@
-import type { AddressRange } from '../core/address-range.ts';
+import type { AddressRange } from '@berth/protocol/address-range';
 import type { RecordedEvent } from '../core/audit-event.ts';
 import type { AuditPosition } from '../core/audit-position.ts';
 import type { Standing } from '../core/consumption.ts';

@@ -27,7 +27,8 @@ import type { Answer, Query } from './query.ts';
  */
 export interface Store {
   execute(command: Command): Promise<Executed>;
-  read<Q extends Query>(query: Q): Promise<Answer<Q>>;
+  /** `signal`: nobody waits for the answer any more, and what takes long may be broken off. */
+  read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>>;
   /** Reads the clock, notices jumps, and remembers the time when a slot has ended. Called every second. */
   keepClock(): Promise<ClockStatus>;
   /** Whether the last commit reached the disk. */

@@ -9,7 +9,6 @@ import {
   openTestApp,
   readEvents,
 } from '../../../../../test/support/test-app.ts';
-import { LIMITS } from '../../config.ts';
 import { TOKEN_LIFETIME_MS } from '../../core/token.ts';
 
 function basic(name: string, password: string): { authorization: string } {
@@ -113,24 +112,6 @@ describe('signing in', () => {
       assert.deepEqual(await readEvents(app.store), []);
     });
   }
-
-  test('more at once than may wait: some are told to come again, the others are answered', async (t) => {
-    const app = await openTestApp(t, { licenses: [] });
-    await createAdministrator(app.accounts);
-    const room = LIMITS.passwordChecksAtOnce + LIMITS.passwordChecksWaiting;
-    const headers = basic('admin', 'guess');
-    const fromEverywhere = Array.from({ length: room + 4 }, (_, n) =>
-      app.get('/auth', { headers, peer: { address: `203.0.113.${n}`, isControl: false } }),
-    );
-    const answers = await Promise.all(fromEverywhere);
-    const refused = answers.filter(({ status }) => status === 429);
-    assert.equal(refused.length, 4);
-    assert.equal(answers.filter(({ status }) => status === 401).length, room);
-    assert.equal(refused[0]?.body.code, 'too_many_requests');
-    assert.equal(refused[0]?.headers.get('retry-after'), '1');
-    const next = { headers: basic('somebody else', 'guess') };
-    assert.equal((await app.get('/auth', next)).status, 401, 'the next one has its turn');
-  });
 
   test('wrong user and wrong password are the same answer, and both are recorded', async (t) => {
     const app = await openTestApp(t, { licenses: [] });

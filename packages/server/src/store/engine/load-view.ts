@@ -1,5 +1,5 @@
+import type { AddressRange } from '@berth/protocol/address-range';
 import { type Crowd, crowdToCount } from '../../core/address-limits.ts';
-import type { AddressRange } from '../../core/address-range.ts';
 import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf } from '../../core/decide.ts';
 import type { NoticeKey } from '../../core/decide-notice.ts';

@@ -1,4 +1,3 @@
-import type { ErrorCode } from '@berth/protocol/errors';
 import {
   type AddressRange,
   addressFromKey,
@@ -6,7 +5,8 @@ import {
   formatAddress,
   parseAddress,
   rangeKeys,
-} from '../../core/address-range.ts';
+} from '@berth/protocol/address-range';
+import type { ErrorCode } from '@berth/protocol/errors';
 import type { AuditPosition } from '../../core/audit-position.ts';
 import { WHOLE_LICENSE } from '../../core/consumption.ts';
 import type { Measured } from '../../core/decision.ts';

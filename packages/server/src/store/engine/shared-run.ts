@@ -1,35 +1,65 @@
+import { Fault } from '../../core/fault.ts';
+
+interface Round<T> {
+  readonly result: Promise<T>;
+  /** Aborted when nobody waits for the result any more. */
+  readonly deserted: AbortController;
+  askers: number;
+}
+
 /**
  * Work that costs much and that several may want at once. One run at a time: who asks meanwhile shares the
  * next one with all others who do, because the one under way may have begun before what they want to be sure
- * of.
+ * of. A run whose askers have all gone away is broken off.
  */
 export class SharedRun<T> {
-  readonly #run: () => Promise<T>;
+  readonly #run: (signal: AbortSignal) => Promise<T>;
   #running: Promise<T> | null = null;
-  #next: Promise<T> | null = null;
+  #next: Round<T> | null = null;
 
-  constructor(run: () => Promise<T>) {
+  constructor(run: (signal: AbortSignal) => Promise<T>) {
     this.#run = run;
   }
 
-  ask(): Promise<T> {
-    if (this.#next !== null) return this.#next;
-    if (this.#running === null) return this.#begin();
-    const begin = () => this.#begin();
-    this.#next = this.#running.then(begin, begin);
-    return this.#next;
+  /** `signal`: whoever asks has gone away. */
+  ask(signal?: AbortSignal): Promise<T> {
+    const round = this.#next ?? this.#openRound();
+    round.askers += 1;
+    return signal === undefined ? round.result : waitUnlessGone(round, signal);
   }
 
   /** Resolves when nothing runs or waits any more, whatever has become of it. */
   async settle(): Promise<void> {
-    await Promise.allSettled([this.#running, this.#next]);
+    await Promise.allSettled([this.#running, this.#next?.result]);
   }
 
-  #begin(): Promise<T> {
+  #openRound(): Round<T> {
+    const deserted = new AbortController();
+    const begin = () => this.#begin(deserted.signal);
+    if (this.#running === null) return { result: begin(), deserted, askers: 0 };
+    this.#next = { result: this.#running.then(begin, begin), deserted, askers: 0 };
+    return this.#next;
+  }
+
+  #begin(signal: AbortSignal): Promise<T> {
     this.#next = null;
-    this.#running = this.#run().finally(() => {
+    this.#running = this.#run(signal).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
+}
+
+function waitUnlessGone<T>(round: Round<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      const reason = new Fault('store_unavailable', 'Nobody waits for this any more.');
+      round.askers -= 1;
+      if (round.askers === 0) round.deserted.abort(reason);
+      reject(reason);
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    round.result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
 }

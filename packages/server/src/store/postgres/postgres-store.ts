@@ -52,10 +52,10 @@ export class PostgresStore implements Store {
     return this.#lanes.submit(command);
   }
 
-  async read<Q extends Query>(query: Q): Promise<Answer<Q>> {
+  async read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {
     if (this.#isClosing) throw closingFault();
     const { reader, writer } = this.#parts;
-    return this.#watch(() => reader.answer(query, writer.estimateNow(), [writer.masterKey]));
+    return this.#watch(() => reader.answer(query, writer.estimateNow(), [writer.masterKey], signal));
   }
 
   async keepClock(): Promise<ClockStatus> {

@@ -58,7 +58,7 @@ export class PostgresReader {
   readonly #pool: Pick<Pool, 'use'>;
   readonly #patientPool: Pick<Pool, 'use'>;
   readonly #closing = new AbortController();
-  readonly #verification = new SharedRun(() => this.#verify());
+  readonly #verification = new SharedRun((signal) => this.#verify(signal));
   #masterKeys: readonly MasterKey[] = [];
 
   constructor({ pool, patientPool }: PostgresReaderOptions) {
@@ -71,8 +71,9 @@ export class PostgresReader {
     query: Q,
     now: Instant,
     masterKeys: readonly MasterKey[],
+    signal?: AbortSignal,
   ): Promise<Answer<Q>> {
-    return (await this.#answerAny(query, now, masterKeys)) as Answer<Q>;
+    return (await this.#answerAny(query, now, masterKeys, signal)) as Answer<Q>;
   }
 
   /** A verification may take minutes, and writes nothing: it is broken off. */
@@ -81,9 +82,14 @@ export class PostgresReader {
     await this.#verification.settle();
   }
 
-  #answerAny(query: Query, now: Instant, masterKeys: readonly MasterKey[]): Answering {
+  #answerAny(
+    query: Query,
+    now: Instant,
+    masterKeys: readonly MasterKey[],
+    asker: AbortSignal | undefined,
+  ): Answering {
     this.#masterKeys = masterKeys;
-    if (query.kind === 'verify_audit') return this.#verification.ask();
+    if (query.kind === 'verify_audit') return this.#verification.ask(asker);
     const read = (ask: Ask) => answerAny(ask, query, now, masterKeys);
     return this.#pool.use(async (connection) => {
       if (isQuick(query)) return read(askOver(connection));
@@ -92,8 +98,8 @@ export class PostgresReader {
     });
   }
 
-  #verify(): Promise<AuditVerdict> {
-    const { signal } = this.#closing;
+  #verify(deserted: AbortSignal): Promise<AuditVerdict> {
+    const signal = AbortSignal.any([this.#closing.signal, deserted]);
     return this.#patientPool.use((connection) =>
       askAsOfOneMoment(connection, VERIFY_TIMEOUT_MS, async (ask) => {
         signal.throwIfAborted();

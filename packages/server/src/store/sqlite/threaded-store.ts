@@ -107,9 +107,9 @@ class ThreadedStore implements Store {
     return outcome;
   }
 
-  read<Q extends Query>(query: Q): Promise<Answer<Q>> {
+  read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {
     if (this.#isClosing) return refuseClosing();
-    if (query.kind === 'verify_audit') return this.#verifier.verify() as Promise<Answer<Q>>;
+    if (query.kind === 'verify_audit') return this.#verifier.verify(signal) as Promise<Answer<Q>>;
     const masterKeys = needsMasterKey(query) ? this.#masterKeys : [];
     return (this.#reader as ReaderThread).ask(query, this.#estimateNow(), masterKeys);
   }

@@ -18,7 +18,7 @@ export interface VerifierOptions {
  */
 export class Verifier {
   readonly #options: VerifierOptions;
-  readonly #checking = new SharedRun(() => this.#run());
+  readonly #checking = new SharedRun((signal) => this.#run(signal));
   #thread: ReaderThread | null = null;
   #isClosing = false;
 
@@ -26,8 +26,8 @@ export class Verifier {
     this.#options = options;
   }
 
-  verify(): Promise<AuditVerdict> {
-    return this.#checking.ask();
+  verify(signal?: AbortSignal): Promise<AuditVerdict> {
+    return this.#checking.ask(signal);
   }
 
   /** A check may take minutes, and writes nothing: it is broken off. */
@@ -37,13 +37,17 @@ export class Verifier {
     await this.#checking.settle();
   }
 
-  async #run(): Promise<AuditVerdict> {
+  async #run(signal: AbortSignal): Promise<AuditVerdict> {
     if (this.#isClosing) throw storeFault(new Error('The store is closing.'));
+    signal.throwIfAborted();
     const thread = this.#options.openThread();
     this.#thread = thread;
+    const cut = () => void thread.cut();
+    signal.addEventListener('abort', cut);
     try {
       return await this.#ask(thread);
     } finally {
+      signal.removeEventListener('abort', cut);
       await thread.close();
       this.#thread = null;
     }

@@ -80,12 +80,15 @@ function auditVerifyRoute(audit: AuditTrail): Route {
     access: 'operator',
     summary: 'Checks every chain of the audit log from its first link to its head, and all of them together',
     answer: { kind: 'json', schema: z.looseObject({ ok: z.boolean(), links: z.int(), events: z.int() }) },
-    errors: [],
-    handle: async () => json(toWire(await audit.verify())),
+    errors: ['too_many_requests'],
+    handle: async ({ request }) => json(toWire(await audit.verify(request.signal))),
   });
 }
 
 function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
+  // Nobody would read the body of an answer to a HEAD, nor say that they do not.
+  const startExport = async ({ method, signal }: Request) =>
+    method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), signal);
   return defineRoute({
     name: 'admin_audit_export',
     methods: ['GET'],
@@ -99,11 +102,11 @@ function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
         'found, and a signature. ' +
         'Without that last line the export was broken off.',
     },
-    errors: [],
-    handle: async () => ({
+    errors: ['too_many_requests'],
+    handle: async ({ request }) => ({
       status: 200,
       type: 'lines',
-      body: await audit.export(await identity.readHardwareId()),
+      body: await startExport(request),
     }),
   });
 }
