@@ -37,6 +37,7 @@ const app = createApp({
   routes: constantRoutes(readFileSync(process.argv[2] as string, 'utf8')),
   accounts: createAccounts(NO_STORE, systemClock),
   rules: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false },
+  pages: { allowedOrigins: [], ownNames: { isOwn: async () => false } },
   log: createQuietLog(),
   logRequests: false,
   slowRequestMs: 60_000,

@@ -55,8 +55,13 @@ function parseAnswer(received: string): RawAnswer | null {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return null;
   const [first = '', ...lines] = received.slice(0, end).split('\r\n');
-  const headers = new Headers(lines.map((line) => line.split(/: */, 2) as [string, string]));
+  const headers = new Headers(lines.map(parseLine));
   return { status: Number(first.split(' ')[1]), headers, text: received.slice(end + 4) };
+}
+
+function parseLine(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  return [line.slice(0, colon), line.slice(colon + 1).trim()];
 }
 
 function isWhole({ headers, text }: RawAnswer): boolean {

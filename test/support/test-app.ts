@@ -26,6 +26,7 @@ import { createLending, type LendingLimits } from '../../packages/server/src/ser
 import { LinkState } from '../../packages/server/src/services/link-state.ts';
 import { createOffline } from '../../packages/server/src/services/offline.ts';
 import { createOversight } from '../../packages/server/src/services/oversight.ts';
+import { createOwnNames } from '../../packages/server/src/services/own-names.ts';
 import { createRuleBook } from '../../packages/server/src/services/rule-book.ts';
 import { openRulesFile } from '../../packages/server/src/services/rules-file.ts';
 import { createWebhooks } from '../../packages/server/src/services/webhooks.ts';
@@ -81,6 +82,9 @@ export interface TestAppOptions {
   /** By default one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
   readonly rules?: Partial<AccessRules>;
+  /** The settings `http.allowedOrigins` and `http.allowedHosts`. */
+  readonly allowedOrigins?: readonly string[];
+  readonly allowedHosts?: readonly string[];
   /** Routes beside those of the server. */
   readonly routes?: readonly Route[];
   readonly logRequests?: boolean;
@@ -144,6 +148,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     routes: [...routes, ...(options.routes ?? [])],
     accounts,
     rules: services.rules,
+    pages: openTestPages(options, clock),
     log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     logRequests,
     slowRequestMs,
@@ -172,6 +177,14 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     post: (path: string, body: unknown, request: SendOptions = {}) =>
       send('POST', path, { ...request, body }),
   };
+}
+
+/** The names of a machine called "vm" that is known to the resolver as vm.example.com. */
+function openTestPages({ allowedOrigins = [], allowedHosts = [] }: TestAppOptions, clock: Clock) {
+  const machine = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] };
+  const { readMonotonicMs } = clock;
+  const ownNames = createOwnNames({ allowedHosts, isCertified: () => false, readMonotonicMs, machine });
+  return { allowedOrigins, ownNames };
 }
 
 type FileOptions = Pick<TestAppOptions, 'vendorKey' | 'airgapKey' | 'acceptUnsignedPolicies'>;

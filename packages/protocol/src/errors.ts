@@ -13,6 +13,8 @@ export const ERRORS = {
   headers_too_large: { status: 431, retryable: false, title: 'The request headers are too large' },
   not_found: { status: 404, retryable: false, title: 'There is nothing at this path' },
   method_not_allowed: { status: 405, retryable: false, title: 'The path exists, but not with this method' },
+  host_not_allowed: { status: 403, retryable: false, title: 'Browsers may not use this name of the server' },
+  origin_not_allowed: { status: 403, retryable: false, title: 'Pages of this site may not use the server' },
   too_many_requests: { status: 429, retryable: true, title: 'Too many requests or sign-ins in a short time' },
   unauthorized: { status: 401, retryable: false, title: 'The credentials are missing or wrong' },
   forbidden: { status: 403, retryable: false, title: 'The credentials do not reach this far' },

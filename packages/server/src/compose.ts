@@ -17,9 +17,9 @@ import {
 import { type Config, listChanged, showConfig } from './config.ts';
 import { Fault } from './core/fault.ts';
 import { type AppEnv, createApp } from './http/app.ts';
-import { isLoopbackHost } from './http/caller.ts';
 import { listenControl } from './http/control.ts';
 import { ListenError, type Listening, listen } from './http/listen.ts';
+import { isLoopbackHost } from './http/local-caller.ts';
 import { createRoutes } from './http/route-table.ts';
 import { SealError } from './secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './services/accounts.ts';
@@ -32,6 +32,7 @@ import { createKeyCustody } from './services/key-custody.ts';
 import { createLending } from './services/lending.ts';
 import { MoveError } from './services/move-store.ts';
 import { createOversight } from './services/oversight.ts';
+import { createOwnNames } from './services/own-names.ts';
 import { RulesError } from './services/parse-rules.ts';
 import { createRuleBook, type RuleBook } from './services/rule-book.ts';
 import { openRulesFile } from './services/rules-file.ts';
@@ -207,6 +208,7 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     routes,
     accounts,
     rules,
+    pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options) },
     log,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
@@ -214,6 +216,14 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     readMonotonicMs: systemClock.readMonotonicMs,
   });
   return { app, accounts, audit, catalogue, cloud, ruleBook, events };
+}
+
+function openOwnNames({ config, certificates }: ComposeOptions) {
+  return createOwnNames({
+    allowedHosts: config.http.allowedHosts,
+    isCertified: (name) => certificates?.isFor(name) === true,
+    readMonotonicMs: systemClock.readMonotonicMs,
+  });
 }
 
 /** What the first start creates, and what `--demo` adds. */

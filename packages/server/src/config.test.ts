@@ -30,7 +30,10 @@ const NEEDED: Readonly<Record<string, string>> = {
 };
 
 /** Settings that do not take every text. */
-const FORMS: Readonly<Record<string, string>> = { 'database.url': 'postgres://db.example/berth' };
+const FORMS: Readonly<Record<string, string>> = {
+  'database.url': 'postgres://db.example/berth',
+  'http.allowedOrigins': 'https://app.example',
+};
 
 describe('where a setting comes from', () => {
   test('defaults, when nobody says anything', (t) => {
@@ -122,6 +125,20 @@ describe('a value that cannot be used is refused with what is allowed', () => {
     ],
     ['http.trustedProxies', '[10.0.0.0/33]', /cannot hold "10.0.0.0\/33"/],
     ['http.trustedProxies', '10.0.0.1;10.0.0.2', /cannot hold "10.0.0.1;10.0.0.2"/],
+    ['http.allowedOrigins', '["*"]', /cannot hold "\*". Allowed: a list of origins .* not "\*"\./],
+    ['http.allowedOrigins', 'https://*.example.com', /cannot hold/],
+    [
+      'http.allowedOrigins',
+      'https://app.example.com/',
+      /cannot hold .* without a path or a slash at the end/,
+    ],
+    ['http.allowedOrigins', 'https://app.example.com:443', /cannot hold/],
+    ['http.allowedOrigins', 'https://App.example.com', /cannot hold .* in small letters/],
+    ['http.allowedOrigins', 'app.example.com', /cannot hold/],
+    ['http.allowedOrigins', '"null"', /cannot hold "null"/],
+    ['http.allowedOrigins', 'file://', /cannot hold "file:\/\/"/],
+    ['http.allowedHosts', 'licenses.example.com:8080', /cannot hold .* without a port/],
+    ['http.allowedHosts', '"*.example.com"', /cannot hold "\*.example.com"/],
     ['http.clientRequestsPerMinute', '-1', /from 0 to 1000000/],
     ['tls.cert', 'cert.pem', /"tls.cert" and "tls.key" belong together: set both, or neither/],
     ['tls.key', 'key.pem', /"tls.cert" and "tls.key" belong together/],

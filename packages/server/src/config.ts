@@ -39,6 +39,8 @@ export interface Config {
     readonly maxConnectionsPerAddress: number;
     readonly clientRequestsPerMinute: number;
     readonly trustedProxies: readonly string[];
+    readonly allowedOrigins: readonly string[];
+    readonly allowedHosts: readonly string[];
     readonly allowKeysInUrl: boolean;
   };
   readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };

@@ -20,6 +20,13 @@ export interface Setting {
   readonly show?: (text: string) => string;
 }
 
+/** What a browser sends as `Origin`; those of apps and extensions have schemes of their own. */
+function isOrigin(word: string): boolean {
+  if (word.includes('*')) return false;
+  if (/^https?:/.test(word)) return URL.canParse(word) && new URL(word).origin === word;
+  return word !== 'file://' && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
+}
+
 /** Every setting with its default, its bounds and a sentence. */
 export const SETTINGS: readonly Setting[] = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
@@ -177,6 +184,28 @@ export const SETTINGS: readonly Setting[] = [
       isValid: (word) => parseRange(word) !== null,
     },
     about: 'Proxies that are believed when they say whom they speak for (X-Forwarded-For, Forwarded).',
+  },
+  {
+    path: 'http.allowedOrigins',
+    default: [],
+    each: {
+      called:
+        'origins as browsers write them, such as https://app.example.com or http://localhost:3000: in small ' +
+        'letters, without a path or a slash at the end, and each by itself, not "*"',
+      isValid: isOrigin,
+    },
+    about: 'Whose web pages may ask for slots and count consumption, beside programs.',
+  },
+  {
+    path: 'http.allowedHosts',
+    default: [],
+    each: {
+      called: 'host names such as licenses.example.com, without a port; addresses are always allowed',
+      isValid: (word) => /^[a-z\d_-]+(\.[a-z\d_-]+)*\.?$/i.test(word),
+    },
+    about:
+      'Names under which browsers may use this server, beside localhost, the name of the machine and those ' +
+      'in its TLS certificate.',
   },
   {
     path: 'http.allowKeysInUrl',

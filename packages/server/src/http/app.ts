@@ -10,11 +10,13 @@ import { type Reply, toResponse } from './reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { requireTlsIfAsked } from './session.ts';
+import { admitPage, answerPreflight, type WebPageRules, withCors } from './web-page.ts';
 
 export interface AppOptions {
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly rules: AccessRules;
+  readonly pages: WebPageRules;
   readonly log: Log;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
@@ -38,7 +40,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   for (const route of options.routes) {
     if (!Object.hasOwn(ACCESS, route.access))
       throw new Error(`The route "${route.name}" declares no access.`);
-    app.on([...route.methods], [...route.paths], async (c) => {
+    app.on(['OPTIONS', ...route.methods], [...route.paths], async (c) => {
       // Looking at the headers of an answer must not change anything.
       if (c.req.method === 'HEAD' && (isChanging(route) || route.takesPassword))
         return toResponse(notAllowed('HEAD', route));
@@ -72,12 +74,16 @@ async function answer(
     return errorReply(error) ?? requestLog.noteBug(route.name, error);
   });
   requestLog.note(route.name, reply, options.readMonotonicMs() - startedMs);
-  return reply;
+  return withCors(reply, { route, request, pages: options.pages });
 }
 
 async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
+  const { rules, accounts, pages } = options;
+  const isOptions = request.method === 'OPTIONS';
+  if (isOptions)
+    return (await answerPreflight({ route, request, peer, pages })) ?? notAllowed('OPTIONS', route);
+  await admitPage({ route, request, peer, pages });
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
-  const { rules, accounts } = options;
   if (route.takesPassword === true) requireTlsIfAsked(peer, rules);
   const visit = { route, request, peer, rules, accounts, isUse: true };
   const caller = await identifyCaller(visit);

@@ -3,6 +3,7 @@ import { includesRole, type Role } from '../core/role.ts';
 import type { Accounts } from '../services/accounts.ts';
 import { RequestError } from '../services/request-error.ts';
 import type { Holder } from '../services/tokens.ts';
+import { type LocalRules, whyNotLocal } from './local-caller.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
 
@@ -45,12 +46,11 @@ export interface Peer {
   readonly isSecure?: boolean;
   /** The name in the certificate that the client has shown, and that is trusted. */
   readonly certificate?: string | null;
+  /** It is HTTP/1.0, which proxies speak to servers and hardly anybody else does. */
+  readonly isHttp10?: boolean;
 }
 
-export interface AccessRules {
-  readonly localAdmin: 'setup' | 'always' | 'never';
-  /** The server listens on loopback only, and no proxy is known to bring others there. */
-  readonly isLoopbackOnly: boolean;
+export interface AccessRules extends LocalRules {
   /** Whether applications have to show who they are. */
   readonly clients: 'open' | 'required';
   /** Nobody is signed in over a connection that others can read. */
@@ -76,7 +76,6 @@ export async function identifyCaller(visit: Visit): Promise<Caller> {
   if (peer.isControl) return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin' };
   if (kind === 'client' && rules.clients === 'open') return nobody(peer);
   const caller = await findCaller(visit);
-  if (caller === null) throw unauthorized(kind);
   if (caller.role !== null && includesRole(caller.role, role)) return caller;
   throw new RequestError(
     'forbidden',
@@ -88,7 +87,7 @@ function nobody({ address }: Peer): Caller {
   return { kind: 'anyone', name: 'client', role: null, address, holder: null };
 }
 
-async function findCaller(visit: Visit): Promise<Caller | null> {
+async function findCaller(visit: Visit): Promise<Caller> {
   const { route, request, peer, accounts } = visit;
   const authorization = request.headers.get('authorization');
   if (authorization !== null) return withToken(await findHolder(authorization, visit), peer);
@@ -100,9 +99,8 @@ async function findCaller(visit: Visit): Promise<Caller | null> {
     return withToken(holder, peer);
   }
   if (ACCESS[route.access].class === 'client') return withCertificate(peer);
-  return (await isAdministratorHere(visit))
-    ? { ...nobody(peer), kind: 'local', name: 'local', role: 'admin' }
-    : null;
+  await requireLocal(visit);
+  return { ...nobody(peer), kind: 'local', name: 'local', role: 'admin' };
 }
 
 function withToken(holder: Holder, peer: Peer): Caller {
@@ -110,8 +108,14 @@ function withToken(holder: Holder, peer: Peer): Caller {
   return { ...nobody(peer), kind: 'holder', name: account ?? `token ${name}`, role, holder };
 }
 
-function withCertificate(peer: Peer): Caller | null {
-  if (peer.certificate == null) return null;
+function withCertificate(peer: Peer): Caller {
+  if (peer.certificate == null) {
+    throw new RequestError(
+      'unauthorized',
+      'This server wants to know its clients. Get a token from /auth or from the administrator, and send ' +
+        'it as "Authorization: Bearer …", or show a client certificate.',
+    );
+  }
   return { ...nobody(peer), kind: 'certificate', name: `certificate ${peer.certificate}`, role: 'user' };
 }
 
@@ -127,38 +131,18 @@ function tooOld(): RequestError {
   return new RequestError('unauthorized', 'The token is unknown or too old. Get a new one from /auth.');
 }
 
-function unauthorized(kind: 'client' | 'admin'): RequestError {
-  return new RequestError(
+/** Without credentials, only a caller on this machine administrates, and only until the server is set up. */
+async function requireLocal({ request, peer, rules, accounts }: Visit): Promise<void> {
+  const why = whyNotLocal(request.headers, peer, rules) ?? (await whySetUp(rules, accounts));
+  if (why === null) return;
+  throw new RequestError(
     'unauthorized',
-    kind === 'admin'
-      ? 'This needs an administrator\'s token. Get one from /auth, and send it as "Authorization: Bearer …".'
-      : 'This server wants to know its clients. Get a token from /auth or from the administrator, and send ' +
-          'it as "Authorization: Bearer …", or show a client certificate.',
+    'This needs an administrator\'s token. Get one from /auth, and send it as "Authorization: Bearer …". ' +
+      `During setup a local caller needs none, but this request does not count as local because ${why}.`,
   );
 }
 
-async function isAdministratorHere({ request, peer, rules, accounts }: Visit): Promise<boolean> {
-  if (!isLocal(request, peer, rules)) return false;
-  return rules.localAdmin === 'always' || accounts.isBeingSetUp();
-}
-
-/**
- * Nobody but a person at this machine: a page in their browser sends Origin or Sec-Fetch headers, a name that
- * was bound to this address has another Host, and a proxy announces itself.
- */
-function isLocal(request: Request, { address }: Peer, { localAdmin, isLoopbackOnly }: AccessRules): boolean {
-  if (localAdmin === 'never' || !isLoopbackOnly || !LOOPBACK_ADDRESSES.has(address)) return false;
-  if (!LOOPBACK_HOST.test(request.headers.get('host') ?? '')) return false;
-  for (const name of request.headers.keys()) {
-    if (TELLTALE_HEADERS.has(name) || /^(x-forwarded-|sec-fetch-)/.test(name)) return false;
-  }
-  return true;
-}
-
-const LOOPBACK_ADDRESSES = new Set(['127.0.0.1', '::1']);
-const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
-const TELLTALE_HEADERS = new Set(['forwarded', 'x-real-ip', 'via', 'origin', 'referer', 'cookie']);
-
-export function isLoopbackHost(host: string): boolean {
-  return LOOPBACK_ADDRESSES.has(host) || host === 'localhost';
+async function whySetUp({ localAdmin }: AccessRules, accounts: Accounts): Promise<string | null> {
+  if (localAdmin === 'always' || (await accounts.isBeingSetUp())) return null;
+  return 'setup is over: an administrator has a password of their own';
 }

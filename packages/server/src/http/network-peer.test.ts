@@ -84,7 +84,6 @@ describe('an administrator without credentials', () => {
   test('is nobody who comes through a proxy, trusted or not', async (t) => {
     for (const proxies of [[], ['127.0.0.1']]) {
       const { url } = await openMirror(t, proxies);
-      // Not with fetch, which announces itself as a browser does.
       const head = `GET /api/admin/status HTTP/1.1\r\nHost: localhost\r\n`;
       assert.equal((await exchange(url, `${head}\r\n`)).status, 200);
       for (const name of ['X-Forwarded-For', 'X-Forwarded-Proto', 'Forwarded']) {

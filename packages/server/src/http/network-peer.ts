@@ -39,9 +39,10 @@ export function createNetworkPeers(trustedProxies: readonly string[]): NetworkPe
   };
   return {
     meet,
-    read({ socket, headers }) {
+    read({ socket, headers, httpVersion }) {
       const met = meet(socket);
-      return met.isProxy ? forwardedPeer(met.peer, headers, isProxy) : met.peer;
+      const peer = met.isProxy ? forwardedPeer(met.peer, headers, isProxy) : met.peer;
+      return httpVersion === '1.0' ? { ...peer, isHttp10: true } : peer;
     },
   };
 }

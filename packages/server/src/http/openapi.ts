@@ -13,8 +13,15 @@ const BODY_ERRORS: readonly ErrorCode[] = [
 
 const ACCESS_ERRORS: Readonly<Record<(typeof ACCESS)[Access]['class'], readonly ErrorCode[]>> = {
   public: [],
-  client: ['too_many_requests', 'unauthorized', 'csrf_rejected', 'store_unavailable'],
-  admin: ['unauthorized', 'forbidden', 'csrf_rejected', 'store_unavailable'],
+  client: [
+    'host_not_allowed',
+    'origin_not_allowed',
+    'too_many_requests',
+    'unauthorized',
+    'csrf_rejected',
+    'store_unavailable',
+  ],
+  admin: ['host_not_allowed', 'unauthorized', 'forbidden', 'csrf_rejected', 'store_unavailable'],
 };
 
 /** What shows who asks; `{}` is nothing. */

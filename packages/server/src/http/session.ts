@@ -53,9 +53,14 @@ export function requireOwnPage(request: Request, peer: Peer, session: string): v
 export function requireSameOrigin(request: Request, peer: Peer): void {
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
-  const own = `${peer.isSecure === true ? 'https' : 'http'}://${request.headers.get('host')}`;
-  const isForeign = (origin !== null && origin !== own) || (site !== null && !OWN_SITES.has(site));
+  const isOther = origin !== null && origin !== ownOriginOf(request, peer);
+  const isForeign = isOther || (site !== null && !OWN_SITES.has(site));
   if (isForeign) throw new RequestError('csrf_rejected', 'This request comes from another site.');
+}
+
+/** What a browser calls a page that it got from where this request went. */
+export function ownOriginOf(request: Request, { isSecure }: Peer): string {
+  return `${isSecure === true ? 'https' : 'http'}://${request.headers.get('host')}`;
 }
 
 const OWN_SITES = new Set(['same-origin', 'none']);

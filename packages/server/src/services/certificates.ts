@@ -12,6 +12,8 @@ export interface Certificates {
   /** Says in the log, once a day, that the certificate ends soon. */
   warnBeforeEnd(): void;
   describe(): CertificateFacts;
+  /** Whether the certificate in force is for this host name. */
+  isFor(name: string): boolean;
 }
 
 /** The certificate in force; nothing of it is secret. */
@@ -92,6 +94,7 @@ export function openCertificates(files: Config['tls'], { log, readWall }: Outsid
       asksClients: current.context.ca !== undefined,
       error,
     }),
+    isFor: (name) => current.certificate.checkHost(name) !== undefined,
   };
 }
 

@@ -1,0 +1,86 @@
+/** Who counts as a person at this machine, who may administrate without credentials. */
+export interface LocalRules {
+  readonly localAdmin: 'setup' | 'always' | 'never';
+  /** The server listens on loopback only, and no proxy is known to bring others there. */
+  readonly isLoopbackOnly: boolean;
+}
+
+interface Sender {
+  readonly address: string;
+  readonly isHttp10?: boolean;
+}
+
+/**
+ * Why a request does not come from a person or a program at this machine, as the rest of a sentence; `null`
+ * if it does. A page in their browser sends headers that programs do not send, a name that was rebound to
+ * this address is another Host, and a proxy gives itself away by its headers or by speaking HTTP/1.0.
+ */
+export function whyNotLocal(headers: Headers, sender: Sender, rules: LocalRules): string | null {
+  if (rules.localAdmin === 'never') return '"auth.localAdmin" is "never"';
+  if (!rules.isLoopbackOnly) {
+    return 'other machines can reach this server (see the settings "host" and "http.trustedProxies")';
+  }
+  if (!LOOPBACK_ADDRESSES.has(sender.address)) return 'it comes from another machine';
+  if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) {
+    return 'its Host header is none of localhost, 127.0.0.1 and [::1]';
+  }
+  if (sender.isHttp10 === true) return 'it is HTTP/1.0, as proxies send it';
+  for (const [name, value] of headers) {
+    if (isOfProxy(name)) return `it has the header "${name}", as proxies send it`;
+    if (isOfBrowser(name, value)) return `it has the header "${name}", as browsers send it`;
+  }
+  return null;
+}
+
+const LOOPBACK_ADDRESSES = new Set(['127.0.0.1', '::1']);
+const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
+
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_ADDRESSES.has(host) || host === 'localhost';
+}
+
+/** What proxies, load balancers, tunnels and content networks add to the requests that they pass on. */
+const PROXY_HEADERS = new Set([
+  'via',
+  'client-ip',
+  'true-client-ip',
+  'x-real-ip',
+  'x-client-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-original-url',
+  'x-forward-for',
+  'x-varnish',
+  'cdn-loop',
+  'surrogate-capability',
+]);
+const PROXY_PREFIX =
+  /^(?:x-)?(?:forwarded|proxy-|cf-|fastly-|akamai-|envoy-|azure-|arr-|amzn-|amz-cf-|appengine-|fly-|ngrok-)/;
+
+function isOfProxy(name: string): boolean {
+  return PROXY_HEADERS.has(name) || PROXY_PREFIX.test(name);
+}
+
+const BROWSER_HEADERS = new Set([
+  'origin',
+  'referer',
+  'cookie',
+  'dnt',
+  'upgrade-insecure-requests',
+  'sec-fetch-site',
+  'sec-fetch-dest',
+  'sec-fetch-user',
+  'sec-gpc',
+  'sec-purpose',
+]);
+
+/** Node's `fetch` sends `Sec-Fetch-Mode: cors` and `Accept-Language: *`; PowerShell calls itself Mozilla. */
+function isOfBrowser(name: string, value: string): boolean {
+  if (name === 'accept-language') return value.trim() !== '*';
+  if (name === 'sec-fetch-mode') return value !== 'cors';
+  if (name === 'user-agent') return /mozilla/i.test(value) && !value.includes('PowerShell/');
+  return BROWSER_HEADERS.has(name) || name.startsWith('sec-ch-');
+}
