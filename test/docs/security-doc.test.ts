@@ -13,9 +13,12 @@ const ROWS = [...TEXT.matchAll(/^\|[^|]*\| `(\S+\.test\.ts)`: ([^|]+?) \|$/gm)].
 
 describe('the table of known weaknesses', () => {
   test('names a test for each of them', () => {
-    const table = TEXT.slice(TEXT.indexOf('## What other license servers'));
-    const lines = table.split('\n').filter((line) => line.startsWith('| '));
-    assert.equal(ROWS.length, lines.length - 1, 'every row but the heading names a file and a title');
+    // Two tables: what others were broken into by, and what was found here.
+    const tables = TEXT.slice(TEXT.indexOf('## What other license servers'));
+    const lines = tables
+      .split('\n')
+      .filter((line) => line.startsWith('| ') && !line.startsWith('| weakness'));
+    assert.equal(ROWS.length, lines.length, 'every row but the headings names a file and a title');
     assert.ok(ROWS.length >= 20);
   });
 

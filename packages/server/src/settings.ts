@@ -140,6 +140,12 @@ export const SETTINGS: readonly Setting[] = [
     default: true,
     about: 'Whether wrong passwords slow down whoever sends them; switch it off only to measure.',
   },
+  {
+    path: 'users.ignoreCase',
+    default: false,
+    about:
+      'Whether users whose names differ only in case are one; slots keep the spelling they were lent to.',
+  },
   { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Open connections in all.' },
   {
     path: 'http.maxConnectionsPerAddress',

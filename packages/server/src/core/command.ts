@@ -40,6 +40,8 @@ export interface Target {
 /** What clients ask for. Who asks is only left out where nobody wants to know. */
 interface Asked {
   readonly by?: Actor;
+  /** How the user was spelled, where the store knows them by another name; see `user-name.ts`. */
+  readonly spelling?: string;
 }
 
 /** Lend a slot, or renew the one the user holds. */

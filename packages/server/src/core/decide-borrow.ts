@@ -7,7 +7,7 @@ import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
 import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
-import type { Registration } from './registration.ts';
+import { type Registration, spelledAs } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -50,7 +50,7 @@ function lendUntil(
 ): Decision {
   const { held } = base;
   const registration: Registration = {
-    user: command.user,
+    ...spelledAs(held ?? command),
     host: command.host,
     registeredAt: held === null ? now : held.registeredAt,
     endsAt: later(until, heartbeatEnd(view.license, now)),

@@ -5,7 +5,7 @@ import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { heartbeatEnd } from './license.ts';
 import { lenderOf, refuseByState, refuseFull, refuseRenewal } from './refusals.ts';
-import type { Registration } from './registration.ts';
+import { type Registration, spelledAs } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -52,7 +52,7 @@ function renew(
 
 function lend(command: Register, view: LicenseView, base: Collected, now: Instant): Decision {
   const registration: Registration = {
-    user: command.user,
+    ...spelledAs(command),
     host: command.host,
     registeredAt: now,
     endsAt: heartbeatEnd(view.license, now),

@@ -1,6 +1,7 @@
 import type { Actor } from '../core/actor.ts';
 import type { BorrowUntil, Target } from '../core/command.ts';
 import type { HostInfo } from '../core/registration.ts';
+import { explainUnfit, userNameOf } from '../core/user-name.ts';
 import type { RegistrationRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
@@ -35,16 +36,22 @@ export interface RegistrationFilter extends Target {
 
 export function createLending(store: Store): Lending {
   return {
-    register: (request) => store.execute({ kind: 'register', ...identify(request), host: request.host }),
-    borrow: (request, until) =>
-      store.execute({ kind: 'borrow', ...identify(request), host: request.host, until }),
-    unregister: (request) => store.execute({ kind: 'unregister', ...identify(request) }),
+    register: async (request) =>
+      store.execute({ kind: 'register', ...identifyTaker(request), host: request.host }),
+    borrow: async (request, until) =>
+      store.execute({ kind: 'borrow', ...identifyTaker(request), host: request.host, until }),
+    unregister: async (request) => store.execute({ kind: 'unregister', ...identify(request) }),
     release: ({ product, licenseId }, user, by) =>
-      store.execute({ kind: 'release', product, licenseId, user, by }),
+      store.execute({ kind: 'release', product, licenseId, user: userNameOf(user), by }),
     recall: ({ product, licenseId }, user, by) =>
-      store.execute({ kind: 'recall', product, licenseId, user, by }),
+      store.execute({ kind: 'recall', product, licenseId, user: userNameOf(user), by }),
     releaseAll: (by) => executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all', licenseId, by })),
-    list: (filter) => store.read({ kind: 'list_registrations', ...filter }),
+    list: ({ user, ...filter }) =>
+      store.read({
+        kind: 'list_registrations',
+        ...filter,
+        user: user === null ? null : userNameOf(user),
+      }),
   };
 }
 
@@ -54,5 +61,18 @@ export function identify({ product, licenseId, user, host, by }: LendingRequest)
   if (holder === null) {
     throw new RequestError('missing_parameters', 'Say who asks: "user" is missing, and so is "os_hostname".');
   }
-  return { product, licenseId, user: holder, ...(by === undefined ? {} : { by }) };
+  return { product, licenseId, user: userNameOf(holder), ...(by === undefined ? {} : { by }) };
+}
+
+/** For what is lent or counted. Giving back works under any name: somebody may hold a slot under it. */
+export function identifyTaker(request: LendingRequest) {
+  const identified = identify(request);
+  requireFit(identified.user, request.user === null ? 'os_hostname' : 'user');
+  return identified;
+}
+
+/** A name that looks like another one, or like nothing, would mislead whoever reads a list. */
+export function requireFit(user: string, field: 'user' | 'os_hostname'): void {
+  const problem = explainUnfit(user);
+  if (problem !== null) throw new RequestError('validation_error', `"${field}" ${problem}.`, { field });
 }

@@ -101,10 +101,10 @@ function putLicense(
 }
 
 function putRegistration(statements: Statements, entry: ShelfEntry, registration: Registration): void {
-  const { user, host, registeredAt, endsAt, borrowedUntil } = registration;
+  const { user, spelling = null, host, registeredAt, endsAt, borrowedUntil } = registration;
   const { hostname, address, info } = host;
-  const id = entry.license.id;
-  statements.putRegistration.run(id, user, hostname, address, info, registeredAt, endsAt, borrowedUntil);
+  const times = [registeredAt, endsAt, borrowedUntil];
+  statements.putRegistration.run(entry.license.id, user, hostname, address, info, ...times, spelling);
   noteEnd(entry, endsAt);
 }
 

@@ -6,6 +6,7 @@ import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgre
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { SCHEMA_VERSION } from '../engine/migrations.ts';
 import type { Row } from '../engine/rows.ts';
+import { expectNewNames, OLD_NAMES } from '../exercise-old-names.ts';
 import { openWritable } from '../sqlite/database.ts';
 import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';
@@ -25,6 +26,10 @@ async function open(t: TestContext, url: string): Promise<Connection> {
 async function openFresh(t: TestContext): Promise<Connection> {
   return open(t, await (await shared()).createDatabase());
 }
+
+/** As the release before users were named by NFC left the database. */
+const BACK_TO_8 = `DELETE FROM berth_schema WHERE version > 8;
+  ALTER TABLE registration DROP COLUMN spelling; ALTER TABLE server DROP COLUMN ignores_case`;
 
 async function listTables(connection: Connection): Promise<unknown[]> {
   const text = 'SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename';
@@ -62,6 +67,7 @@ describe('migrating', { skip }, () => {
   test('goes on from where an earlier release stopped', async (t) => {
     const connection = await openFresh(t);
     await migrate(connection);
+    await connection.query(BACK_TO_8);
     await connection.query(
       `DELETE FROM berth_schema WHERE version = 8; DROP TABLE notice;
        ALTER TABLE server DROP COLUMN webhook_seq, DROP COLUMN webhook_index`,
@@ -70,13 +76,46 @@ describe('migrating', { skip }, () => {
     assert.ok((await listTables(connection)).includes('notice'));
   });
 
+  test('makes one of users whose names are the same, with the later end, all or nothing', async (t) => {
+    const connection = await openFresh(t);
+    await migrate(connection);
+    await connection.query(BACK_TO_8);
+    const ask = async (sql: string) => [...(await connection.query(sql))];
+    for (const sql of OLD_NAMES) await connection.query(sql);
+    const before = await ask('SELECT * FROM registration ORDER BY "user"');
+    await connection.query(
+      "CREATE FUNCTION refuse() RETURNS trigger AS 'BEGIN RAISE ''no''; END' LANGUAGE plpgsql",
+    );
+    await connection.query('CREATE TRIGGER t BEFORE DELETE ON denial EXECUTE FUNCTION refuse()');
+    await assert.rejects(migrate(connection));
+    assert.deepEqual(await ask('SELECT * FROM registration ORDER BY "user"'), before);
+    await connection.query('DROP TRIGGER t ON denial');
+    await migrate(connection);
+    await expectNewNames(ask);
+  });
+
+  test('renames fifty thousand users at once', async (t) => {
+    const connection = await openFresh(t);
+    await migrate(connection);
+    await connection.query(BACK_TO_8);
+    await connection.query(
+      `INSERT INTO registration (license_id, "user", registered_at, ends_at)
+       SELECT 7, 'jose' || chr(769) || n, 1, 2 FROM generate_series(1, 50000) AS n`,
+    );
+    await migrate(connection);
+    const [row] = await connection.query(
+      `SELECT count(*) AS count FROM registration WHERE "user" LIKE 'jos' || chr(233) || '%'`,
+    );
+    assert.equal(row?.count, 50_000);
+  });
+
   test('refuses what a newer Berth wrote', async (t) => {
     const connection = await openFresh(t);
     await migrate(connection);
     await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [SCHEMA_VERSION + 1]);
     await assert.rejects(migrate(connection), {
       code: 'store_unavailable',
-      message: /written by a newer Berth \(schema 9; this one knows 8\)/,
+      message: new RegExp(`newer Berth \\(schema ${SCHEMA_VERSION + 1}; this one knows ${SCHEMA_VERSION}\\)`),
     });
   });
 

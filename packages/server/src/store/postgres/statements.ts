@@ -24,11 +24,11 @@ const SQL = {
     ORDER BY ends_at, "user" LIMIT ?`,
   putRegistration: `
     INSERT INTO registration
-      (license_id, "user", hostname, address, info, registered_at, ends_at, borrowed_until)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      (license_id, "user", hostname, address, info, registered_at, ends_at, borrowed_until, spelling)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (license_id, "user") DO UPDATE SET hostname = excluded.hostname,
       address = excluded.address, info = excluded.info, registered_at = excluded.registered_at,
-      ends_at = excluded.ends_at, borrowed_until = excluded.borrowed_until`,
+      ends_at = excluded.ends_at, borrowed_until = excluded.borrowed_until, spelling = excluded.spelling`,
   removeRegistration: 'DELETE FROM registration WHERE license_id = ? AND "user" = ?',
   endRegistrationsBy: `
     UPDATE registration SET ends_at = :endsBy,

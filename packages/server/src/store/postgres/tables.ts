@@ -15,6 +15,7 @@ export const TABLES = {
       registered_at: 'bigint',
       ends_at: 'bigint',
       borrowed_until: 'bigint',
+      spelling: 'text',
     },
     key: ['license_id', USER],
     group: ['license_id', USER],

@@ -20,6 +20,8 @@ import { type MasterKey, seal } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { SCHEMA_VERSION } from '../engine/migrations.ts';
 import { codeOf, grantedOf, measuredOf } from '../exercise-bench.ts';
+import { expectNewNames, OLD_NAMES } from '../exercise-old-names.ts';
+import { openWritable } from './database.ts';
 import { expectSoundFile } from './exercise-file.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 
@@ -80,6 +82,46 @@ function open(folder: string) {
   const file = join(folder, 'berth.db');
   return { clock, store: openInThreadStore({ file, masterKey, clock, onNotice: () => {} }) };
 }
+
+describe('data of the schema before users were named by NFC', () => {
+  /** Takes back what the newer schema has added. */
+  function writeSchema8(file: string): DatabaseSync {
+    openWritable(file).close();
+    const db = new DatabaseSync(file);
+    db.exec('ALTER TABLE registration DROP COLUMN spelling; ALTER TABLE server DROP COLUMN ignores_case');
+    db.exec('PRAGMA user_version = 8');
+    return db;
+  }
+
+  test('has one of users whose names are the same, with the later end, all or nothing', async (t) => {
+    const file = join(makeFolder(t), 'berth.db');
+    const db = writeSchema8(file);
+    const ask = async (sql: string) => db.prepare(sql).all();
+    for (const sql of OLD_NAMES) db.exec(sql);
+    const before = await ask('SELECT * FROM registration ORDER BY "user"');
+    db.exec("CREATE TRIGGER t BEFORE DELETE ON denial BEGIN SELECT RAISE(ABORT, 'no'); END");
+    assert.throws(() => openWritable(file), /no/);
+    assert.deepEqual(await ask('SELECT * FROM registration ORDER BY "user"'), before);
+    db.exec('DROP TRIGGER t');
+    openWritable(file).close();
+    await expectNewNames(ask);
+    db.close();
+  });
+
+  test('has fifty thousand other names at once', (t) => {
+    const file = join(makeFolder(t), 'berth.db');
+    const db = writeSchema8(file);
+    db.exec(`INSERT INTO registration (license_id, user, registered_at, ends_at)
+      WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)
+      SELECT 7, 'jose' || char(769) || n, 1, 2 FROM n`);
+    openWritable(file).close();
+    const row = db.prepare(
+      "SELECT count(*) AS count FROM registration WHERE user LIKE 'jos' || char(233) || '%'",
+    );
+    assert.equal(row.get()?.count, 50_000);
+    db.close();
+  });
+});
 
 describe('data of the first schema', () => {
   test('is opened and keeps everything: who holds a slot, who was denied how often', async (t) => {
