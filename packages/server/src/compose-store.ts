@@ -70,9 +70,10 @@ function isHeld(folder: string): boolean {
 
 async function openOrNull(options: StoreOptions, isServing: boolean): Promise<Store | null> {
   const { config, env, onNotice } = options;
+  const ignoresCase = ignoresCaseIn(config, isServing);
   if (!isShared(config)) {
     const masterKey = readKeyVariables(env);
-    return openDataFolder({ folder: config.data, masterKey, onNotice, useThreads: isServing });
+    return openDataFolder({ folder: config.data, masterKey, onNotice, useThreads: isServing, ignoresCase });
   }
   // Without a folder there is no server that could run in it.
   const lock = existsSync(config.data) ? lockFolder(config.data) : NO_LOCK;
@@ -85,12 +86,18 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
   }
 }
 
+/** A command leaves it as it is: it may just lack the server's settings. */
+function ignoresCaseIn({ users }: Config, isServing: boolean): boolean | undefined {
+  return isServing ? users.ignoreCase : undefined;
+}
+
 const NO_LOCK: FolderLock = { release: () => {} };
 
 function openShared({ config, env, ...rest }: StoreOptions, isServing: boolean): Promise<Store> {
   const { connections: maxConnections, ...database } = config.database;
   const masterKey = findMasterKey({ config, env });
-  return openDatabase({ ...database, maxConnections, masterKey, ...rest, isServing });
+  const ignoresCase = ignoresCaseIn(config, isServing);
+  return openDatabase({ ...database, maxConnections, masterKey, ...rest, isServing, ignoresCase });
 }
 
 /** Where the master key of the server is. */

@@ -50,6 +50,7 @@ export interface Config {
     readonly requests: boolean;
     readonly slowRequestMs: number;
   };
+  readonly users: { readonly ignoreCase: boolean };
   readonly sweeper: { readonly intervalSeconds: number };
   readonly notices: { readonly expiryDays: number; readonly cloudMinutes: number };
   readonly webhooks: {

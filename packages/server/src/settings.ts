@@ -161,6 +161,12 @@ export const SETTINGS: readonly Setting[] = [
     to: 1000000,
     about: 'How many of those may be borrowed; 0 is without a limit.',
   },
+  {
+    path: 'users.ignoreCase',
+    default: false,
+    about:
+      'Whether users whose names differ only in case are one; slots keep the spelling they were lent to.',
+  },
   { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Open connections in all.' },
   {
     path: 'http.maxConnectionsPerAddress',

@@ -42,6 +42,8 @@ export interface Target {
 /** What clients ask for. Who asks is only left out where nobody wants to know. */
 interface Asked {
   readonly by?: Actor;
+  /** How the user was spelled, where the store knows them by another name; see `user-name.ts`. */
+  readonly spelling?: string;
 }
 
 /** Requests that take a slot, or give it back. */

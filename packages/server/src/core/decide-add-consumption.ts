@@ -128,11 +128,15 @@ function measure(view: LicenseView, { feature, limits }: Counted, total: number,
   return { kind: 'measured', licenseId: view.license.id, feature, limits, total, inUse, slot: null, now };
 }
 
-/** Where the key of a request counts. */
-export function answerScope({ idempotency, feature, user }: AddConsumption): AnswerScope | null {
+/**
+ * Where the key of a request counts. Under the user as they were spelled: a repeat is spelled as the first
+ * request was, also when the store has begun or stopped to ignore case meanwhile.
+ */
+export function answerScope(command: AddConsumption): AnswerScope | null {
+  const { idempotency, feature, user, spelling } = command;
   if (idempotency === null) return null;
   const operation = feature === null ? 'add_consumption' : 'add_feature_consumption';
-  return { operation, user: user ?? NOBODY, key: idempotency.key };
+  return { operation, user: spelling ?? user ?? NOBODY, key: idempotency.key };
 }
 
 /** An answer that is too old is forgotten, whether or not it is still stored. */

@@ -8,7 +8,7 @@ import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
 import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
-import { holderFacts, type Registration } from './registration.ts';
+import { holderFacts, type Registration, spelledAs } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -53,7 +53,7 @@ function lendUntil(
 ): Decision {
   const { held } = base;
   const registration: Registration = {
-    user: command.user,
+    ...spelledAs(held ?? command),
     ...holderFacts(command, held),
     registeredAt: held === null ? now : held.registeredAt,
     endsAt: later(until, heartbeatEnd(view.license, now)),

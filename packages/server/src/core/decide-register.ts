@@ -6,7 +6,7 @@ import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { heartbeatEnd } from './license.ts';
 import { lenderOf, refuseByState, refuseFull, refuseRenewal } from './refusals.ts';
-import { holderFacts, type Registration } from './registration.ts';
+import { holderFacts, type Registration, spelledAs } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -55,7 +55,7 @@ function renew(
 
 function lend(command: Register, view: LicenseView, base: Collected, now: Instant): Decision {
   const registration: Registration = {
-    user: command.user,
+    ...spelledAs(command),
     ...holderFacts(command, null),
     registeredAt: now,
     endsAt: heartbeatEnd(view.license, now),

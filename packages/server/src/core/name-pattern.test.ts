@@ -28,6 +28,13 @@ describe('a pattern', () => {
     ['a.c', ['a.c'], ['abc']],
     ['[a-z]+', ['[A-Z]+'], ['a']],
     ['jos\u00e9', ['jose\u0301', 'JOS\u00c9'], ['jose']],
+    [
+      'bob',
+      ['\uff42\uff4f\uff42', '\uff22\uff2f\uff22', 'b\u200dob', 'b\u200bo\ufe0fb', '\u202ebob'],
+      ['boob'],
+    ],
+    ['\uff42ob*', ['bob', 'BOB-2'], ['ob']],
+    ['a\uff0ab', ['a*b', 'A\uff0aB'], ['ab', 'aXb']],
   ] as const) {
     test(`"${pattern}"`, () => {
       for (const name of fitting) assert.equal(fits(name, pattern), true, `${name} fits`);

@@ -1,3 +1,6 @@
+import { withoutHidden } from '@berth/protocol/hidden-characters';
+import { foldCase } from './user-name.ts';
+
 /** A name in which `*` stands for any run of characters, none included. */
 export interface NamePattern {
   readonly front: string;
@@ -7,14 +10,17 @@ export interface NamePattern {
   readonly back: string | null;
 }
 
-/** Names are compared without regard to case, and however their accents are put together. */
+/**
+ * Names are compared without regard to case, width, characters that nobody sees, and however their accents
+ * are put together: a bar must not be passed by another way to write the same name.
+ */
 export function foldName(name: string): string {
-  // Upper case first: it brings letters together that lower case leaves apart. A sigma has two lower cases.
-  return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+  return foldCase(withoutHidden(name).normalize('NFKC')).normalize('NFKC');
 }
 
 export function parsePattern(text: string): NamePattern {
-  const [front = '', ...rest] = foldName(text).split('*');
+  // Split before it is folded: a wide asterisk is a character like any other.
+  const [front = '', ...rest] = text.split('*').map(foldName);
   const back = rest.pop() ?? null;
   return { front, middle: rest.filter((part) => part !== ''), back };
 }

@@ -11,6 +11,8 @@ export interface HostInfo {
 /** One user holding one slot of a license. There is at most one per license and user. */
 export interface Registration {
   readonly user: string;
+  /** How the user was spelled when the slot was lent, where that is not the name; see `user-name.ts`. */
+  readonly spelling?: string;
   readonly host: HostInfo;
   /** The address that the last register or borrow came from: a fact, unlike `host.address`. */
   readonly origin: string | null;
@@ -43,6 +45,11 @@ export function holderFacts({ host, by, credential }: Holder, held: Registration
     origin: addressOf(by) ?? held?.origin ?? null,
     credential: credential ?? null,
   };
+}
+
+/** The holder's name, and its spelling where it is another one. */
+export function spelledAs({ user, spelling }: Pick<Registration, 'user' | 'spelling'>) {
+  return spelling === undefined ? { user } : { user, spelling };
 }
 
 export function isLive(registration: Registration, now: Instant): boolean {

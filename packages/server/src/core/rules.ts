@@ -99,7 +99,7 @@ function compile(rules: Rules): Compiled {
 }
 
 function compileNames(words: readonly string[]): NameList {
-  const patterns = words.map(parsePattern);
+  const patterns = words.map((word) => parsePattern(word.trim()));
   return {
     exact: new Set(patterns.filter(({ back }) => back === null).map(({ front }) => front)),
     patterns: patterns.filter(({ back }) => back !== null),
@@ -107,6 +107,6 @@ function compileNames(words: readonly string[]): NameList {
 }
 
 function isListed(name: string, { exact, patterns }: NameList): boolean {
-  const folded = foldName(name);
+  const folded = foldName(name).trim();
   return exact.has(folded) || patterns.some((pattern) => fitsPattern(folded, pattern));
 }

@@ -1,4 +1,4 @@
-import { parseAddress } from '../core/address-range.ts';
+import { parseAddress } from '@berth/protocol/address-range';
 import { normalizeName, type OwnNames } from '../services/own-names.ts';
 import { RequestError } from '../services/request-error.ts';
 import type { Peer } from './caller.ts';

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Actor } from '../core/actor.ts';
 import type { BorrowUntil, Target } from '../core/command.ts';
 import type { Narrowing } from '../core/consumption.ts';
+import { userNameOf } from '../core/user-name.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
-import { identify, type LendingRequest } from './lending.ts';
+import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';
 import { RequestError } from './request-error.ts';
 
 export interface CountRequest extends Target {
@@ -33,25 +34,35 @@ export interface Counting {
 
 export function createCounting(store: Store): Counting {
   return {
-    add: ({ idempotencyKey, ...request }) =>
+    add: async ({ idempotencyKey, ...request }) =>
       store.execute({
         kind: 'add_consumption',
         ...request,
+        user: identifyConsumer(request.user),
+        // The hash is of the request as it was sent.
         idempotency: identifyRequest(idempotencyKey, request),
       }),
-    registerFeature: (request, feature, until) =>
+    registerFeature: async (request, feature, until) =>
       store.execute({
         kind: 'register_feature',
-        ...identify(request),
+        ...identifyTaker(request),
         host: request.host,
         feature: requireFeature(feature),
         until,
       }),
-    releaseFeature: (request, feature) =>
+    releaseFeature: async (request, feature) =>
       store.execute({ kind: 'release_feature', ...identify(request), feature: requireFeature(feature) }),
     releaseAllFeatures: (by) =>
       executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all_features', licenseId, by })),
   };
+}
+
+/** Nobody has to be named here. */
+function identifyConsumer(user: string | null): string | null {
+  if (user === null) return null;
+  const name = userNameOf(user);
+  requireFit(name, 'user');
+  return name;
 }
 
 export function requireFeature(feature: string | null): string {

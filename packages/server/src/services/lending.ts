@@ -2,6 +2,7 @@ import { type AddressRange, parseRange } from '@berth/protocol/address-range';
 import type { Actor } from '../core/actor.ts';
 import type { BorrowUntil, Target } from '../core/command.ts';
 import type { HostInfo } from '../core/registration.ts';
+import { explainUnfit, userNameOf } from '../core/user-name.ts';
 import type { RegistrationRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
@@ -52,22 +53,27 @@ export function createLending(store: Store, limits: LendingLimits = UNLIMITED): 
   const perAddress = { slots: limits.slotsPerAddress, borrows: limits.borrowsPerAddress };
   const isLimited = perAddress.slots > 0 || perAddress.borrows > 0;
   const ask = (request: LendingRequest) => ({
-    ...identify(request),
+    ...identifyTaker(request),
     host: request.host,
     ...(isLimited ? { perAddress } : {}),
   });
   return {
-    register: (request) => store.execute({ kind: 'register', ...ask(request) }),
-    borrow: (request, until) => store.execute({ kind: 'borrow', ...ask(request), until }),
-    unregister: (request) => store.execute({ kind: 'unregister', ...identify(request) }),
+    register: async (request) => store.execute({ kind: 'register', ...ask(request) }),
+    borrow: async (request, until) => store.execute({ kind: 'borrow', ...ask(request), until }),
+    unregister: async (request) => store.execute({ kind: 'unregister', ...identify(request) }),
     release: ({ product, licenseId }, user, by) =>
-      store.execute({ kind: 'release', product, licenseId, user, by }),
+      store.execute({ kind: 'release', product, licenseId, user: userNameOf(user), by }),
     recall: ({ product, licenseId }, user, by) =>
-      store.execute({ kind: 'recall', product, licenseId, user, by }),
+      store.execute({ kind: 'recall', product, licenseId, user: userNameOf(user), by }),
     releaseAll: (by) => executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all', licenseId, by })),
     releaseFrom: ({ product, licenseId }, address, by) =>
       releaseFrom(store, { product, licenseId }, address, by),
-    list: (filter) => store.read({ kind: 'list_registrations', ...filter }),
+    list: ({ user, ...filter }) =>
+      store.read({
+        kind: 'list_registrations',
+        ...filter,
+        user: user === null ? null : userNameOf(user),
+      }),
   };
 }
 
@@ -80,7 +86,7 @@ export function identify({ product, licenseId, user, host, by, credential }: Len
   return {
     product,
     licenseId,
-    user: holder,
+    user: userNameOf(holder),
     ...(by === undefined ? {} : { by }),
     ...(credential === undefined ? {} : { credential }),
   };
@@ -116,4 +122,17 @@ async function releaseFrom(store: Store, target: Target, address: string, by: Ac
     }
     after = { licenseId: last.licenseId, user: last.registration.user };
   }
+}
+
+/** For what is lent or counted. Giving back works under any name: somebody may hold a slot under it. */
+export function identifyTaker(request: LendingRequest) {
+  const identified = identify(request);
+  requireFit(identified.user, request.user === null ? 'os_hostname' : 'user');
+  return identified;
+}
+
+/** A name that looks like another one, or like nothing, would mislead whoever reads a list. */
+export function requireFit(user: string, field: 'user' | 'os_hostname'): void {
+  const problem = explainUnfit(user);
+  if (problem !== null) throw new RequestError('validation_error', `"${field}" ${problem}.`, { field });
 }

@@ -31,6 +31,8 @@ export interface OpenOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly onNotice: (notice: StoreNotice) => void;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
 }
 
 export type OpenStore = (options: OpenOptions) => Promise<Store>;
@@ -68,8 +70,9 @@ export class Bench {
   }
 
   /** Another server on the same data. */
-  async openBeside(): Promise<Store> {
-    const store = await this.#open({ folder: this.folder, clock: this.clock, onNotice: () => {} });
+  async openBeside(ignoresCase?: boolean): Promise<Store> {
+    const options = { folder: this.folder, clock: this.clock, onNotice: () => {}, ignoresCase };
+    const store = await this.#open(options);
     this.#beside.push(store);
     return store;
   }
@@ -79,6 +82,12 @@ export class Bench {
     await this.#store.close();
     meanwhile();
     await this.#openIn(this.folder);
+  }
+
+  /** Closes the store and opens it again to ignore case, or no longer. */
+  async restartWith({ ignoresCase }: Pick<OpenOptions, 'ignoresCase'>): Promise<void> {
+    await this.#store.close();
+    await this.#openIn(this.folder, ignoresCase);
   }
 
   /** Goes on with what is on disk now, as after a crash: the store had no chance to say goodbye. */
@@ -214,9 +223,9 @@ export class Bench {
     return folder;
   }
 
-  async #openIn(folder: string): Promise<void> {
+  async #openIn(folder: string, ignoresCase?: boolean): Promise<void> {
     const onNotice = (notice: StoreNotice) => this.notices.push(notice);
-    this.#store = await this.#open({ folder, clock: this.clock, onNotice });
+    this.#store = await this.#open({ folder, clock: this.clock, onNotice, ignoresCase });
   }
 }
 

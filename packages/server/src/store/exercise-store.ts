@@ -16,6 +16,7 @@ import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from '
 import { fileCases, ownFileCases } from './exercise-files.ts';
 import { LENDING } from './exercise-lending.ts';
 import { ISOLATION, LICENSES } from './exercise-licenses.ts';
+import { IGNORED_CASE } from './exercise-names.ts';
 import { noticeCases } from './exercise-notices.ts';
 import { ONE_ORDER } from './exercise-one-order.ts';
 import { ORIGINS } from './exercise-origins.ts';
@@ -33,6 +34,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'many at once': CONTENTION,
   'slots come and go': LENDING,
   'where slots were taken from': ORIGINS,
+  'users whose names differ only in case': IGNORED_CASE,
   'licenses change': LICENSES,
   'failures stay alone': ISOLATION,
   'rules of the administrator': RULES,

@@ -17,6 +17,14 @@ export const TWO_SERVERS = {
     assert.equal(await bench.countInUse(license), 5);
   },
 
+  'one that ignores case does not start beside one that does not': async (bench: Bench) => {
+    await bench.install();
+    await assert.rejects(bench.openBeside(true), /users\.ignoreCase is true here.* stop all of them/);
+    const other = await bench.openBeside(false);
+    assert.equal(codeOf(await other.execute(register('Ada'))), 'granted');
+    assert.equal(codeOf(await bench.register('ada')), 'granted', 'somebody else');
+  },
+
   'what both count reaches the limit exactly': async (bench: Bench) => {
     const other = await bench.openBeside();
     const license = await bench.install();

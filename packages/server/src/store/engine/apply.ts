@@ -99,12 +99,12 @@ function putLicense(
 }
 
 function putRegistration(statements: Statements, entry: ShelfEntry, registration: Registration): void {
-  const { user, host, registeredAt, endsAt, borrowedUntil, credential } = registration;
+  const { user, spelling = null, host, registeredAt, endsAt, borrowedUntil, credential } = registration;
   const { hostname, address, info } = host;
   const times = [registeredAt, endsAt, borrowedUntil] as const;
   const origin = originToKey(registration.origin);
   const id = entry.license.id;
-  statements.putRegistration.run(id, user, hostname, address, info, ...times, origin, credential);
+  statements.putRegistration.run(id, user, hostname, address, info, ...times, origin, credential, spelling);
   noteEnd(entry, endsAt);
 }
 

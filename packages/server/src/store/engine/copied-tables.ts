@@ -23,6 +23,7 @@ export const COPIED_TABLES = {
     rules_at: 'number',
     webhook_seq: 'number',
     webhook_index: 'number',
+    ignores_case: 'number',
   },
   sealed_secret: { name: 'text', sealed: 'bytes' },
   account: { name: 'text', role: 'text', password_hash: 'text', one_time: 'number', created_at: 'number' },
@@ -57,6 +58,7 @@ export const COPIED_TABLES = {
     ...SLOT,
     origin: 'text',
     credential: 'text',
+    spelling: 'text',
   },
   feature_slot: { license_id: 'number', user: 'text', feature: 'text', ...SLOT },
   denial: {

@@ -14,6 +14,7 @@ import { judgeFile } from '../../core/judge-file.ts';
 import type { LicenseId } from '../../core/license.ts';
 import { isLive } from '../../core/registration.ts';
 import type { Rules } from '../../core/rules.ts';
+import { withIdentity } from '../../core/user-name.ts';
 import type { Candidate, SystemView } from '../../core/view.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
@@ -41,6 +42,8 @@ export interface Batch {
   masterKey: MasterKey;
   /** Those in force; others after a command that sets them. */
   rules: Rules;
+  /** Whether users that differ only in case are one. */
+  readonly ignoresCase: boolean;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
   /** The newest link of the system's chain before this commit. */
@@ -90,7 +93,7 @@ export function executeCommand(batch: Batch, command: Command): CommandResult {
   const undo: Undo[] = [];
   batch.savepoint.set();
   try {
-    const outcome = dispatch(batch, command, undo);
+    const outcome = dispatch(batch, withIdentity(command, batch.ignoresCase), undo);
     batch.savepoint.release();
     return { outcome };
   } catch (error) {

@@ -13,6 +13,10 @@ export const MIGRATIONS = [
   '0007-rules.sql',
   '0008-notices.sql',
   '0009-origins.sql',
+  '0010-user-names.sql',
 ] as const;
+
+/** From this one on, users are named as `core/user-name.ts` says: stored names are brought into that form. */
+export const NAMES_USERS: (typeof MIGRATIONS)[number] = '0010-user-names.sql';
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

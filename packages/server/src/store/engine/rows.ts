@@ -17,8 +17,9 @@ import type { Registration } from '../../core/registration.ts';
 import type { Role } from '../../core/role.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules.ts';
 import type { Token, TokenKind } from '../../core/token.ts';
+import { foldCase } from '../../core/user-name.ts';
 import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
-import type { AccountRecord, BacklogRecord, UsageRecord } from '../query.ts';
+import type { AccountRecord, BacklogRecord, ListRegistrations, UsageRecord } from '../query.ts';
 import type { Segment } from './audit-chain.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
@@ -46,9 +47,21 @@ export function cursorFromRow(row: Row | undefined): AuditPosition | null {
   return { seq: row.webhook_seq as number, index: row.webhook_index as number };
 }
 
+/** The same question with users as the store knows them, by the one row about the server. */
+export function withListedIdentity(query: ListRegistrations, server: Row | undefined): ListRegistrations {
+  if (server?.ignores_case !== 1) return query;
+  const { user, after } = query;
+  return {
+    ...query,
+    user: user === null ? null : foldCase(user),
+    after: after === null ? null : { ...after, user: foldCase(after.user) },
+  };
+}
+
 export function registrationFromRow(row: Row): Registration {
   return {
     user: row.user as string,
+    ...(row.spelling == null ? {} : { spelling: row.spelling as string }),
     host: {
       hostname: row.hostname as string | null,
       address: row.address as string | null,

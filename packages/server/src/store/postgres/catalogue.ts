@@ -11,6 +11,8 @@ import type { Sender } from './working-set.ts';
 export interface Catalogue {
   readonly revision: number;
   readonly rules: Rules;
+  /** Whether users that differ only in case are one. */
+  readonly ignoresCase: boolean;
   /** Removed ones too. */
   readonly chains: readonly LicenseId[];
   /** Held ones, by product. */
@@ -24,7 +26,7 @@ const LIST = 'SELECT id, product, removed_at, added_order FROM license ORDER BY 
 export async function readCatalogue(sender: Sender): Promise<Catalogue> {
   // The revision first: what is read after it is at least as new.
   const [[server], licenses] = await Promise.all([
-    sender.query('SELECT revision, rules FROM server WHERE id = 1', []),
+    sender.query('SELECT revision, rules, ignores_case FROM server WHERE id = 1', []),
     sender.query(LIST, []),
     refuseMoved((text) => sender.query(text, [])),
   ]);
@@ -37,6 +39,7 @@ export async function readCatalogue(sender: Sender): Promise<Catalogue> {
   return {
     revision: server?.revision as number,
     rules: rulesFromRow(server),
+    ignoresCase: server?.ignores_case === 1,
     chains: licenses.map((row) => row.id as LicenseId),
     byProduct,
     productOf: new Map(held.map((row) => [row.id as LicenseId, row.product as string])),

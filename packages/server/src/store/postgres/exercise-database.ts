@@ -17,7 +17,7 @@ const MASTER_KEY = 'ab'.repeat(32);
  * that runs says every second that it is alive, and here it is said before whatever is done after a while.
  */
 export async function openExamined(
-  { folder, clock, onNotice }: OpenOptions,
+  { folder, clock, onNotice, ignoresCase }: OpenOptions,
   createDatabase: () => Promise<string>,
   masterKey: MasterKeySource = { value: MASTER_KEY, file: join(folder, 'master.key') },
 ): Promise<Store> {
@@ -33,6 +33,7 @@ export async function openExamined(
     onNotice,
     onNews: () => {},
     isServing: true,
+    ignoresCase,
     clock,
   });
   const connection = await connectTo(url);

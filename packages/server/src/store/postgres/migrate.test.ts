@@ -5,8 +5,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
-import { MIGRATIONS, SCHEMA_VERSION } from '../engine/migrations.ts';
+import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../engine/migrations.ts';
 import type { Row } from '../engine/rows.ts';
+import { expectNewNames, OLD_NAMES } from '../exercise-old-names.ts';
 import { openWritable } from '../sqlite/database.ts';
 import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';
@@ -25,6 +26,16 @@ async function open(t: TestContext, url: string): Promise<Connection> {
 
 async function openFresh(t: TestContext): Promise<Connection> {
   return open(t, await (await shared()).createDatabase());
+}
+
+/** As an earlier release left the database that knew none of the migrations from this one on. */
+async function migrateBefore(connection: Connection, next: (typeof MIGRATIONS)[number]): Promise<void> {
+  await connection.query('CREATE TABLE berth_schema (version BIGINT PRIMARY KEY)');
+  for (const [index, name] of MIGRATIONS.slice(0, MIGRATIONS.indexOf(next)).entries()) {
+    await connection.query(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+    await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [index + 1]);
+  }
+  await connection.query("INSERT INTO server (id, identity, audit_mac) VALUES (1, 'x', '')");
 }
 
 async function listTables(connection: Connection): Promise<unknown[]> {
@@ -62,11 +73,7 @@ describe('migrating', { skip }, () => {
 
   test('goes on from where an earlier release stopped, with what it left', async (t) => {
     const connection = await openFresh(t);
-    await connection.query('CREATE TABLE berth_schema (version BIGINT PRIMARY KEY)');
-    for (const [index, name] of MIGRATIONS.slice(0, 8).entries()) {
-      await connection.query(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
-      await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [index + 1]);
-    }
+    await migrateBefore(connection, '0009-origins.sql');
     await connection.query(
       `INSERT INTO registration VALUES (7, 'ada', 'desk', '10.0.0.1', NULL, 1, 2, NULL);
        INSERT INTO recall VALUES (7, 1, 'bob', 2)`,
@@ -76,6 +83,37 @@ describe('migrating', { skip }, () => {
     assert.deepEqual([row?.user, row?.origin, row?.credential], ['ada', null, null]);
     const [version] = await connection.query('SELECT max(version) AS version FROM berth_schema');
     assert.equal(version?.version, SCHEMA_VERSION);
+  });
+
+  test('makes one of users whose names are the same, with the later end, all or nothing', async (t) => {
+    const connection = await openFresh(t);
+    await migrateBefore(connection, NAMES_USERS);
+    const ask = async (sql: string) => [...(await connection.query(sql))];
+    for (const sql of OLD_NAMES) await connection.query(sql);
+    const before = await ask('SELECT * FROM registration ORDER BY "user"');
+    await connection.query(
+      "CREATE FUNCTION refuse() RETURNS trigger AS 'BEGIN RAISE ''no''; END' LANGUAGE plpgsql",
+    );
+    await connection.query('CREATE TRIGGER t BEFORE DELETE ON denial EXECUTE FUNCTION refuse()');
+    await assert.rejects(migrate(connection));
+    assert.deepEqual(await ask('SELECT * FROM registration ORDER BY "user"'), before);
+    await connection.query('DROP TRIGGER t ON denial');
+    await migrate(connection);
+    await expectNewNames(ask);
+  });
+
+  test('renames fifty thousand users at once', async (t) => {
+    const connection = await openFresh(t);
+    await migrateBefore(connection, NAMES_USERS);
+    await connection.query(
+      `INSERT INTO registration (license_id, "user", registered_at, ends_at)
+       SELECT 7, 'jose' || chr(769) || n, 1, 2 FROM generate_series(1, 50000) AS n`,
+    );
+    await migrate(connection);
+    const [row] = await connection.query(
+      `SELECT count(*) AS count FROM registration WHERE "user" LIKE 'jos' || chr(233) || '%'`,
+    );
+    assert.equal(row?.count, 50_000);
   });
 
   test('refuses what a newer Berth wrote', async (t) => {

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Fault } from '../../core/fault.ts';
-import { MIGRATIONS, SCHEMA_VERSION } from '../engine/migrations.ts';
+import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../engine/migrations.ts';
+import { TO_USER_NAMES } from '../engine/respell-users.ts';
 import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
+import { respellUsers } from './respell-users.ts';
 
 /** The name of the lock ("BRTH") that servers migrate under, one after the other. */
 const MIGRATION_LOCK = 0x42525448;
@@ -121,6 +123,7 @@ async function applyMissing(connection: Connection): Promise<void> {
 async function applyMigration(connection: Connection, name: string, version: number): Promise<void> {
   await connection.query(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
   if (version === 1) await createServerRow(connection);
+  if (name === NAMES_USERS) await respellUsers(connection, TO_USER_NAMES);
   await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [version]);
 }
 

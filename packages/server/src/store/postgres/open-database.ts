@@ -31,6 +31,7 @@ import { Pool, type PoolOptions } from './pool.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { listSecrets } from './read-server.ts';
 import { PostgresReader } from './reader.ts';
+import { setIgnoresCase } from './respell-users.ts';
 import { rollBack, setLimits } from './transaction.ts';
 import { PostgresWriter } from './writer.ts';
 
@@ -47,6 +48,8 @@ export interface DatabaseOptions {
   readonly onNews: () => void;
   /** `false`: a command that only opens the data; it leads nothing and prolongs nothing. */
   readonly isServing: boolean;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
   /** Most commands in one transaction. */
   readonly maxBatch?: number;
   /** How many first answers are remembered at most. */
@@ -121,6 +124,11 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const { writing: pool, reading, patient } = pools;
   // Others may be at it, and their migration may take long.
   await patient.use((connection) => migrate(connection));
+  const { ignoresCase } = options;
+  if (ignoresCase !== undefined) {
+    const wall = options.clock?.readWall() ?? null;
+    await patient.use((connection) => setIgnoresCase(connection, ignoresCase, wall));
+  }
   const where = describeTarget(opening.target);
   const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
   const { onNotice, onNews, isServing, version, clock } = options;

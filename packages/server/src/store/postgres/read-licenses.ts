@@ -3,7 +3,13 @@ import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
 import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../core/license.ts';
-import { licenseFromRow, originKeys, type Row, registrationFromRow } from '../engine/rows.ts';
+import {
+  licenseFromRow,
+  originKeys,
+  type Row,
+  registrationFromRow,
+  withListedIdentity,
+} from '../engine/rows.ts';
 import type { LicenseRecord, ListRegistrations, RegistrationRecord } from '../query.ts';
 import { type Ask, isStorable } from './ask.ts';
 
@@ -101,9 +107,11 @@ const LIST_REGISTRATIONS = `SELECT registration.*, license.product
 
 export async function listRegistrations(
   ask: Ask,
-  { licenseId: id, product, user, origin, after, limit }: ListRegistrations,
+  asked: ListRegistrations,
   now: Instant,
 ): Promise<readonly RegistrationRecord[]> {
+  const [server] = await ask('SELECT ignores_case FROM server WHERE id = $1', [1]);
+  const { licenseId: id, product, user, origin, after, limit } = withListedIdentity(asked, server);
   if (!isStorable(product) || !isStorable(user)) return [];
   // Nothing is between a text and the same with a zero behind it.
   const afterUser = after?.user.split('\0')[0] ?? '';

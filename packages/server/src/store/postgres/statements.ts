@@ -25,12 +25,12 @@ const SQL = {
   putRegistration: `
     INSERT INTO registration
       (license_id, "user", hostname, address, info, registered_at, ends_at, borrowed_until, origin,
-       credential)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       credential, spelling)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (license_id, "user") DO UPDATE SET hostname = excluded.hostname,
       address = excluded.address, info = excluded.info, registered_at = excluded.registered_at,
       ends_at = excluded.ends_at, borrowed_until = excluded.borrowed_until, origin = excluded.origin,
-      credential = excluded.credential`,
+      credential = excluded.credential, spelling = excluded.spelling`,
   removeRegistration: 'DELETE FROM registration WHERE license_id = ? AND "user" = ?',
   endRegistrationsBy: `
     UPDATE registration SET ends_at = :endsBy,

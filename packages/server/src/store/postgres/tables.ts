@@ -17,6 +17,7 @@ export const TABLES = {
       borrowed_until: 'bigint',
       origin: 'text',
       credential: 'text',
+      spelling: 'text',
     },
     key: ['license_id', USER],
     group: ['license_id', USER],

@@ -3,6 +3,7 @@ import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
+import { withIdentity } from '../../core/user-name.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { AuditKeys } from '../engine/audit-chain.ts';
 import { type Batch, type CommandResult, executeCommand, MissingRows } from '../engine/execute-command.ts';
@@ -256,7 +257,9 @@ export class PostgresWriter {
   #planPrefetch(commands: readonly Command[], { server, licenses }: Scope): readonly Prefetched[] {
     if (server || typeof licenses === 'string' || licenses.length === 0) return [];
     const known = licenses.map((id) => this.#texts.find(id)).filter((license) => license !== undefined);
-    return planPrefetch(commands, licenses, known, this.estimateNow());
+    const { ignoresCase } = this.#catalogue;
+    const identified = commands.map((command) => withIdentity(command, ignoresCase));
+    return planPrefetch(identified, licenses, known, this.estimateNow());
   }
 
   /** Somebody may have added or removed a license, or set other rules, since we looked last. */
@@ -292,6 +295,7 @@ export class PostgresWriter {
       now: instant(Math.max(wall, ...marks.map((row) => (row.mark as number | null) ?? 0))),
       masterKey: this.#masterKey,
       rules: catalogue.rules,
+      ignoresCase: catalogue.ignoresCase,
       systemEvents: [],
       systemHead: { n: (server?.audit_n as number) ?? 0, mac: server?.audit_mac as Uint8Array },
       ledger: new AuditLedger(keys, state),

@@ -29,6 +29,8 @@ export interface DataFolderOptions {
   readonly onNotice: (notice: StoreNotice) => void;
   /** A server has threads; a command that opens a stopped server's data does without. */
   readonly useThreads: boolean;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
 }
 
 export function hasData(folder: string): boolean {
@@ -69,11 +71,12 @@ export function explainFailure(error: unknown): Error {
   });
 }
 
-async function openStore({ folder, masterKey, onNotice, useThreads }: DataFolderOptions): Promise<Store> {
+async function openStore(given: DataFolderOptions): Promise<Store> {
+  const { folder, masterKey, onNotice, useThreads, ignoresCase } = given;
   const file = join(folder, DATABASE_FILE);
   const isNew = !existsSync(file);
   const source = findKeySource(folder, masterKey);
-  const options = { file, onNotice, ...loadMasterKeys(source, isNew) };
+  const options = { file, onNotice, ignoresCase, ...loadMasterKeys(source, isNew) };
   const store = useThreads
     ? await openThreadedStore(options)
     : openInThreadStore({ ...options, clock: systemClock, resumeAtOpen: false });

@@ -18,8 +18,10 @@ import type { Feature } from '../../core/feature.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
 import { type MasterKey, seal } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
-import { SCHEMA_VERSION } from '../engine/migrations.ts';
+import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../engine/migrations.ts';
 import { codeOf, grantedOf, measuredOf } from '../exercise-bench.ts';
+import { expectNewNames, OLD_NAMES } from '../exercise-old-names.ts';
+import { openWritable } from './database.ts';
 import { expectSoundFile } from './exercise-file.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 
@@ -80,6 +82,48 @@ function open(folder: string) {
   const file = join(folder, 'berth.db');
   return { clock, store: openInThreadStore({ file, masterKey, clock, onNotice: () => {} }) };
 }
+
+describe('data of the schema before users were named by NFC', () => {
+  function writeEarlier(file: string): DatabaseSync {
+    const db = new DatabaseSync(file);
+    const earlier = MIGRATIONS.slice(0, MIGRATIONS.indexOf(NAMES_USERS));
+    for (const name of earlier) {
+      db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+    }
+    db.prepare("INSERT INTO server (id, identity, audit_mac) VALUES (1, 'x', x'')").run();
+    db.exec(`PRAGMA user_version = ${earlier.length}; PRAGMA application_id = 0x42525448`);
+    return db;
+  }
+
+  test('has one of users whose names are the same, with the later end, all or nothing', async (t) => {
+    const file = join(makeFolder(t), 'berth.db');
+    const db = writeEarlier(file);
+    const ask = async (sql: string) => db.prepare(sql).all();
+    for (const sql of OLD_NAMES) db.exec(sql);
+    const before = await ask('SELECT * FROM registration ORDER BY "user"');
+    db.exec("CREATE TRIGGER t BEFORE DELETE ON denial BEGIN SELECT RAISE(ABORT, 'no'); END");
+    assert.throws(() => openWritable(file), /no/);
+    assert.deepEqual(await ask('SELECT * FROM registration ORDER BY "user"'), before);
+    db.exec('DROP TRIGGER t');
+    openWritable(file).close();
+    await expectNewNames(ask);
+    db.close();
+  });
+
+  test('has fifty thousand other names at once', (t) => {
+    const file = join(makeFolder(t), 'berth.db');
+    const db = writeEarlier(file);
+    db.exec(`INSERT INTO registration (license_id, user, registered_at, ends_at)
+      WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 50000)
+      SELECT 7, 'jose' || char(769) || n, 1, 2 FROM n`);
+    openWritable(file).close();
+    const row = db.prepare(
+      "SELECT count(*) AS count FROM registration WHERE user LIKE 'jos' || char(233) || '%'",
+    );
+    assert.equal(row.get()?.count, 50_000);
+    db.close();
+  });
+});
 
 describe('data of the first schema', () => {
   test('is opened and keeps everything: who holds a slot, who was denied how often', async (t) => {

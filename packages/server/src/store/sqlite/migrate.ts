@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { MIGRATIONS, SCHEMA_VERSION } from '../engine/migrations.ts';
+import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../engine/migrations.ts';
+import { TO_USER_NAMES } from '../engine/respell-users.ts';
 import { readPragma } from './database.ts';
+import { respellUsers } from './respell-users.ts';
 
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42525448;
@@ -44,6 +46,7 @@ function applyMigration(db: DatabaseSync, name: string, version: number): void {
   try {
     db.exec(sql);
     if (version === 1) createServerRow(db);
+    if (name === NAMES_USERS) respellUsers(db, TO_USER_NAMES);
     db.exec(`PRAGMA user_version = ${version}`);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     db.exec('COMMIT');

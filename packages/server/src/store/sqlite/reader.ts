@@ -17,6 +17,7 @@ import {
   registrationFromRow,
   rulesFromRow,
   usageFromRow,
+  withListedIdentity,
 } from '../engine/rows.ts';
 import { findSealingFingerprint, openCloudKeys } from '../engine/sealed-secrets.ts';
 import type {
@@ -170,7 +171,8 @@ export class SqliteReader {
     return row?.count as number;
   }
 
-  #listRegistrations(query: ListRegistrations, now: Instant): readonly RegistrationRecord[] {
+  #listRegistrations(asked: ListRegistrations, now: Instant): readonly RegistrationRecord[] {
+    const query = withListedIdentity(asked, this.#get('SELECT ignores_case FROM server'));
     const rows = this.#all(
       `SELECT registration.*, license.product FROM registration JOIN license ON license.id = license_id
        WHERE ends_at > :now AND removed_at IS NULL

@@ -9,7 +9,7 @@ const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
 exerciseStore(
   'the SQLite store without threads',
-  async ({ folder, clock, onNotice }) =>
-    openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
+  async ({ folder, ...options }) =>
+    openInThreadStore({ file: join(folder, 'berth.db'), masterKey, ...options }),
   { servers: 'alone', inspect: expectSoundFile },
 );

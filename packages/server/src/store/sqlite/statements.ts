@@ -24,11 +24,13 @@ const SQL = {
     ORDER BY ends_at LIMIT ?`,
   putRegistration: `
     INSERT INTO registration
-      (license_id, user, hostname, address, info, registered_at, ends_at, borrowed_until, origin, credential)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      (license_id, user, hostname, address, info, registered_at, ends_at, borrowed_until, origin, credential,
+       spelling)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET hostname = excluded.hostname, address = excluded.address, info = excluded.info,
       registered_at = excluded.registered_at, ends_at = excluded.ends_at,
-      borrowed_until = excluded.borrowed_until, origin = excluded.origin, credential = excluded.credential`,
+      borrowed_until = excluded.borrowed_until, origin = excluded.origin, credential = excluded.credential,
+      spelling = excluded.spelling`,
   removeRegistration: 'DELETE FROM registration WHERE license_id = ? AND user = ?',
   endRegistrationsBy: `
     UPDATE registration SET ends_at = :endsBy, borrowed_until = min(borrowed_until, :endsBy)

@@ -16,6 +16,8 @@ export interface ThreadData {
   readonly masterKey: MasterKey;
   /** One that was to take its place: the store may be sealed with either. */
   readonly nextMasterKey?: MasterKey | null;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
 }
 
 export type ToWriter =

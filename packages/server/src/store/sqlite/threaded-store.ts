@@ -59,9 +59,9 @@ class ThreadedStore implements Store {
 
   constructor(options: ThreadedOptions) {
     this.#options = options;
-    const { file, masterKey, nextMasterKey = null } = options;
+    const { file, masterKey, nextMasterKey = null, ignoresCase } = options;
     this.#masterKeys = nextMasterKey === null ? [masterKey] : [masterKey, nextMasterKey];
-    const data: ThreadData = { file, masterKey, nextMasterKey };
+    const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
     this.#writer = startThread(new URL('./writer-thread.ts', import.meta.url), data);
     this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }));
     this.#verifier = new Verifier({

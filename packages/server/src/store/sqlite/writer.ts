@@ -18,6 +18,7 @@ import { Shelf, type ShelfEntry } from '../engine/shelf.ts';
 import type { ClockStatus } from '../store.ts';
 import { AuditLedger, openAudit } from './audit-ledger.ts';
 import { openWritable, readPragma } from './database.ts';
+import { setIgnoresCase } from './respell-users.ts';
 import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
@@ -30,6 +31,8 @@ export interface WriterOptions {
   readonly nextMasterKey?: MasterKey | null;
   /** How many first answers are remembered at most. */
   readonly maxRememberedAnswers?: number;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
   /**
    * A server goes on at once. A command that opens a stopped server's data only to look does not: until it
    * writes, time stands still, and nobody's slot is touched.
@@ -65,6 +68,7 @@ export class SqliteWriter {
   /** One; two of which either may be the one, while a commit that replaces the key has failed. */
   #masterKeys: readonly MasterKey[];
   #rules!: Rules;
+  #ignoresCase!: boolean;
   #systemHead!: ChainHead;
   #storedMark!: Instant;
   #notices: StoreNotice[] = [];
@@ -133,6 +137,8 @@ export class SqliteWriter {
   #open({ check = false } = {}): void {
     this.#db = openWritable(this.#options.file);
     if (check) requireSound(this.#db);
+    const { ignoresCase } = this.#options;
+    if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
     const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
     this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
@@ -164,6 +170,7 @@ export class SqliteWriter {
     const server = this.#statements.getServer.get();
     this.#systemHead = { n: server?.audit_n as number, mac: server?.audit_mac as Uint8Array };
     this.#rules = rulesFromRow(server);
+    this.#ignoresCase = server?.ignores_case === 1;
     this.#shelf = new Shelf(this.#statements.listLicenses.all());
     this.#answers = {
       count: this.#statements.countAnswers.get()?.count as number,
@@ -232,6 +239,7 @@ export class SqliteWriter {
       now: reading.now,
       masterKey: this.#masterKeys[0] as MasterKey,
       rules: this.#rules,
+      ignoresCase: this.#ignoresCase,
       systemEvents: [],
       systemHead: this.#systemHead,
       ledger: this.#ledger,

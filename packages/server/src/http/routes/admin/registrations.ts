@@ -128,12 +128,12 @@ function presentRegistration({
   registration,
   now,
 }: Awaited<ReturnType<Lending['list']>>[number]) {
-  const { user, host, origin, credential, registeredAt, endsAt, borrowedUntil } = registration;
+  const { user, spelling, host, origin, credential, registeredAt, endsAt, borrowedUntil } = registration;
   const borrowed = isBorrowed(registration, now);
   return {
     license_id: id,
     product,
-    user,
+    user: spelling ?? user,
     os_hostname: host.hostname,
     ip_local: host.address,
     user_info: host.info,

@@ -1,0 +1,52 @@
+/**
+ * Characters that leave no mark on a screen, or that change the order in which the marks around them are
+ * shown: bidirectional controls, zero-width characters, fillers and separators of lines. Two texts that
+ * differ only in these look the same to a person.
+ */
+const HIDDEN = '\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u{2800}\\u{FFF9}-\\u{FFFB}';
+
+const ANY_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
+
+/** Ordinary names contain these: joiners between letters and in emoji, and the selectors of variants. */
+const REFUSED = new RegExp(`(?![\\u{200C}\\u{200D}\\p{Variation_Selector}])[${HIDDEN}]`, 'u');
+
+/** What a terminal may act upon, and what people cannot see on it. */
+const UNPRINTABLE = new RegExp(`[\\p{Cc}\\p{Cs}${HIDDEN}]`, 'gu');
+
+export function withoutHidden(text: string): string {
+  return text.replace(ANY_HIDDEN, '');
+}
+
+/**
+ * The first character that a name must not contain, written as U+202E; `null`: there is none. A name that
+ * consists of nothing but hidden characters is refused by its first.
+ */
+export function findHidden(name: string): string | null {
+  const found = REFUSED.exec(name)?.[0];
+  if (found !== undefined) return codeOf(found);
+  return name !== '' && withoutHidden(name) === '' ? codeOf(name) : null;
+}
+
+function codeOf(text: string): string {
+  return `U+${hexOf(text).toUpperCase().padStart(4, '0')}`;
+}
+
+function hexOf(character: string): string {
+  return (character.codePointAt(0) as number).toString(16);
+}
+
+/** For a terminal: what it would act upon, and what nobody would see, written out as \u{202e}. */
+export function escapeUnprintable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => `\\u{${hexOf(character)}}`);
+}
+
+/** The same for JSON text, which stays the same JSON. Line breaks between its values are left alone. */
+export function escapeJsonText(json: string): string {
+  return json.replace(UNPRINTABLE, (character) =>
+    character === '\n' ? character : character.split('').map(escapeUnit).join(''),
+  );
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
