@@ -39,7 +39,8 @@ export interface TestCloud {
   /** `POST` with a body, or `GET` with a query; signed with the keys unless headers say otherwise. */
   post(operation: string, fields: Fields, headers?: Record<string, string>): Promise<Answer>;
   get(operation: string, fields: Fields, headers?: Record<string, string>): Promise<Answer>;
-  send(path: string, init: RequestInit): Promise<Answer>;
+  /** From nowhere in particular, or from a place. */
+  send(path: string, init: RequestInit, place?: string): Promise<Answer>;
 }
 
 /** A folder for a cloud that is gone after the test, with a signing key that was made before. */
@@ -63,7 +64,8 @@ export function createTestCloud(t: Pick<TestContext, 'after'>): TestCloud {
   const writer = { write: (...line: unknown[]) => void log.push(JSON.stringify(line)) };
   const app = createApp({ ...folder, clock, log: writer });
   const signed = () => signedHeaders(keys, cloud.now);
-  const send = async (target: string, init: RequestInit) => readAnswer(await app.request(target, init));
+  const send = async (target: string, init: RequestInit, place = '') =>
+    readAnswer(await app.request(target, init, { place }));
   const cloud: TestCloud = {
     folder,
     path,

@@ -10,11 +10,15 @@ export interface JsonMember {
 /**
  * The members of the object that a text holds, in the order in which they are written. What is signed is a
  * text, so its spelling must survive: parsing and writing again would move keys that look like numbers and
- * respell escapes. The text has been parsed strictly before, so only its structure is looked for here.
+ * respell escapes. Once the text was parsed strictly, only its structure is looked for.
  */
 export function splitMembers(text: string): readonly JsonMember[] {
   const value = parseJsonText(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return splitParsed(text);
+}
+
+function splitParsed(text: string): readonly JsonMember[] {
   return splitTopLevel(compact(text).slice(1, -1)).map((member) => ({
     name: JSON.parse(member.slice(0, endOfString(member, 0) + 1)) as string,
     text: member,
@@ -27,31 +31,56 @@ export function compactWithout(text: string, names: readonly string[]): string {
   return `{${kept.map((member) => member.text).join(',')}}`;
 }
 
-/** The value of a member as it is written; `undefined` where there is none. */
+/**
+ * The value of a member as it is written; `undefined` where there is none. For a text that was parsed
+ * strictly just before, and is an object: parsing it again would double what a large file costs.
+ */
 export function findMemberText(text: string, name: string): string | undefined {
-  const member = splitMembers(text).find((one) => one.name === name);
+  const member = splitParsed(text).find((one) => one.name === name);
   return member?.text.slice(endOfString(member.text, 0) + 2);
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+
+function isOpening(code: number): boolean {
+  return code === 91 || code === 123;
+}
+
+function isClosing(code: number): boolean {
+  return code === 93 || code === 125;
+}
+
+/** Between tokens, JSON knows no other blanks. */
+function isBlank(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
 /** Index of the quote that closes the string which opens at `start`; every string of valid JSON has one. */
 function endOfString(text: string, start: number): number {
   let index = start + 1;
-  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
+  while (index < text.length) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) return index;
+    index += code === BACKSLASH ? 2 : 1;
+  }
   return index;
 }
 
-/** Without the blanks between its tokens. */
+/** Without the blanks between its tokens. Cut into pieces: letter by letter, a large text takes long. */
 function compact(text: string): string {
-  let result = '';
+  const pieces: string[] = [];
+  let start = 0;
   for (let index = 0; index < text.length; index++) {
-    const letter = text[index] as string;
-    if (letter === '"') {
-      const end = endOfString(text, index);
-      result += text.slice(index, end + 1);
-      index = end;
-    } else if (!/\s/.test(letter)) result += letter;
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(text, index);
+    else if (isBlank(code)) {
+      if (index > start) pieces.push(text.slice(start, index));
+      start = index + 1;
+    }
   }
-  return result;
+  return pieces.join('') + text.slice(start);
 }
 
 function splitTopLevel(inside: string): readonly string[] {
@@ -59,11 +88,11 @@ function splitTopLevel(inside: string): readonly string[] {
   let depth = 0;
   let start = 0;
   for (let index = 0; index < inside.length; index++) {
-    const letter = inside[index] as string;
-    if (letter === '"') index = endOfString(inside, index);
-    else if (letter === '{' || letter === '[') depth++;
-    else if (letter === '}' || letter === ']') depth--;
-    else if (letter === ',' && depth === 0) {
+    const code = inside.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(inside, index);
+    else if (isOpening(code)) depth++;
+    else if (isClosing(code)) depth--;
+    else if (code === COMMA && depth === 0) {
       parts.push(inside.slice(start, index));
       start = index + 1;
     }

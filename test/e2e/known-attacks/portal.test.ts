@@ -1,17 +1,24 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { startCloud } from '@berth/cloud/cli/serve';
+import { systemClock } from '@berth/cloud/clock';
+import { LIMITS } from '@berth/cloud/http/limits';
+import type { Listening } from '@berth/cloud/http/listen';
+import { openDataFolder } from '@berth/cloud/store/data-folder';
 import { loadTotals } from '@berth/cloud/store/execute';
 import { getLicense } from '@berth/cloud/store/licenses';
 import { listWaitingKeys } from '@berth/cloud/store/waiting-keys';
 import { createCarriedServer } from '../../support/carried-server.ts';
-import type { TestCloud } from '../../support/test-cloud.ts';
+import { cloudFolder, type TestCloud } from '../../support/test-cloud.ts';
 import { createTestPortal, given, refused, told } from '../../support/test-portal.ts';
 
 /** As a browser sends it from the page. */
-async function handIn(cloud: TestCloud, file: string) {
+async function handIn(cloud: TestCloud, file: string, place?: string) {
   const form = new FormData();
   form.set('file', new Blob([file]), 'a.req');
-  const { status, text } = await cloud.send('/portal/offline', { method: 'POST', body: form });
+  const { status, text } = await cloud.send('/portal/offline', { method: 'POST', body: form }, place);
   return { status, text };
 }
 
@@ -110,5 +117,158 @@ describe('taking over a license through the portal', () => {
     assert.equal(refused(approve(stranger)), 'device_not_found');
     assert.equal((await handIn(cloud, file)).status, 200);
     assert.equal(victim.total(), 3);
+  });
+});
+
+describe('finding out license keys', () => {
+  const CODES = { hardware_id: 'vault', activation_code: 'AAAA' };
+
+  function sendCodes(cloud: TestCloud, license_key: string, place: string) {
+    const body = new URLSearchParams({ ...CODES, license_key });
+    return cloud.send('/portal/airgap', { method: 'POST', body }, place);
+  }
+
+  test('probing keys and codes is slowed, while another address is served', async (t) => {
+    const portal = createTestPortal(t);
+    const { cloud, key } = portal;
+    const probe = (index: number) => createCarriedServer('probe').request({ licenseKey: `K-${index}` });
+    const statuses = new Set<number>();
+    for (let index = 0; index < 2 * LIMITS.guesses; index++) {
+      const answer =
+        index % 2 === 0
+          ? await handIn(cloud, probe(index), '192.0.2.66')
+          : await sendCodes(cloud, `K-${index}`, '192.0.2.66');
+      statuses.add(answer.status);
+    }
+    assert.deepEqual([...statuses], [400, 429]);
+    const file = createCarriedServer('honest').request({ licenseKey: key });
+    assert.equal((await handIn(cloud, file, '192.0.2.66')).status, 429, 'nor is a right one told');
+    assert.equal((await handIn(cloud, file, '192.0.2.1')).status, 200);
+  });
+
+  test('probing with the keys for the cloud is slowed as well', async (t) => {
+    const { cloud, key } = createTestPortal(t);
+    const statuses = new Set<number>();
+    for (let index = 0; index < 2 * LIMITS.guesses; index++) {
+      const who = { product: 'cad', license_key: `K-${index}`, hardware_id: 'probe' };
+      statuses.add((await cloud.get('check_license', who)).status);
+    }
+    assert.deepEqual([...statuses], [400, 429]);
+    assert.equal((await handIn(cloud, createCarriedServer().request({ licenseKey: key }))).status, 200);
+  });
+
+  test('a key that does not exist and one that is not yours get the same answer', async (t) => {
+    const portal = createTestPortal(t);
+    const { cloud, licenseId } = portal;
+    const foreign = cloud.grant({ slots: 1 }, { product: 'cam' });
+    const ofUser = cloud.grant({}, { product: 'crm', user: { name: 'ann', passwordHash: 'x' } });
+    const elsewhere = cloud.grant();
+    given(portal.activate(createCarriedServer('elsewhere').request({ licenseKey: elsewhere })));
+    const own = createCarriedServer('own');
+    given(portal.activate(own.request({ licenseKey: portal.key })));
+    const used = '00000000-0000-4000-8000-000000000001';
+    given(portal.activate(own.request({ licenseKey: portal.key, requestId: used })));
+    const ids = new Map(
+      [foreign, ofUser, elsewhere].map((key) => [key, given(getLicense(portal.shelf, key)).id]),
+    );
+    const ways: Readonly<Record<string, (key: string) => string>> = {
+      'an activation': (key) => own.request({ licenseKey: key, product: 'cad' }),
+      'a deactivation': (key) => own.request({ request: 'deactivation', licenseKey: key }),
+      'a used request id': (key) => own.request({ licenseKey: key, requestId: used }),
+      'usage of it alone': (key) => own.usage(told(ids.get(key) ?? 1, key, 1)),
+      'usage beside ours': (key) =>
+        own.usage([...told(licenseId, portal.key, 0), ...told(ids.get(key) ?? 1, key, 1)]),
+    };
+    let place = 0;
+    for (const [way, make] of Object.entries(ways)) {
+      const keys = way === 'an activation' ? [foreign, ofUser] : [foreign, ofUser, elsewhere];
+      const unknown = await handIn(cloud, make('K-NONE'), `192.0.2.${++place}`);
+      assert.equal(unknown.status, 400, way);
+      for (const key of keys)
+        assert.deepEqual(await handIn(cloud, make(key), `192.0.2.${place}`), unknown, way);
+    }
+    const { status, text } = await sendCodes(cloud, 'KEY', '');
+    const wrong = await sendCodes(cloud, elsewhere, '');
+    assert.deepEqual([wrong.status, wrong.text.replaceAll(elsewhere, 'KEY')], [status, text]);
+  });
+});
+
+test('a big request file is refused by its size, before anybody reads it', async (t) => {
+  const { cloud, key } = createTestPortal(t);
+  const file = createCarriedServer().request({
+    licenseKey: key,
+    usage: [...'1'.repeat(300_000)].map(Number),
+  });
+  assert.ok(file.length > 750_000);
+  assert.equal((await handIn(cloud, file)).status, 413);
+});
+
+describe('holding on to a running cloud', () => {
+  /** As `cloud serve` does it, on a free port. */
+  async function startHere(t: TestContext): Promise<Listening> {
+    const folder = openDataFolder(cloudFolder(t));
+    const terminal = { print: () => {}, complain: () => {}, readSecret: async () => '' };
+    const cloud = await startCloud({ folder, flags: {}, clock: systemClock, terminal, defaultPort: 0 });
+    t.after(async () => {
+      await cloud.stop();
+      folder.close();
+    });
+    return cloud;
+  }
+
+  /** Opens a connection from an address of the machine itself. */
+  async function open(cloud: Listening, localAddress: string): Promise<Socket> {
+    const { hostname: host, port } = new URL(cloud.url);
+    const socket = connect({ host, port: Number(port), localAddress });
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  /** The status line of the answer to what is sent. */
+  async function ask(cloud: Listening, from: string, text: string): Promise<string> {
+    const socket = await open(cloud, from);
+    socket.write(text);
+    const [answer] = await once(socket, 'data');
+    socket.destroy();
+    return /^HTTP\/1\.1 (\d+)/.exec(String(answer))?.[1] ?? '';
+  }
+
+  const FORM =
+    'POST /portal/airgap HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n';
+  const WHOLE = `${FORM}Content-Length: 2\r\n\r\na=`;
+  const SLOW = `${FORM}Content-Length: 9\r\nExpect: 100-continue\r\n\r\n`;
+  const PAGE = 'GET /portal HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  test('slow forms from one address leave another address its turn', async (t) => {
+    const cloud = await startHere(t);
+    const slow = await Promise.all(Array.from({ length: 32 }, () => open(cloud, '127.0.0.2')));
+    for (const socket of slow) {
+      socket.write(SLOW);
+      // The cloud says that it waits for the form, or that it does not.
+      await once(socket, 'data');
+    }
+    assert.equal(await ask(cloud, '127.0.0.2', WHOLE), '429');
+    assert.equal(await ask(cloud, '127.0.0.1', WHOLE), '400', 'it is read, and has no codes in it');
+    assert.equal(await ask(cloud, '127.0.0.2', PAGE), '200');
+    for (const socket of slow) socket.destroy();
+  });
+
+  test('idle connections from one address leave others room', async (t) => {
+    const cloud = await startHere(t);
+    const idle: Socket[] = [];
+    const closed = { count: 0 };
+    for (let count = 0; count < 2 * LIMITS.connectionsPerPlace; count++) {
+      const socket = await open(cloud, '127.0.0.2');
+      socket.once('close', () => {
+        closed.count += 1;
+      });
+      idle.push(socket);
+    }
+    const last = idle.at(-1) as Socket;
+    if (!last.closed) await once(last, 'close');
+    assert.equal(closed.count, LIMITS.connectionsPerPlace, 'those beyond the bound');
+    assert.equal(await ask(cloud, '127.0.0.1', PAGE), '200');
+    for (const socket of idle) socket.destroy();
   });
 });

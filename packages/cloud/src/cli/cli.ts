@@ -85,7 +85,12 @@ interface Invocation {
 async function run(words: readonly string[], invocation: Invocation): Promise<number> {
   const [first = 'serve'] = words;
   if (first === 'serve') {
-    rejectForeign('serve', ['port', 'host', 'tls-cert', 'tls-key'], words.slice(1), invocation.flags);
+    rejectForeign(
+      'serve',
+      ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies'],
+      words.slice(1),
+      invocation.flags,
+    );
     return withFolder(invocation, (folder) => serve({ ...invocation, folder, defaultPort: DEFAULT_PORT }));
   }
   if (first === 'demo') {

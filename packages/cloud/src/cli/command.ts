@@ -11,6 +11,7 @@ export const FLAGS = {
   host: { type: 'string' },
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
+  'trusted-proxies': { type: 'string' },
   name: { type: 'string' },
   authorization: { type: 'string' },
   product: { type: 'string' },

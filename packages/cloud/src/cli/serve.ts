@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { type AddressRange, parseRange } from '@berth/protocol/address-range';
 import type { Clock } from '../clock.ts';
-import { readAmount } from '../core/read-values.ts';
+import { readAmount, ValueError } from '../core/read-values.ts';
 import { createApp } from '../http/app.ts';
 import { type Listening, listen } from '../http/listen.ts';
 import { createLog } from '../http/log.ts';
@@ -26,12 +27,27 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
   const port = flags.port === undefined ? defaultPort : readAmount('port', flags.port, PORT);
   const { host = '127.0.0.1' } = flags;
   const tls = readTls(flags);
+  const trustedProxies = readProxies(flags);
   const log = createLog((line) => terminal.complain(line), clock.readWallMs);
   if (tls === null && !LOOPBACK.test(host)) {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }
   const app = createApp({ ...folder, clock, log });
-  return listen(app, { host, port, tls, signingKey, clock });
+  return listen(app, { host, port, tls, trustedProxies, signingKey, clock });
+}
+
+function readProxies({ 'trusted-proxies': text = '' }: Flags): readonly AddressRange[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const range = parseRange(part);
+      if (range !== null) return range;
+      throw new ValueError(
+        `"trusted-proxies" cannot be "${part}". Write addresses, such as 10.0.0.1,10.1.0.0/16.`,
+      );
+    });
 }
 
 function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {

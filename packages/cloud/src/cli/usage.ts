@@ -11,7 +11,10 @@ export function usage(commands: readonly Command[]): string {
   return [
     'cloud COMMAND [FLAGS]',
     '',
-    line('[serve] [--port N] [--host H] [--tls-cert FILE --tls-key FILE]', 'run the cloud; port 8090'),
+    line(
+      '[serve] [--port N] [--host H] [--tls-cert FILE --tls-key FILE] [--trusted-proxies LIST]',
+      'run the cloud; port 8090',
+    ),
     line('demo', 'run one with a demo license until standard input is closed'),
     ...commands.map((command) =>
       line([command.words, ...command.arguments, command.usage].join(' ').trim(), command.about),

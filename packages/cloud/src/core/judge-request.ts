@@ -102,5 +102,5 @@ export function dateFile(lastFileAt: number, now: number): number {
   return Math.max(now, lastFileAt + 1);
 }
 
-/** What a person carries has a few thousand bytes. */
-export const MOST_FILE_BYTES = 1024 * 1024;
+/** What a person carries has a few thousand bytes; a thousand amounts of usage fit in here. */
+export const MOST_FILE_BYTES = 128 * 1024;

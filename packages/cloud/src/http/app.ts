@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import type { Shelf } from '../store/shelf.ts';
 import { authorize } from './authorize.ts';
+import { createGuessLimit, type LimitGuesses } from './guess-limit.ts';
 import type { Log } from './log.ts';
 import { BUG, findProblem, type Problem, problem } from './problem.ts';
 import type { Reply } from './reply.ts';
@@ -26,10 +27,11 @@ export interface AppEnv {
 /** The whole HTTP side as one function from request to response: it needs no socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
+  const limitGuesses = createGuessLimit(options.clock.readMonotonicMs);
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
       answer(route, options, (now) =>
-        handle(route, c.req.raw, { ...options, now, place: c.env?.place ?? '' }),
+        handle(route, c.req.raw, { ...options, now, place: c.env?.place ?? '' }, limitGuesses),
       ),
     );
   }
@@ -40,9 +42,21 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 const NO_ROUTE = { name: 'unknown' };
 
-async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
+/**
+ * Who has the keys for the cloud is slowed by wrong guesses made with them, and by nothing that somebody
+ * else sends from the same address.
+ */
+async function handle(
+  route: Route,
+  request: Request,
+  context: Context,
+  limitGuesses: LimitGuesses,
+): Promise<Reply> {
   if (route.needsKeys) authorize(context.shelf, request.headers, context.now);
-  return route.handle(request, context);
+  const work = () => route.handle(request, context);
+  return route.method === 'GET' && !route.needsKeys
+    ? work()
+    : limitGuesses(`${route.needsKeys ? 'keys' : 'portal'} ${context.place}`, work);
 }
 
 type Work = (now: number) => Reply | Promise<Reply>;

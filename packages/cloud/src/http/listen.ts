@@ -1,12 +1,16 @@
 import type { KeyObject } from 'node:crypto';
-import { createServer, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { AddressRange } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import type { AppEnv } from './app.ts';
+import { createClientPlaces } from './client-places.ts';
+import { limitConnections } from './limit-connections.ts';
+import { LIMITS } from './limits.ts';
 import { problem } from './problem.ts';
 import { signReply } from './sign-reply.ts';
 
@@ -23,19 +27,18 @@ export interface ListenOptions {
   readonly port: number;
   /** Both PEM; `null`: without TLS. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** Whose word counts about where a request came from. */
+  readonly trustedProxies: readonly AddressRange[];
   readonly signingKey: KeyObject;
   readonly clock: Clock;
 }
 
-/** Slow callers hold a connection; honest ones need milliseconds. */
-const LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  connectionsCheckingInterval: 1000,
-  keepAliveTimeout: 75_000,
+const TIMEOUTS = {
+  headersTimeout: LIMITS.headersTimeoutMs,
+  requestTimeout: LIMITS.requestTimeoutMs,
+  connectionsCheckingInterval: LIMITS.connectionCheckMs,
+  keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
 } as const;
-
-const MOST_CONNECTIONS = 5000;
 
 /** What a stop waits for before it cuts connections. */
 const DRAIN_MS = 5000;
@@ -43,7 +46,10 @@ const IDLE_CHECK_MS = 50;
 
 export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
   const { host, port, tls } = options;
-  const handle = getRequestListener(app.fetch as never, {
+  const places = createClientPlaces(options.trustedProxies);
+  const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
+    app.fetch(request, { place: places.ofRequest(incoming) });
+  const handle = getRequestListener(fetch as never, {
     hostname: 'localhost',
     // A Host header that is none: the app never sees it.
     errorHandler: () => {
@@ -51,8 +57,12 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
       return new Response(bytes, { status, headers });
     },
   });
-  const server = tls === null ? createServer(LIMITS, handle) : createTlsServer({ ...LIMITS, ...tls }, handle);
-  server.maxConnections = MOST_CONNECTIONS;
+  const { handshakeTimeoutMs: handshakeTimeout } = LIMITS;
+  const server =
+    tls === null
+      ? createServer(TIMEOUTS, handle)
+      : createTlsServer({ ...TIMEOUTS, handshakeTimeout, ...tls }, handle);
+  limitConnections(server, { places, isTls: tls !== null });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     answerBrokenRequest(options, error, socket),
   );

@@ -7,6 +7,7 @@ import { damage } from '../../../../test/support/damage.ts';
 import type { Answer } from '../../../../test/support/test-cloud.ts';
 import { createTestPortal, told } from '../../../../test/support/test-portal.ts';
 import { listDevices } from '../store/devices.ts';
+import { LIMITS } from './limits.ts';
 
 type Portal = ReturnType<typeof createTestPortal>;
 
@@ -68,7 +69,7 @@ describe('a file is handed in', () => {
     assert.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8');
     assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="cad.lic"');
     assert.equal(portal.readFile(answer.text).license.floating_users, 5);
-    const many = await Promise.all(Array.from({ length: 10 }, () => handIn(portal, file)));
+    const many = await Promise.all(Array.from({ length: LIMITS.formsPerPlace }, () => handIn(portal, file)));
     for (const one of many) assert.equal(one.text, answer.text);
     assert.equal(listDevices(portal.shelf, null).length, 1);
   });
@@ -157,13 +158,13 @@ describe('what cannot be taken comes back with a sentence', () => {
     }
   });
 
-  test('a file beyond 1 MiB, a form beyond that, and what is no form', async (t) => {
+  test('a file beyond 128 KiB, a form beyond that, and what is no form', async (t) => {
     const portal = createTestPortal(t);
     const before = portal.dump();
-    const large = await handIn(portal, 'A'.repeat(1024 * 1024 + 1));
-    assert.deepEqual([large.status, noteOf(large)], [413, 'The file is larger than 1048576 bytes.']);
+    const large = await handIn(portal, 'A'.repeat(128 * 1024 + 1));
+    assert.deepEqual([large.status, noteOf(large)], [413, 'The file is larger than 131072 bytes.']);
     const larger = await handIn(portal, 'A'.repeat(3 * 1024 * 1024));
-    assert.deepEqual([larger.status, noteOf(larger)], [413, 'The body is larger than 1114112 bytes.']);
+    assert.deepEqual([larger.status, noteOf(larger)], [413, 'The body is larger than 196608 bytes.']);
     for (const type of ['text/plain', 'multipart/form-data', 'multipart/form-data; boundary=x']) {
       const init = { method: 'POST', headers: { 'Content-Type': type }, body: 'A'.repeat(100) };
       const answer = await portal.cloud.send('/portal/offline', init);
@@ -174,20 +175,28 @@ describe('what cannot be taken comes back with a sentence', () => {
     assert.equal(portal.dump(), before);
   });
 
-  test('more forms at once than a few', async (t) => {
+  test('more forms at once than a few from one address, and than some in all', async (t) => {
     const portal = createTestPortal(t);
     const endings: (() => void)[] = [];
-    const slow = Array.from({ length: 16 }, () => {
+    const slowly = (place: string) => {
       const body = new ReadableStream({ start: (stream) => void endings.push(() => stream.close()) });
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
       const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
-      return portal.cloud.send('/portal/airgap', init);
-    });
-    const answer = await sendCodes(portal, {});
+      return portal.cloud.send('/portal/airgap', init, place);
+    };
+    const slow = Array.from({ length: LIMITS.formsPerPlace }, () => slowly('192.0.2.1'));
+    const answer = await slowly('192.0.2.1');
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '1']);
     assertPage(answer);
-    assert.match(noteOf(answer), /^Many people use the portal/);
-    assert.equal((await portal.cloud.send('/portal', {})).status, 200, 'the page itself is there');
+    assert.match(noteOf(answer), /^Too many forms come from your address/);
+    assert.equal(
+      (await portal.cloud.send('/portal', {}, '192.0.2.1')).status,
+      200,
+      'the page itself is there',
+    );
+    assert.equal((await sendCodes(portal, {})).status, 400, 'another address has its turns');
+    for (let count = slow.length; count < LIMITS.forms; count++) slow.push(slowly(`198.51.100.${count}`));
+    assert.match(noteOf(await sendCodes(portal, {})), /^Many people use the portal/);
     for (const end of endings) end();
     for (const one of await Promise.all(slow)) assert.equal(one.status, 400);
     assert.equal((await sendCodes(portal, {})).status, 400, 'and then there is room again');

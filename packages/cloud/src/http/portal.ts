@@ -4,6 +4,7 @@ import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { type AirgapAnswer, confirmAirgap } from '../store/airgap.ts';
 import { answerActivation, answerDeactivation, type CarriedRequest } from '../store/offline-requests.ts';
 import { takeUsage } from '../store/usage.ts';
+import { LIMITS } from './limits.ts';
 import {
   type FormName,
   NOTHING_TYPED,
@@ -16,10 +17,10 @@ import {
   type Typed,
 } from './portal-page.ts';
 import { PORTAL_STYLE } from './portal-style.ts';
-import { RequestError } from './problem.ts';
 import { type Form, readForm } from './read-form.ts';
 import { download, type Reply } from './reply.ts';
 import type { Context, Route } from './route.ts';
+import { createTurns } from './turns.ts';
 import { createFileWriter } from './write-files.ts';
 
 /**
@@ -49,7 +50,8 @@ function formRoutes(path: string, form: FormName, handle: Handle): readonly Rout
     {
       ...where,
       method: 'POST',
-      handle: (request, context) => takeTurn(async () => handle(await readForm(request), context)),
+      handle: (request, context) =>
+        takeTurn(context.place, async () => handle(await readForm(request), context)),
       explain: (problem) => showProblem(problem, form, NOTHING_TYPED),
     },
   ];
@@ -59,24 +61,7 @@ function sendStyle(): Reply {
   return { status: 200, body: PORTAL_STYLE, type: 'css' };
 }
 
-/** How many forms may be under way at once: strangers may send them, and each holds its file in memory. */
-const MOST_AT_ONCE = 16;
-let underWay = 0;
-
-async function takeTurn(work: () => Promise<Reply>): Promise<Reply> {
-  if (underWay >= MOST_AT_ONCE) {
-    throw new RequestError(
-      'too_many_requests',
-      'Many people use the portal just now. Try again in a moment.',
-    );
-  }
-  underWay += 1;
-  try {
-    return await work();
-  } finally {
-    underWay -= 1;
-  }
-}
+const takeTurn = createTurns({ inAll: LIMITS.forms, perPlace: LIMITS.formsPerPlace });
 
 function readTyped({ text }: Form): Typed {
   return {

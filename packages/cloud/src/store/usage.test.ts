@@ -25,6 +25,9 @@ function createCounting(t: TestContext, terms: TermsChange = {}) {
   return { ...portal, server, totals, tell };
 }
 
+/** More amounts than a file may tell. */
+const MANY = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`f${index}`, 0]));
+
 describe('a usage file', () => {
   test('adds what is new, of the license and of its features', (t) => {
     const { tell, totals, key } = createCounting(t);
@@ -138,6 +141,7 @@ describe('a usage file is taken as a whole or not at all', () => {
       ['license_not_found', ...told(id + 999, key, 0)],
       ['license_not_found'],
       ['usage_file_invalid', ...told(id, key, 4), ...told(id, key, 5)],
+      ['usage_file_invalid', ...told(id, key, 4, MANY)],
     ] as const) {
       assert.equal(refused(counting.usage(server.usage(licenses))), code);
       assert.equal(counting.dump(), before, code);

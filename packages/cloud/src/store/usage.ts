@@ -42,6 +42,8 @@ export function takeUsage(shelf: Shelf, carried: CarriedUsage, now: number): Cou
     const { hardware_id: hardwareId, server_key: serverKey } = usage;
     // Nothing is counted, so it does not matter what became of the machine and its licenses since.
     if (judgeUsage(shelf, usage).verdict === 'repeat') return countUsage(shelf, usage, now);
+    const told = listTold(usage);
+    if (isRefusal(told)) return told;
     const licenseIds = listOwn(shelf, usage);
     if (licenseIds.length === 0) return refuseNotHere(hardwareId);
     const file = { asks: 'usage', hardwareId, serverKey, isVouched: false, licenseIds, from } as const;

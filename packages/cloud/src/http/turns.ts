@@ -1,0 +1,34 @@
+import { RequestError } from './problem.ts';
+
+export interface TurnLimits {
+  readonly inAll: number;
+  readonly perPlace: number;
+}
+
+/** Does the work, or throws when too much of it is under way. */
+export type TakeTurn = <T>(place: string, work: () => Promise<T>) => Promise<T>;
+
+/** What holds memory while it waits for slow callers; one place cannot take all turns from the others. */
+export function createTurns({ inAll, perPlace }: TurnLimits): TakeTurn {
+  const underWay = new Map<string, number>();
+  let sum = 0;
+  return async (place, work) => {
+    const count = underWay.get(place) ?? 0;
+    if (count >= perPlace) throw tooMany('Too many forms come from your address just now.');
+    if (sum >= inAll) throw tooMany('Many people use the portal just now.');
+    underWay.set(place, count + 1);
+    sum += 1;
+    try {
+      return await work();
+    } finally {
+      sum -= 1;
+      const left = (underWay.get(place) ?? 1) - 1;
+      if (left === 0) underWay.delete(place);
+      else underWay.set(place, left);
+    }
+  };
+}
+
+function tooMany(why: string): RequestError {
+  return new RequestError('too_many_requests', `${why} Try again in a moment.`);
+}
