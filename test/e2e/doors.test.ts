@@ -188,7 +188,9 @@ describe('who is at the machine itself while it is being set up', () => {
     for (const [host, fate] of HOSTS) {
       for (const version of ['--http1.1', '--http1.0']) {
         const fates = await visitFrom({ url, words: [version, '-H', `Host: ${host}`] });
-        assert.deepEqual(fates, ['200', fate === 'in' ? '200' : SENT_AWAY], `${host} ${version}`);
+        // HTTP/1.0 is what proxies speak.
+        const isIn = fate === 'in' && version === '--http1.1';
+        assert.deepEqual(fates, ['200', isIn ? '200' : SENT_AWAY], `${host} ${version}`);
       }
     }
     const nameless = await visitFrom({ url, words: ['--http1.0', '-H', 'Host:'] });

@@ -17,7 +17,8 @@ async function visit({ url }: ServerProcess): Promise<void> {
   await post('/api/v4/register', `{"user":"ann","license_id":"${SECRET}"}`);
   await post(`/api/v4/unregister?x=${planted}`, `{"user":"ann","__proto__":"${SECRET}"}`);
   await fetch(`${url}/api/v4/license?product=${planted}`);
-  await fetch(`${url}/api/v4/setKeys?apiKey=${planted}&sharedKey=${planted}`);
+  const proxied = { via: '1.1 proxy' };
+  await fetch(`${url}/api/v4/setKeys?apiKey=${planted}&sharedKey=${planted}`, { headers: proxied });
   await fetch(`${url}/api/admin/status?token=${planted}`, { headers });
   const basic = Buffer.from(`admin:${SECRET}`).toString('base64');
   await fetch(`${url}/auth?p=${planted}`, { headers: { authorization: `Basic ${basic}` } });

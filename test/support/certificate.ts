@@ -19,6 +19,8 @@ export interface CertificateOptions {
   readonly commonName?: string;
   /** Who signs it, by default itself. */
   readonly issuer?: Certificate;
+  /** By default P-256. With RSA somebody else has to sign it. */
+  readonly keyType?: 'ec' | 'rsa';
 }
 
 /** Both as PEM. */
@@ -66,7 +68,10 @@ const SIGNS_TLS_AND_CERTIFICATES = der(BIT_STRING, bytes('0284'));
  * needs nothing else where it is trusted (`ca`, NODE_EXTRA_CA_CERTS), and others can be signed with it.
  */
 export function makeCertificate(options: CertificateOptions): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { publicKey, privateKey } =
+    options.keyType === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { commonName = DEFAULT_NAME, issuer } = options;
   const signer = issuer === undefined ? { commonName, key: privateKey } : signerOf(issuer);
   const toSign = encodeFacts({ ...options, commonName }, signer.commonName, publicKey);

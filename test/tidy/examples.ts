@@ -162,7 +162,19 @@ const rejectedFiles: Rejected[] = [
   reject('install-script', 'a script', 'packages/a/package.json', '{ "scripts": { "prepare": "x" } }\n'),
 ];
 
+const rejectedRegexes: Rejected[] = [
+  reject(
+    'linear-regex',
+    'a repetition that is searched for',
+    `${SERVER}/a.ts`,
+    "a;\nb.replace(/\\/+$/, '');\n",
+    2,
+  ),
+  reject('plain-regex', 'one that is put together', `${CLOUD}/a.ts`, "new RegExp(a + '$');\n"),
+];
+
 export const rejected: Rejected[] = [
+  ...rejectedRegexes,
   ...rejectedImports,
   ...rejectedCloudImports,
   ...rejectedPurity,
@@ -254,7 +266,15 @@ const acceptedFiles: Example[] = [
   },
 ];
 
+const acceptedRegexes: Example[] = [
+  accept('linear-regex', 'one that begins at the start', `${SERVER}/a.ts`, "b.replace(/^\\/+$/, '');\n"),
+  accept('linear-regex', 'a test', `${SERVER}/a.test.ts`, "b.replace(/\\/+$/, '');\n"),
+  accept('linear-regex', 'one in a string', `${SERVER}/a.ts`, "f('/\\/+$/');\n"),
+  accept('plain-regex', 'the type', `${SERVER}/a.ts`, 'const a: RegExp = b;\n'),
+];
+
 export const accepted: Example[] = [
+  ...acceptedRegexes,
   ...acceptedImports,
   ...acceptedPurity,
   ...acceptedSizes,

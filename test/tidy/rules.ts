@@ -6,6 +6,7 @@ import {
   findResolvedAddresses,
 } from './package-rules.ts';
 import { findClockReads, findConsoleLog, findCoreImpurity, findUnfinishedWords } from './purity-rules.ts';
+import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
 import { findForbiddenImports } from './room-rules.ts';
 import { findLongFiles, findLongFunctions, findLongLines } from './size-rules.ts';
 import type { Finding, SourceFile } from './source.ts';
@@ -17,6 +18,8 @@ export const rules: Record<string, Rule> = {
   imports: findForbiddenImports,
   'core-purity': findCoreImpurity,
   'one-clock': findClockReads,
+  'linear-regex': findSlowRegexes,
+  'plain-regex': findHiddenRegexes,
   'file-length': findLongFiles,
   'function-length': findLongFunctions,
   'line-length': findLongLines,

@@ -14,6 +14,13 @@ interface ScanState {
   previous: string;
   /** For each template literal being read, the braces open inside its current `${`. */
   interpolations: number[];
+  regexes: RegexLiteral[];
+}
+
+export interface RegexLiteral {
+  offset: number;
+  source: string;
+  flags: string;
 }
 
 function readAt(pattern: RegExp, text: string, at: number): string | undefined {
@@ -61,7 +68,10 @@ function readText(text: string, at: number, state: ScanState): string | undefine
   if (string !== undefined) return blankInside(string);
   if (!BEFORE_REGEX.test(state.previous)) return undefined;
   const regex = readAt(REGEX, text, at);
-  return regex === undefined ? undefined : blankInside(regex);
+  if (regex === undefined) return undefined;
+  const end = regex.lastIndexOf('/');
+  state.regexes.push({ offset: at, source: regex.slice(1, end), flags: regex.slice(end + 1) });
+  return blankInside(regex);
 }
 
 function maskNext(text: string, at: number, state: ScanState): string {
@@ -80,10 +90,19 @@ function maskNext(text: string, at: number, state: ScanState): string {
 
 /** Blanks comments, strings, template text and regular expressions; every offset and line stays the same. */
 export function maskSource(text: string): string {
-  const state: ScanState = { previous: '', interpolations: [] };
+  return scan(text).masked;
+}
+
+/** Every regular expression that is written out in the source. */
+export function findRegexes(text: string): RegexLiteral[] {
+  return scan(text).regexes;
+}
+
+function scan(text: string): { masked: string; regexes: RegexLiteral[] } {
+  const state: ScanState = { previous: '', interpolations: [], regexes: [] };
   let masked = '';
   while (masked.length < text.length) masked += maskNext(text, masked.length, state);
-  return masked;
+  return { masked, regexes: state.regexes };
 }
 
 interface Bracket {

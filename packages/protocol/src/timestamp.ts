@@ -2,10 +2,7 @@
  * The dates of the v4 API. Read as UTC whatever the host's zone: RFC 3339, and the shorter forms that clients
  * send: a space for the `T`, no seconds, no time at all.
  */
-const DATE = /(\d{4})-(\d{2})-(\d{2})/;
-const TIME = /(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?/;
-const ZONE = /[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d)/;
-const FORM = new RegExp(`^${DATE.source}(?:[Tt ]${TIME.source}(?:${ZONE.source})?)?$`);
+const FORM = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?)?$/i;
 
 /** What clients send for "not set". */
 const NOT_SET_YEAR = 1;
@@ -20,7 +17,8 @@ export function parseTimestamp(text: string): number | null | undefined {
   if (year === NOT_SET_YEAR && month === 1 && day === 1) return null;
   const millis = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
   const utc = utcMillis([year, month, day, hour, minute, second], millis);
-  return utc === undefined ? undefined : utc - zoneOffsetMillis(match);
+  const offset = zoneOffsetMillis(match[8] ?? 'Z');
+  return utc === undefined || offset === undefined ? undefined : utc - offset;
 }
 
 type Six = [year: number, month: number, day: number, hour: number, minute: number, second: number];
@@ -34,9 +32,12 @@ function utcMillis([year, month, day, hour, minute, second]: Six, millis: number
   return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + millis;
 }
 
-function zoneOffsetMillis(match: RegExpExecArray): number {
-  const minutes = Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0);
-  return (match[8] === '-' ? -minutes : minutes) * 60_000;
+/** `undefined` for an offset that cannot be. */
+function zoneOffsetMillis(zone: string): number | undefined {
+  if (zone.length === 1) return 0;
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4))];
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
 }
 
 /** The only form in which we write dates: ISO 8601, UTC, three fraction digits. */

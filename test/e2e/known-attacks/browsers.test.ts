@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { exchange, type RawAnswer } from '../../support/raw-socket.ts';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { makeTestCertificate } from '../../support/certificate.ts';
+import { exchange, type RawAnswer, readAnswerFrom } from '../../support/raw-socket.ts';
 import {
   type ServerProcess,
   seedLicenses,
@@ -303,6 +308,60 @@ describe('the own pages', () => {
     const elsewhere = { ...typed, host: 'any.example' };
     for (const path of ['/', '/api/v4/health', '/api/v4/docs', '/api/v4/docs.css']) {
       assert.equal((await ask({ path, headers: elsewhere })).status, 200, path);
+    }
+  });
+});
+
+describe('a server with TLS', () => {
+  let secure: ServerProcess;
+
+  before(async () => {
+    const folder = temporaryFolder({ after });
+    const names = ['localhost', 'licenses.tls.example', '*.wild.example'];
+    const facts = { names, issuer: makeTestCertificate(), keyType: 'rsa' } as const;
+    const { cert, key } = makeTestCertificate(facts);
+    writeFileSync(join(folder, 'cert.pem'), cert);
+    writeFileSync(join(folder, 'key.pem'), key);
+    const args = ['--tls-cert', join(folder, 'cert.pem'), '--tls-key', join(folder, 'key.pem'), '--demo'];
+    secure = await startServerProcess({ data: join(folder, 'data'), args });
+  });
+
+  after(() => secure.stop('SIGKILL'));
+
+  async function shakeHands(options: ConnectionOptions = {}): Promise<TLSSocket> {
+    const { hostname: host, port } = new URL(secure.url);
+    const socket = connect({ host, port: Number(port), rejectUnauthorized: false, ...options });
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+
+  async function askAs(host: string): Promise<RawAnswer> {
+    const socket = await shakeHands();
+    socket.write(`GET /api/v4/license HTTP/1.1\r\nHost: ${host}\r\nSec-Fetch-Site: same-origin\r\n\r\n`);
+    return readAnswerFrom(socket);
+  }
+
+  test('speaks no cipher that can be read later with its key', async () => {
+    for (const ciphers of ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'AES128-SHA']) {
+      await assert.rejects(shakeHands({ maxVersion: 'TLSv1.2', ciphers }), /handshake failure/, ciphers);
+    }
+    const ciphers = 'ECDHE-RSA-AES128-GCM-SHA256';
+    (await shakeHands({ maxVersion: 'TLSv1.2', ciphers })).destroy();
+  });
+
+  test('tells browsers to stay with TLS, and one without does not', async () => {
+    const { headers } = await askAs('localhost');
+    assert.match(headers.get('strict-transport-security') ?? '', /^max-age=31536000\b/);
+    const plain = await ask({ path: '/api/v4/license' });
+    assert.equal(plain.headers.get('strict-transport-security'), null);
+  });
+
+  test('is used by browsers under the names in its certificate', async () => {
+    for (const host of ['licenses.tls.example:8443', 'a.wild.example']) {
+      assert.equal((await askAs(host)).status, 200, host);
+    }
+    for (const host of ['tls.example', 'wild.example', 'a.b.wild.example', 'licenses.example.com']) {
+      assert.equal((await askAs(host)).status, 403, host);
     }
   });
 });

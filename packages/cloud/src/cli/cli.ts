@@ -176,6 +176,12 @@ function parse(argv: readonly string[]): { words: readonly string[]; flags: Flag
     const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'(--?[^' ]+)/.exec(message)?.[1] : undefined;
     const known = Object.keys(FLAGS).map((name) => `--${name}`);
     const hint = unknown === undefined ? '' : suggest(unknown, known);
-    throw new UsageError(`${message.split(/\.?\s*\n|\. /)[0]}.${hint}`);
+    throw new UsageError(`${firstSentenceOf(message)}.${hint}`);
   }
+}
+
+/** Without the dot at its end. */
+function firstSentenceOf(message: string): string {
+  const line = message.split('\n', 1)[0]?.trimEnd() ?? '';
+  return line.split('. ', 1)[0]?.replace(/\.$/, '') ?? '';
 }

@@ -50,6 +50,8 @@ function failed(message: string): AdminAnswer {
   return { ok: false, body: { message } as never };
 }
 
+const DATA = 'data: ';
+
 /** The data of server-sent events, which are blocks of lines with an empty line behind each. */
 async function* readEvents(chunks: AsyncIterable<string>): AsyncGenerator<Facts> {
   let rest = '';
@@ -57,8 +59,8 @@ async function* readEvents(chunks: AsyncIterable<string>): AsyncGenerator<Facts>
     const blocks = (rest + chunk).split('\n\n');
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
-      const data = /^data: (.*)$/m.exec(block)?.[1];
-      if (data !== undefined) yield JSON.parse(data) as Facts;
+      const data = block.split('\n').find((line) => line.startsWith(DATA));
+      if (data !== undefined) yield JSON.parse(data.slice(DATA.length)) as Facts;
     }
   }
 }

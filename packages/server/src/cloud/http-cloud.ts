@@ -87,10 +87,14 @@ interface Call {
   readonly body: string | null;
 }
 
+function withoutEndingSlashes(url: string): string {
+  return url.endsWith('/') ? withoutEndingSlashes(url.slice(0, -1)) : url;
+}
+
 function call(options: HttpCloudOptions, keys: CloudKeys, { method, operation, body }: Call) {
   const date = new Date(options.readWall()).toUTCString();
   return exchange({
-    url: `${options.url.replace(/\/+$/, '')}/api/v4/${operation}`,
+    url: `${withoutEndingSlashes(options.url)}/api/v4/${operation}`,
     method,
     headers: {
       date,

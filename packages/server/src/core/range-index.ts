@@ -26,7 +26,7 @@ export function indexRanges(ranges: readonly AddressRange[]): RangeIndex {
 export function isIndexed(text: string, index: RangeIndex): boolean {
   if (index.length === 0) return false;
   // A link-local address may name the interface behind a percent sign.
-  const address = parseAddress(text.trim().replace(/%.*$/, ''));
+  const address = parseAddress(text.trim().split('%', 1)[0] as string);
   return address !== null && index.some((ranges) => isAmong(ranges, address));
 }
 

@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { placeOf } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
@@ -102,9 +103,12 @@ export function createHttpServer(handle: Handle, certificates: Certificates | nu
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     requireHostHeader: false,
   };
-  const server = certificates === null ? createServer(options) : createSecureServer(options, certificates);
-  const handleWithHost: Handle = (incoming, outgoing) =>
-    lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
+  const isTls = certificates !== null;
+  const server = isTls ? createSecureServer(options, certificates) : createServer(options);
+  const handleWithHost: Handle = (incoming, outgoing) => {
+    if (isTls) outgoing.setHeaders(TLS_HEADERS);
+    return lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
+  };
   server.on('request', handleWithHost);
   // What node would answer or cut by itself, but not in JSON: an unknown Expect, which may be ignored, and
   // CONNECT.
@@ -113,6 +117,12 @@ export function createHttpServer(handle: Handle, certificates: Certificates | nu
   server.on('clientError', answerBrokenRequest);
   return server;
 }
+
+/**
+ * A browser that came over TLS never comes without it again, nor sends anything in the clear. Behind a proxy
+ * this is the proxy's to say, which may serve other things under the same name.
+ */
+const TLS_HEADERS = new Map([['Strict-Transport-Security', 'max-age=31536000; includeSubDomains']]);
 
 /** A client without a certificate, or with one that is not believed, is a client like any other. */
 function createSecureServer(options: object, certificates: Certificates): Server {
@@ -189,7 +199,8 @@ function refuseTunnel(socket: Socket): void {
 /** The same answer as everywhere, for a connection on which no request can be answered. */
 function endWith(socket: Socket, code: ErrorCode, message: string): void {
   const { status, body, headers } = lastAnswer(code, message);
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const all = [...Object.entries(headers), ...(socket instanceof TLSSocket ? TLS_HEADERS : [])];
+  const lines = all.map(([name, value]) => `${name}: ${value}\r\n`);
   // Closed with something unread, the connection would break before the answer is there. Who reads slowly
   // on purpose gets no more than a moment.
   setTimeout(() => socket.destroy(), LIMITS.farewellMs).unref();

@@ -50,7 +50,7 @@ export function createNetworkPeers(trustedProxies: readonly string[]): NetworkPe
 function lookAt(socket: Socket, isProxy: (address: Address) => boolean): SocketPeer {
   const { remoteAddress = '' } = socket;
   // The name of the interface behind an address means something on this machine only.
-  const parsed = parseAddress(remoteAddress.replace(/%.*$/, ''));
+  const parsed = parseAddress(remoteAddress.split('%', 1)[0] as string);
   const address = parsed === null ? remoteAddress : formatAddress(parsed);
   const isSecure = socket instanceof TLSSocket;
   const certificate = isSecure ? certificateName(socket) : null;

@@ -23,12 +23,14 @@ import { listen } from './listen.ts';
 const GET = 'GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 interface ServerOptions {
+  readonly first?: Certificate;
   readonly clientCa?: string;
   readonly trustedProxies?: readonly string[];
 }
 
 /** The app over TLS, and the peers that it has seen. */
-async function openTls(t: TestContext, { clientCa, trustedProxies = [] }: ServerOptions = {}) {
+async function openTls(t: TestContext, options: ServerOptions = {}) {
+  const { clientCa, trustedProxies = [], first = makeTestCertificate() } = options;
   const folder = temporaryFolder(t);
   const files = {
     cert: join(folder, 'cert.pem'),
@@ -39,7 +41,6 @@ async function openTls(t: TestContext, { clientCa, trustedProxies = [] }: Server
     writeFileSync(files.cert, cert);
     writeFileSync(files.key, key);
   };
-  const first = makeTestCertificate();
   write(first);
   if (clientCa !== undefined) writeFileSync(files.clientCa, clientCa);
   const { app, clock } = await openTestApp(t);
@@ -105,6 +106,46 @@ describe('over TLS', () => {
     write(makeTestCertificate());
     await certificates.refresh();
     await refuse();
+  });
+
+  test('keys are made for one connection only, before and after a change', async (t) => {
+    const signer = makeTestCertificate();
+    const first = makeTestCertificate({ issuer: signer, keyType: 'rsa' });
+    const { shakeHands, write, certificates } = await openTls(t, { first });
+    const kept = { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256:AES256-SHA256:AES128-SHA' } as const;
+    const refuse = () => assert.rejects(shakeHands(kept), /handshake failure/);
+    await refuse();
+    await assert.rejects(shakeHands({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-SHA256' }));
+    const ours = {
+      maxVersion: 'TLSv1.2',
+      ciphers: 'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384',
+    };
+    const { name } = (await shakeHands(ours as ConnectionOptions)).getCipher();
+    assert.equal(name, 'ECDHE-RSA-AES256-GCM-SHA384', "the server's choice, not the client's");
+    assert.equal((await shakeHands()).getProtocol(), 'TLSv1.3');
+    write(makeTestCertificate({ issuer: signer, keyType: 'rsa' }));
+    await certificates.refresh();
+    await refuse();
+  });
+
+  test('every answer tells browsers to stay with TLS', async (t) => {
+    const { shakeHands } = await openTls(t);
+    const requests = [
+      GET,
+      GET.replace('Host: localhost', 'X: y'),
+      'nonsense\r\n\r\n',
+      'CONNECT x:1 HTTP/1.1\r\n\r\n',
+    ];
+    for (const text of requests) {
+      const socket = await shakeHands();
+      socket.write(text);
+      const { headers } = await readAnswerFrom(socket);
+      assert.match(
+        headers.get('strict-transport-security') ?? '',
+        /^max-age=31536000; includeSubDomains$/,
+        text,
+      );
+    }
   });
 
   test('what is not TLS is cut, and the server goes on', async (t) => {
