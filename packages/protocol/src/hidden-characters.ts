@@ -40,7 +40,17 @@ export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${hexOf(character)}}`);
 }
 
-/** The same for JSON text, which stays the same JSON. Line breaks between its values are left alone. */
+/** The same for a text of several lines, which stay lines. */
+export function escapeLines(text: string): string {
+  return text.split('\n').map(escapeUnprintable).join('\n');
+}
+
+/** A value as JSON that can be shown on a terminal and means the same. */
+export function toPrintableJson(value: unknown, spaces = 0): string {
+  return escapeJsonText(JSON.stringify(value, null, spaces));
+}
+
+/** JSON text that stays the same JSON. Line breaks between its values are left alone. */
 export function escapeJsonText(json: string): string {
   return json.replace(UNPRINTABLE, (character) =>
     character === '\n' ? character : character.split('').map(escapeUnit).join(''),

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createDataFolder } from '../../../packages/server/src/store/folder-lock.ts';
+import { runBerth } from '../../faults/berth-command.ts';
 import {
   type ServerProcess,
   seedLicenses,
@@ -32,6 +35,17 @@ async function register(fields: object): Promise<Record<string, unknown>> {
     body: JSON.stringify(fields),
   });
   return (await answer.json()) as Record<string, unknown>;
+}
+
+/** What a terminal would act upon, or what nobody would see there. */
+const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
+
+const CLOUD = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import.meta.url));
+
+function runCloud(...words: string[]): string {
+  const args = [CLOUD, ...words, '--data', join(folder, 'cloud')];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return stdout + stderr;
 }
 
 describe('attacks by names', () => {
@@ -64,5 +78,46 @@ describe('attacks by names', () => {
       assert.equal((await register({ user: 'eve', os_hostname })).code, 'blacklisted', os_hostname);
     }
     assert.equal((await register({ user: 'bobby' })).code, undefined);
+  });
+
+  test('terminal escapes in names: no command prints what a terminal obeys or hides', async () => {
+    const host = 'desk\u202e\u200b\u2066gpj.exe';
+    await register({ user: 'mallory', os_hostname: host, user_info: `\u001b[2J\u009b31m\u2028${host}` });
+    await register({ user: 'b\u200dob', os_hostname: 'x' });
+    for (const words of [
+      ['registration', 'list'],
+      ['registration', 'list', '--json'],
+      ['audit', 'list'],
+      ['audit', 'list', '--json'],
+      ['events', '--after', '0', '--limit', '3'],
+      ['events', '--after', '0', '--limit', '3', '--json'],
+      ['registration', 'release', `nobody\u202e`],
+      ['registration', 'release', `nobody\u202e`, '--json'],
+      ['license', 'show\u009b2J'],
+    ]) {
+      const { stdout, stderr } = await runBerth(data, words);
+      assert.ok((stdout + stderr).length > 0, words.join(' '));
+      assert.doesNotMatch(stdout + stderr, UNPRINTABLE, words.join(' '));
+    }
+    const { stdout } = await runBerth(data, ['registration', 'list', '--user', 'mallory', '--json']);
+    const [{ os_hostname }] = JSON.parse(stdout).registrations;
+    assert.equal(os_hostname, host, 'JSON means the same');
+  });
+
+  test('terminal escapes in names: nor does a command of the licensing cloud', () => {
+    const company = 'Evil\u001b]0;owned\u0007\u202e\u200b';
+    runCloud('key', 'create');
+    runCloud('product', 'create', 'cad');
+    runCloud('license', 'create', '--product', 'cad', '--company', company);
+    for (const words of [
+      ['license', 'list'],
+      ['event', 'list'],
+      ['event', 'list', '--json'],
+      ['license', company],
+    ]) {
+      const shown = runCloud(...words);
+      assert.ok(shown.length > 0, words.join(' '));
+      assert.doesNotMatch(shown, UNPRINTABLE, words.join(' '));
+    }
   });
 });

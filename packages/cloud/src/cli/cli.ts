@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
@@ -116,8 +117,8 @@ async function withFolder(
 }
 
 function tellRefusal({ code, message, details }: Refusal, terminal: Terminal, { json }: Flags): number {
-  if (json) terminal.print(JSON.stringify({ code, message, ...details }, null, 2));
-  terminal.complain(message);
+  if (json) terminal.print(toPrintableJson({ code, message, ...details }, 2));
+  terminal.complain(escapeUnprintable(message));
   return EXIT_FAILED;
 }
 
@@ -142,7 +143,7 @@ async function runCommand(
     const now = clock.readWallMs();
     const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
-    terminal.print(flags.json ? JSON.stringify(result, null, 2) : command.show(result as never));
+    terminal.print(flags.json ? toPrintableJson(result, 2) : command.show(result as never));
     return null;
   });
 }

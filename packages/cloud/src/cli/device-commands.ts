@@ -1,3 +1,4 @@
+import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { readAmount } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { blockDevice, listBlocked, listDevices, unblockDevice } from '../store/devices.ts';
@@ -151,7 +152,8 @@ function showEvents({ events }: { events: readonly Facts[] }): string {
   const rows = events.map(({ seq: _, at, kind, license_key: key, ...facts }) => {
     const told = Object.entries(facts).filter(([, value]) => value !== null);
     const words = told.map(
-      ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+      ([name, value]) =>
+        `${name}=${typeof value === 'string' ? escapeUnprintable(value) : toPrintableJson(value)}`,
     );
     return [at, key, kind, words.join(' ')];
   });

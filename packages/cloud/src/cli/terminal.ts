@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 
 /** What a command reads from and writes to. Answers go to standard output, all else to standard error. */
 export interface Terminal {
@@ -10,8 +11,9 @@ export interface Terminal {
 }
 
 export const processTerminal: Terminal = {
-  print: (line) => process.stdout.write(`${line}\n`),
-  complain: (line) => process.stderr.write(`${line}\n`),
+  // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
+  print: (line) => process.stdout.write(`${escapeLines(line)}\n`),
+  complain: (line) => process.stderr.write(`${escapeLines(line)}\n`),
   readSecret,
 };
 
@@ -41,7 +43,7 @@ export function formatTable(heading: readonly string[], rows: readonly (readonly
 function formatCell(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? toPrintableJson(value) : escapeUnprintable(String(value));
 }
 
 /** One name and value a line. */

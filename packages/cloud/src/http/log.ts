@@ -1,3 +1,5 @@
+import { toPrintableJson } from '@berth/protocol/hidden-characters';
+
 /** Lines of JSON, one for each thing worth telling. Facts are chosen by hand: no URL, no body, no header. */
 export interface Log {
   write(level: 'info' | 'warn' | 'error', message: string, facts: Readonly<Record<string, unknown>>): void;
@@ -7,7 +9,7 @@ export function createLog(writeLine: (line: string) => void, readWallMs: () => n
   return {
     write(level, message, facts) {
       const time = new Date(readWallMs()).toISOString();
-      writeLine(JSON.stringify({ time, level, message, ...facts }));
+      writeLine(toPrintableJson({ time, level, message, ...facts }));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
+import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { ExportCheck, type ExportVerdict } from '../services/check-export.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
@@ -129,7 +130,7 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
  */
 async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
   if (out !== undefined) return downloadTo(client, out);
-  const answer = await download(client, (chunk) => printChunk(chunk));
+  const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printChunk);
   return { ...answer, isPrinted: answer.ok };
 }
 
@@ -147,7 +148,13 @@ async function download(client: AdminClient, write: (chunk: Uint8Array) => Promi
   return { ok: true, body: presentExport(verdict) as never };
 }
 
-function printChunk(chunk: Uint8Array): Promise<void> {
+/** A file keeps every byte, because they are signed; a terminal must not be told to obey any. */
+function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
+  const decoder = new TextDecoder();
+  return (chunk) => printChunk(escapeJsonText(decoder.decode(chunk, { stream: true })));
+}
+
+function printChunk(chunk: Uint8Array | string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(chunk, (error) => (error == null ? resolve() : reject(error)));
   });

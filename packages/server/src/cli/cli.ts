@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
@@ -138,7 +139,7 @@ async function runCommand(
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
   if (answer.isPrinted !== true) {
-    terminal.print(flags.json === true ? JSON.stringify(answer.body, null, 2) : command.show(answer.body));
+    terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : command.show(answer.body));
   } else if (isFailure) {
     terminal.complain(command.show(answer.body));
   }
@@ -147,8 +148,8 @@ async function runCommand(
 
 function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Terminal): number | null {
   if (ok) return null;
-  if (flags.json === true) terminal.print(JSON.stringify(body, null, 2));
-  terminal.complain((body as { message: string }).message);
+  if (flags.json === true) terminal.print(toPrintableJson(body, 2));
+  terminal.complain(escapeUnprintable((body as { message: string }).message));
   return EXIT_FAILED;
 }
 

@@ -1,3 +1,4 @@
+import { toPrintableJson } from '@berth/protocol/hidden-characters';
 import type { AdminAnswer } from './admin-client.ts';
 import type { FollowContext, FollowingCommand } from './command.ts';
 import { formatInline } from './terminal.ts';
@@ -33,7 +34,7 @@ async function followEvents({ client, flags, isJson, print }: FollowContext): Pr
   let left = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
   try {
     for await (const event of readEvents(stream.chunks)) {
-      print(isJson ? JSON.stringify(event) : describeEvent(event));
+      print(isJson ? toPrintableJson(event) : describeEvent(event));
       left -= 1;
       if (left === 0) end();
       if (!isWanted) break;

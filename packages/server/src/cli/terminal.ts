@@ -1,3 +1,4 @@
+import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
 /** What a command writes to. Answers go to standard output, everything else to standard error. */
@@ -9,8 +10,9 @@ export interface Terminal {
 }
 
 export const processTerminal: Terminal = {
-  print: (line) => process.stdout.write(`${line}\n`),
-  complain: (line) => process.stderr.write(`${line}\n`),
+  // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
+  print: (line) => process.stdout.write(`${escapeLines(line)}\n`),
+  complain: (line) => process.stderr.write(`${escapeLines(line)}\n`),
   readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => process.stderr.write(text)),
 };
 
@@ -32,12 +34,7 @@ export function formatTable(heading: readonly string[], rows: readonly (readonly
 
 function formatCell(value: unknown): string {
   if (value === null || value === undefined) return '-';
-  return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
-}
-
-/** Names come from anybody, and a terminal obeys some characters: those are written as numbers. */
-function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
+  return typeof value === 'object' ? toPrintableJson(value) : escapeUnprintable(String(value));
 }
 
 /** One name and value a line. */
@@ -61,5 +58,5 @@ const LONGEST_SHOWN_LIST = 10;
 
 function sayValue(value: unknown): string {
   if (Array.isArray(value) && value.length > LONGEST_SHOWN_LIST) return `(${value.length} in all)`;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? escapeUnprintable(value) : toPrintableJson(value);
 }

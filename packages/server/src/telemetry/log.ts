@@ -1,3 +1,4 @@
+import { escapeJsonText, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 
@@ -12,9 +13,10 @@ const LABELLED = { formatters: { level: (label: string) => ({ level: label }) },
 export function createLog({ level, format }: Config['log']): Log {
   const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY === true);
   const options = { ...LABELLED, level, timestamp: pino.stdTimeFunctions.isoTime };
-  return isText
-    ? pino(options, { write: writeText })
-    : pino(options, pino.destination({ dest: 2, sync: true }));
+  if (isText) return pino(options, { write: writeText });
+  const lines = pino.destination({ dest: 2, sync: true });
+  // A log is read on terminals, too.
+  return pino(options, { write: (line: string) => lines.write(escapeJsonText(line)) });
 }
 
 /** A log for commands that print their own answer: only what went wrong. */
@@ -25,7 +27,7 @@ export function createQuietLog(): Log {
 /** For people: time, level, sentence, then the facts. */
 function writeText(line: string): void {
   const { level, time, msg, ...facts } = JSON.parse(line) as Record<string, unknown>;
-  const rest = Object.entries(facts).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+  const rest = Object.entries(facts).map(([name, value]) => ` ${name}=${toPrintableJson(value)}`);
   const clock = typeof time === 'string' ? time.slice(11, 19) : '';
-  process.stderr.write(`${clock} ${level} ${msg}${rest.join('')}\n`);
+  process.stderr.write(`${clock} ${level} ${escapeUnprintable(String(msg))}${rest.join('')}\n`);
 }

@@ -71,8 +71,8 @@ async function rename(connection: Connection, ignoresCase: boolean, wall: number
 function refuseWhileRunning(ignoresCase: boolean): Fault {
   return new Fault(
     'store_unavailable',
-    `users.ignoreCase is ${ignoresCase} here, and other servers on this database run with ${!ignoresCase}. ` +
-      'To change it, stop all of them, and start them with the same setting. One that was killed counts for ' +
-      '30 seconds.',
+    `users.ignoreCase is ${ignoresCase} here, and other servers on this database run with ` +
+      `${!ignoresCase}. To change it, stop all of them, and start them with the same setting. One that was ` +
+      'killed counts for 30 seconds.',
   );
 }
