@@ -66,7 +66,9 @@ const NOTHING = { status: 0, text: '' };
 
 /** Asked as a program: fetch in Node is one. */
 async function readSlots(): Promise<string> {
-  return (await fetch(`${server.url}/api/admin/registrations`)).text();
+  const answer = await fetch(`${server.url}/api/admin/registrations`);
+  assert.equal(answer.status, 200);
+  return answer.text();
 }
 
 describe('in a browser', () => {
