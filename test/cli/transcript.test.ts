@@ -22,6 +22,9 @@ const LOOKING: readonly (readonly string[])[] = [
   ['license', 'show', '9'],
   ['registration', 'list'],
   ['registration', 'list', '--user', 'nobody'],
+  ['registration', 'list', '--address', '10.0.0.0/8'],
+  ['registration', 'release', '--address', '10.0.0.0/8'],
+  ['registration', 'release'],
   ['registration', 'release', 'nobody', '--product', 'cad'],
   ['registration', 'recall', 'ann', '--license-id', '1'],
   ['audit', 'list', '--license-id', '1'],
@@ -173,9 +176,9 @@ describe('what is said', () => {
   });
 
   test('registrations', () => {
-    const header = 'license  product  user        host                ends at';
+    const header = 'license  product  user        host                address    ends at';
     const row = (user: string, until: string) =>
-      `1        cad      ${user.padEnd(10)}  ${`host-of-${user}`.padEnd(18)}  ${TIME}  ${until}`;
+      `1        cad      ${user.padEnd(10)}  ${`host-of-${user}`.padEnd(18)}  127.0.0.1  ${TIME}  ${until}`;
     const lines = [
       `${header}                   borrowed until`,
       row('ann', '-'),
@@ -184,6 +187,7 @@ describe('what is said', () => {
     ];
     assertOutput('registration list', lines.join('\n'));
     assertOutput('registration list --user nobody', 'Nobody holds a slot.');
+    assertOutput('registration list --address 10.0.0.0/8', 'Nobody holds a slot.');
   });
 
   test('taking back, or why not', () => {
@@ -200,6 +204,8 @@ describe('what is said', () => {
       assert.equal(JSON.parse(again.stdout).code, 'device_not_found');
     }
     assertRefused('registration release nobody --product cad', 'device_not_found', /"nobody" holds no slot/);
+    assertOutput('registration release --address 10.0.0.0/8', 'Released 0 slots.');
+    assertRefused('registration release', 'missing_parameters', /Say whose slot/);
     assertRefused('registration recall ann --license-id 1', 'slot_not_borrowed', /Release it instead/);
   });
 

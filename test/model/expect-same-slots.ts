@@ -16,7 +16,7 @@ export function expectSameSlots(model: CountingModel, { licenses, slots }: Liste
     expectWithinLimit(listed, slotsOf(before.slots, id), facts.slots);
     for (const { endsAt } of listed) assert.ok(endsAt > model.now, 'free at its time');
     assert.deepEqual(
-      listed.map(({ user, endsAt, borrowedUntil }) => ({ user, endsAt, borrowedUntil })),
+      listed.map(({ user, endsAt, borrowedUntil, origin: from }) => ({ user, endsAt, borrowedUntil, from })),
       [...holders].map(([user, held]) => ({ user, ...held })).sort((a, b) => (a.user < b.user ? -1 : 1)),
     );
   }

@@ -33,6 +33,17 @@ const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2));
 const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }) });
 
+const origin = fc.record({
+  address: fc.constantFrom('10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2'),
+  slots: fc.nat({ max: 2 }),
+  borrows: fc.nat({ max: 1 }),
+});
+
+const visitor = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), origin: fc.option(origin) });
+
+/** More than may leave a record of their own. */
+const INVENTED = Array.from({ length: 25 }, (_, index) => `invented-${index}`);
+
 const until = fc.constantFrom(
   'longest' as const,
   'unreadable' as const,
@@ -83,9 +94,10 @@ const report = fc.record({
 const someTime = fc.constantFrom(1, 1000, MINUTE_MS, TIMEOUT_MS - 1, TIMEOUT_MS, HOUR_MS, MAX_BORROW_MS);
 
 export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
-  who.map(register),
-  fc.array(user, { minLength: 2, maxLength: 8 }).map(registerCrowd),
-  fc.tuple(who, until).map(([one, at]) => borrow(one, at)),
+  visitor.map(register),
+  fc.array(user, { minLength: 2, maxLength: 8 }).map((users) => registerCrowd(users)),
+  origin.map((one) => registerCrowd(INVENTED, one)),
+  fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
   fc.tuple(fc.constantFrom('unregister', 'release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
   fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),
   someTime.map(tick),

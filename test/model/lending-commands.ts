@@ -1,44 +1,60 @@
 import assert from 'node:assert/strict';
+import { from } from '@berth/server/core/examples';
 import { plus } from '@berth/server/core/instant';
 import type { LicenseId } from '@berth/server/core/license';
 import type { Bench } from '@berth/server/store/exercise-bench';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
-import type { Facts } from './lending-model.ts';
+import type { Facts, Origin } from './lending-model.ts';
 
 export interface Who {
   readonly user: string;
   readonly licenseId: LicenseId | null;
+  readonly origin?: Origin | null;
 }
 
-export const sayWho = ({ user, licenseId }: Who) => `${user}${licenseId === null ? '' : ` on ${licenseId}`}`;
+export const sayWho = ({ user, licenseId, origin }: Who) =>
+  `${user}${licenseId === null ? '' : ` on ${licenseId}`}${origin == null ? '' : ` from ${sayOrigin(origin)}`}`;
+
+const sayOrigin = ({ address, slots, borrows }: Origin) =>
+  `${address}, ${slots} slots and ${borrows} borrows`;
+
+/** What a command says of it. */
+function asked(origin: Origin | null | undefined) {
+  if (origin == null) return {};
+  const { address, ...perAddress } = origin;
+  return { ...from(address), perAddress };
+}
 
 export function register(who: Who): HistoryCommand {
-  const { user, licenseId } = who;
+  const { user, licenseId, origin } = who;
   return inHistory({
     title: `register ${sayWho(who)}`,
-    act: async ({ bench }) => [await bench.register(user, { licenseId })],
-    expect: (model) => [model.register(user, licenseId)],
+    act: async ({ bench }) => [await bench.register(user, { licenseId, ...asked(origin) })],
+    expect: (model) => [model.register(user, licenseId, origin)],
   });
 }
 
 /** Several at once, in one batch. */
-export function registerCrowd(users: readonly string[]): HistoryCommand {
+export function registerCrowd(users: readonly string[], origin: Origin | null = null): HistoryCommand {
+  const facts = { product: 'cad', ...asked(origin) };
   return inHistory({
-    title: `register at once ${users.join(', ')}`,
-    act: ({ bench }) => Promise.all(users.map((user) => bench.register(user, { product: 'cad' }))),
-    expect: (model) => users.map((user) => model.register(user, null)),
+    title: `register at once ${users.join(', ')}${origin === null ? '' : ` from ${sayOrigin(origin)}`}`,
+    act: ({ bench }) => Promise.all(users.map((user) => bench.register(user, facts))),
+    expect: (model) => users.map((user) => model.register(user, null, origin)),
   });
 }
 
 /** `until`: milliseconds from now, or a word. */
 export function borrow(who: Who, until: number | 'longest' | 'unreadable'): HistoryCommand {
-  const { user, licenseId } = who;
+  const { user, licenseId, origin } = who;
   const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `borrow ${sayWho(who)} until ${until}`,
-    act: async ({ bench }, model) => [await bench.borrow(user, wanted(model), { licenseId })],
-    expect: (model) => [model.borrow(user, licenseId, wanted(model))],
+    act: async ({ bench }, model) => [
+      await bench.borrow(user, wanted(model), { licenseId, ...asked(origin) }),
+    ],
+    expect: (model) => [model.borrow(user, licenseId, wanted(model), origin)],
   });
 }
 

@@ -18,10 +18,22 @@ export interface Held {
   borrowedUntil: Instant | null;
 }
 
+/** A slot, and the address that it was last asked for from. */
+export interface HeldSlot extends Held {
+  from: string | null;
+}
+
+/** Where a request comes from, and what one address may hold there; 0 is without a limit. */
+export interface Origin {
+  readonly address: string;
+  readonly slots: number;
+  readonly borrows: number;
+}
+
 export interface ModelLicense {
   readonly id: LicenseId;
   facts: Facts;
-  readonly holders: Map<string, Held>;
+  readonly holders: Map<string, HeldSlot>;
   /** How often somebody was refused a slot. */
   denials: number;
 }
@@ -96,16 +108,24 @@ export class LendingModel {
     return { kind: 'done', count: isSame ? 0 : 1 };
   }
 
-  register(user: string, id: LicenseId | null): Expected {
+  register(user: string, id: LicenseId | null, origin: Origin | null = null): Expected {
     const license = this.choose(user, id);
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
     if (refusal !== null) return deny(license, refusal);
     if (held === undefined && isFull(license)) return deny(license, 'floating_not_available');
-    return this.#hold(license, user, held?.borrowedUntil ?? null);
+    if (held === undefined && this.#isCrowded(license, origin, 'slots')) {
+      return deny(license, 'address_limit_reached');
+    }
+    return this.#hold(license, user, held?.borrowedUntil ?? null, origin);
   }
 
-  borrow(user: string, id: LicenseId | null, until: Instant | 'longest' | 'unreadable'): Expected {
+  borrow(
+    user: string,
+    id: LicenseId | null,
+    until: Instant | 'longest' | 'unreadable',
+    origin: Origin | null = null,
+  ): Expected {
     const license = this.choose(user, id);
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
@@ -115,7 +135,19 @@ export class LendingModel {
     const isExtended = granted > (held?.borrowedUntil ?? 0);
     const isShort = held === undefined ? isFull(license) : isOver(license) && isExtended;
     if (isShort) return deny(license, 'floating_not_available');
-    return this.#hold(license, user, granted);
+    const isNew = (held?.borrowedUntil ?? 0) <= this.now;
+    const isCrowded =
+      (held === undefined && this.#isCrowded(license, origin, 'slots')) ||
+      (isNew && this.#isCrowded(license, origin, 'borrows'));
+    if (isCrowded) return deny(license, 'address_limit_reached');
+    return this.#hold(license, user, granted, origin);
+  }
+
+  #isCrowded({ holders }: ModelLicense, origin: Origin | null, what: 'slots' | 'borrows'): boolean {
+    if (origin === null || origin[what] === 0) return false;
+    const here = [...holders.values()].filter(({ from }) => isSamePlace(from, origin.address));
+    const counted = here.filter((held) => what === 'slots' || (held.borrowedUntil ?? 0) > this.now);
+    return counted.length >= origin[what];
   }
 
   unregister(user: string, id: LicenseId | null): Expected {
@@ -190,11 +222,17 @@ export class LendingModel {
     return cut(until, latest);
   }
 
-  #hold(license: ModelLicense, user: string, borrowedUntil: Instant | null): Expected {
+  #hold(license: ModelLicense, user: string, borrowedUntil: Instant | null, origin: Origin | null): Expected {
     const endsAt = later(this.#heartbeatEnd(license), borrowedUntil ?? instant(0));
-    license.holders.set(user, { endsAt, borrowedUntil });
+    const from = origin?.address ?? license.holders.get(user)?.from ?? null;
+    license.holders.set(user, { endsAt, borrowedUntil, from });
     return { kind: 'granted', licenseId: license.id, inUse: license.holders.size, endsAt, borrowedUntil };
   }
+}
+
+/** The histories know addresses of IPv4, and of one network of IPv6. */
+function isSamePlace(a: string | null, b: string): boolean {
+  return a === b || (a?.includes(':') === true && b.includes(':'));
 }
 
 function isFull({ facts, holders }: ModelLicense): boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../../faults/berth-command.ts';
 import {
@@ -76,14 +77,14 @@ async function listAddresses({ data }: Site): Promise<Readonly<Record<string, nu
 }
 
 describe('slot exhaustion', { skip }, () => {
-  test('by one anonymous client who borrows everything is undone at once, as often as it takes', async (t) => {
+  test('by one anonymous client who borrows everything is undone at once, each time', async (t) => {
     const site = await startSite(t, 5);
     assert.equal(await post(site, '/api/v4/register', { user: 'ann' }, { from: COLLEAGUE }), 'ok');
     for (let round = 0; round < 2; round++) {
       assert.deepEqual(count(await borrowMany(site, 8, ATTACKER)), { ok: 4, floating_not_available: 4 });
       assert.deepEqual(await listAddresses(site), { [COLLEAGUE]: 1, [ATTACKER]: 4 });
       const { code, stdout } = await runBerth(site.data, ['registration', 'release', '--address', ATTACKER]);
-      assert.deepEqual([code, stdout], [0, '4 slots are free.\n']);
+      assert.deepEqual([code, stdout], [0, 'Released 4 slots.\n']);
       assert.deepEqual(await listAddresses(site), { [COLLEAGUE]: 1 });
     }
   });
@@ -118,5 +119,47 @@ describe('slot exhaustion', { skip }, () => {
     assert.equal(await giveBack('ann', attacker), 'slot_of_another_client');
     assert.equal(await giveBack('ann', token), 'ok');
     assert.equal(await giveBack('bob', operator), 'ok');
+  });
+});
+
+interface DeniedEvent {
+  readonly kind: string;
+  readonly repeated: number;
+}
+
+describe('audit growth', { skip }, () => {
+  test('by denials of invented users is bounded, and their number is exact', async (t) => {
+    const site = await startSite(t, 0);
+    const names = Array.from({ length: 300 }, (_, index) => `${index}`.padStart(256, 'x'));
+    for (let start = 0; start < names.length; start += 50) {
+      const some = names.slice(start, start + 50);
+      const codes = await Promise.all(
+        some.map((user) => post(site, '/api/v4/register', { user }, { from: ATTACKER })),
+      );
+      assert.deepEqual(count(codes), { floating_not_available: 50 });
+    }
+    assert.equal(
+      await post(site, '/api/v4/register', { user: 'ann' }, { from: COLLEAGUE }),
+      'floating_not_available',
+    );
+    const { events } = await askBerth<{ events: DeniedEvent[] }>(site.data, [
+      'audit',
+      'list',
+      '--license-id',
+      '1',
+    ]);
+    const denied = events.filter(({ kind }) => kind === 'slot_denied');
+    // Two windows, should a minute pass meanwhile.
+    assert.ok(denied.length <= 2 * 20 + 1, `${denied.length} events`);
+    await site.server.stop();
+    using db = new DatabaseSync(join(site.data, 'berth.db'));
+    const sum = (sql: string) => Number(db.prepare(sql).get()?.sum ?? 0);
+    assert.ok(sum('SELECT count(*) AS sum FROM denial') <= denied.length, 'no row for each of them either');
+    const counted =
+      sum('SELECT sum(repeated) AS sum FROM place_denial') + sum('SELECT sum(repeated) AS sum FROM denial');
+    const told = events
+      .filter(({ kind }) => kind === 'denials_repeated')
+      .reduce((total, { repeated }) => total + repeated, 0);
+    assert.equal(denied.length + told + counted, 301);
   });
 });

@@ -88,7 +88,7 @@ export const COMMANDS: readonly Command[] = [
     ask: (client, [user], flags) =>
       client.post('/api/admin/registrations/release', { user, address: flags.address, ...targetOf(flags) }),
     show: ({ released }: { released: number }) =>
-      released === 1 ? 'The slot is free.' : `${released} slots are free.`,
+      released === 1 ? 'The slot is free.' : `Released ${released} slots.`,
   },
   {
     words: 'registration recall',

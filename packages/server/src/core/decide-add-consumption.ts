@@ -174,12 +174,13 @@ function rememberAnswer(
 }
 
 function denyConsumption(
-  { feature, user }: AddConsumption,
+  { feature, user, by }: AddConsumption,
   view: LicenseView,
   base: Collected,
   refusal: Refused,
   now: Instant,
 ): Decision {
   if (refusal.code === 'validation_error') return withoutEffect(view, base, refusal);
-  return deny(view, { kind: 'consumption_denied', feature, user }, refusal, base, now);
+  const denied = { kind: 'consumption_denied', feature, user } as const;
+  return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
 }

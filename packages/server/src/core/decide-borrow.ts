@@ -23,14 +23,14 @@ export function decideBorrow(command: Borrow, view: LicenseView, now: Instant): 
     refuseByState(license, now) ??
     refuseByRules(view.rules, command) ??
     (allowsBorrowing(license) ? null : refuseBorrowing(license.product));
-  if (early !== null) return denySlot(view, command.user, early, base, now);
+  if (early !== null) return denySlot(view, command, early, base, now);
   const until = resolveUntil(command.until, latestBorrowUntil(license, now), now);
-  if (typeof until !== 'number') return denySlot(view, command.user, until, base, now);
+  if (typeof until !== 'number') return denySlot(view, command, until, base, now);
   if (isShort(view, base, until)) {
-    return denySlot(view, command.user, refuseFull(lenderOf(view, base)), base, now);
+    return denySlot(view, command, refuseFull(lenderOf(view, base)), base, now);
   }
   const crowded = refuseCrowd(command, view, base.held, now);
-  if (crowded !== null) return denySlot(view, command.user, crowded, base, now);
+  if (crowded !== null) return denySlot(view, command, crowded, base, now);
   return lendUntil(command, view, base, until, now);
 }
 

@@ -61,8 +61,9 @@ interface Request {
 }
 
 function denyFeature({ command, view, base, now }: Request, refusal: Refused): Decision {
-  const { feature, user } = command;
-  return deny(view, { kind: 'slot_denied', feature, user }, refusal, base, now);
+  const { feature, user, by } = command;
+  const denied = { kind: 'slot_denied', feature, user } as const;
+  return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
 }
 
 function chooseFloating(license: License, code: string, now: Instant): FloatingFeature | Refused {

@@ -19,13 +19,13 @@ export function decideRegister(command: Register, view: LicenseView, now: Instan
   const { license } = view;
   const byState = base.held === null ? refuseByState(license, now) : refuseRenewal(license, now);
   const refusal = byState ?? refuseByRules(view.rules, command);
-  if (refusal !== null) return denySlot(view, command.user, refusal, base, now);
+  if (refusal !== null) return denySlot(view, command, refusal, base, now);
   if (base.held !== null) return renew(command, view, base, base.held, now);
   if (base.inUse >= license.slots) {
-    return denySlot(view, command.user, refuseFull(lenderOf(view, base)), base, now);
+    return denySlot(view, command, refuseFull(lenderOf(view, base)), base, now);
   }
   const crowded = refuseCrowd(command, view, null, now);
-  if (crowded !== null) return denySlot(view, command.user, crowded, base, now);
+  if (crowded !== null) return denySlot(view, command, crowded, base, now);
   return lend(command, view, base, now);
 }
 

@@ -1,3 +1,4 @@
+import type { Actor } from './actor.ts';
 import { countInUse } from './collect.ts';
 import type {
   AddConsumption,
@@ -29,7 +30,7 @@ import { decideReleaseFrom } from './decide-release-from.ts';
 import { decideCutReport, decideResolveReport, decideSettleReport } from './decide-report.ts';
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
-import { DENIAL_WINDOW_MS, NOBODY } from './deny.ts';
+import { DENIAL_WINDOW_MS, deniedPlace, NOBODY } from './deny.ts';
 import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
 import { isUsable, type License, licenseId } from './license.ts';
@@ -138,7 +139,7 @@ function lendingNeeds(command: Register | Borrow, head: LicenseHead, now: Instan
     registrationOf: user,
     // The user's own ended slots may lie beyond those that are collected anyway.
     featureSlotsOf: head.endedBeyond > 0 ? user : null,
-    denialsOf: mayBeDenied || command.perAddress !== undefined ? user : null,
+    ...(mayBeDenied || command.perAddress !== undefined ? denialNeeds(command) : {}),
     nextEnd: mayBeDenied,
   };
 }
@@ -148,7 +149,7 @@ function consumptionNeeds(command: AddConsumption, head: LicenseHead, now: Insta
   return {
     ...NO_NEEDS,
     answer: answerScope(command),
-    denialsOf: mayBeDenied ? (command.user ?? NOBODY) : null,
+    ...(mayBeDenied ? denialNeeds(command) : {}),
     featureSlotsEnd: command.feature !== null,
   };
 }
@@ -160,8 +161,12 @@ function featureNeeds(command: RegisterFeature | ReleaseFeature): ViewNeeds {
     registrationOf: user,
     featureSlotsOf: user,
     featureSlotsEnd: true,
-    denialsOf: command.kind === 'register_feature' ? user : null,
+    ...(command.kind === 'register_feature' ? denialNeeds(command) : {}),
   };
+}
+
+function denialNeeds({ user, by }: { readonly user: string | null; readonly by?: Actor }) {
+  return { denialsOf: user ?? NOBODY, denialsFrom: deniedPlace(by) };
 }
 
 function mayDeny(command: Register | Borrow, head: LicenseHead, now: Instant): boolean {

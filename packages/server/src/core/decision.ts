@@ -11,7 +11,7 @@ import type { Registration } from './registration.ts';
 import type { Role } from './role.ts';
 import type { Rules } from './rules.ts';
 import type { Token } from './token.ts';
-import type { Denial, RememberedAnswer, Report } from './view.ts';
+import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the caller is told. */
 export type Outcome = Granted | Measured | Done | Refused;
@@ -72,6 +72,8 @@ export type Change =
   | { readonly kind: 'end_registrations_by'; readonly endsBy: Instant }
   | { readonly kind: 'put_denial'; readonly denial: Denial }
   | { readonly kind: 'remove_denial'; readonly denial: Denial }
+  | { readonly kind: 'put_place_denial'; readonly denial: PlaceDenial }
+  | { readonly kind: 'remove_place_denial'; readonly denial: PlaceDenial }
   /** The store counts a feature's rows itself: one more, one less. */
   | { readonly kind: 'put_feature_slot'; readonly slot: FeatureSlot; readonly isNew: boolean }
   | { readonly kind: 'remove_feature_slot'; readonly feature: string; readonly user: string }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { decide } from './decide.ts';
-import { DENIAL_WINDOW_MS } from './deny.ts';
-import { borrow, exampleLicense, exampleView, NOW, register } from './examples.ts';
+import { DENIAL_WINDOW_MS, PLACE_DENIALS } from './deny.ts';
+import { borrow, exampleLicense, exampleView, from, NOW, register } from './examples.ts';
 import { type Instant, plus } from './instant.ts';
-import type { Denial } from './view.ts';
+import type { Denial, PlaceDenial } from './view.ts';
 
 const license = exampleLicense({ slots: 0 });
 const FULL = 'floating_not_available';
@@ -51,5 +51,54 @@ describe('denials leave a trace that cannot be flooded', () => {
 
   test('a window in the future, left by a clock that was reset, folds nothing', () => {
     assert.equal(denyAt(NOW, [denialOf({ deniedAt: plus(NOW, 1) })]).events.length, 1);
+  });
+});
+
+describe('denials of invented users leave a bounded trace', () => {
+  const place = '192.0.2.7';
+  const BUSY: PlaceDenial = { place, code: FULL, deniedAt: NOW, recorded: PLACE_DENIALS, repeated: 4 };
+
+  function denyFrom(address: string, placeDenials: readonly PlaceDenial[], now: Instant = NOW) {
+    const command = register('ada', from(address));
+    const { changes, events } = decide(command, exampleView({ license, placeDenials }, 'ada', now), now);
+    const put = changes.find(({ kind }) => kind === 'put_place_denial');
+    return {
+      placeDenial: put?.kind === 'put_place_denial' ? put.denial : null,
+      hasRow: changes.some(({ kind }) => kind === 'put_denial'),
+      events: events.map((event) => [event.kind, 'repeated' in event && event.repeated]),
+    };
+  }
+
+  test('the first ones from a place are events', () => {
+    const { placeDenial, hasRow, events } = denyFrom(place, []);
+    assert.deepEqual(placeDenial, { ...BUSY, recorded: 1, repeated: 0 });
+    assert.ok(hasRow);
+    assert.deepEqual(events, [['slot_denied', 0]]);
+    const last = denyFrom(place, [{ ...BUSY, recorded: PLACE_DENIALS - 1 }]);
+    assert.deepEqual(last.placeDenial, BUSY);
+    assert.deepEqual(last.events, [['slot_denied', 0]]);
+  });
+
+  test('beyond them only a number grows, whatever the code', () => {
+    const folded = denyFrom(place, [BUSY]);
+    assert.deepEqual(folded, { placeDenial: { ...BUSY, repeated: 5 }, hasRow: false, events: [] });
+    const other = denyFrom(place, [{ ...BUSY, code: 'blacklisted' }]);
+    assert.deepEqual(other.placeDenial, { ...BUSY, recorded: 0, repeated: 1 });
+    assert.deepEqual(other.events, []);
+  });
+
+  test('after the minute the next event carries the number, and a new window opens', () => {
+    const now = plus(NOW, DENIAL_WINDOW_MS);
+    const { placeDenial, events } = denyFrom(place, [BUSY], now);
+    assert.deepEqual(placeDenial, { ...BUSY, deniedAt: now, recorded: 1, repeated: 0 });
+    assert.deepEqual(events, [
+      ['denials_repeated', 4],
+      ['slot_denied', 0],
+    ]);
+  });
+
+  test('a network of IPv6 is one place, and what did not come over the network has none', () => {
+    assert.equal(denyFrom('2001:db8::1', []).placeDenial?.place, '2001:db8::');
+    assert.equal(denyFrom('somewhere', []).placeDenial, null);
   });
 });

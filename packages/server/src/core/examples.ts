@@ -17,7 +17,14 @@ import { type Instant, instant, MINUTE_MS, plus } from './instant.ts';
 import { type License, type LicenseId, licenseId } from './license.ts';
 import { type HostInfo, isLive, type Registration } from './registration.ts';
 import { type DenyList, NO_RULES, type Rules } from './rules.ts';
-import { COLLECT_LIMIT, type Denial, type LicenseView, type RememberedAnswer, type Report } from './view.ts';
+import {
+  COLLECT_LIMIT,
+  type Denial,
+  type LicenseView,
+  type PlaceDenial,
+  type RememberedAnswer,
+  type Report,
+} from './view.ts';
 
 /** Facts that tests begin with, so that each of them says only what matters to it. */
 export const NOW = instant(Date.UTC(2030, 0, 15, 12));
@@ -50,7 +57,9 @@ export interface ViewFacts {
   /** Every stored slot of the license, ended ones included. */
   readonly slots?: readonly Registration[];
   readonly denials?: readonly Denial[];
+  readonly placeDenials?: readonly PlaceDenial[];
   readonly staleDenials?: readonly Denial[];
+  readonly stalePlaceDenials?: readonly PlaceDenial[];
   /** Every stored feature slot of the license, ended ones included. */
   readonly featureSlots?: readonly FeatureSlot[];
   /** What was counted, of the license or of the feature that the command is about. */
@@ -85,7 +94,9 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     crowd: facts.crowd ?? null,
     holders: facts.holders ?? [],
     denials: denials.filter((denial) => denial.user === user),
+    placeDenials: facts.placeDenials ?? [],
     staleDenials,
+    stalePlaceDenials: facts.stalePlaceDenials ?? [],
   };
 }
 

@@ -61,8 +61,11 @@ export interface LicenseView extends LicenseHead {
   readonly meters: readonly Meter[];
   /** The user's denials, one a code. */
   readonly denials: readonly Denial[];
+  /** The denials from where the request comes from, one a code. */
+  readonly placeDenials: readonly PlaceDenial[];
   /** Denials whose window is over, at most `COLLECT_LIMIT`. */
   readonly staleDenials: readonly Denial[];
+  readonly stalePlaceDenials: readonly PlaceDenial[];
   /** How many first answers are too old to be repeated, at most `COLLECT_LIMIT`. */
   readonly staleAnswers: number;
 }
@@ -80,6 +83,8 @@ export interface ViewNeeds {
   readonly reports: boolean;
   readonly meters: readonly MeterNeed[];
   readonly denialsOf: string | null;
+  /** From which place. */
+  readonly denialsFrom: string | null;
   /** Denials whose window was opened at or before this. */
   readonly denialsOpenedBy: Instant | null;
   /** First answers given at or before this. */
@@ -97,6 +102,7 @@ export const NO_NEEDS: ViewNeeds = {
   reports: false,
   meters: [],
   denialsOf: null,
+  denialsFrom: null,
   denialsOpenedBy: null,
   answersGivenBy: null,
   featureSlotCount: false,
@@ -110,6 +116,18 @@ export interface Denial {
   readonly feature: string;
   readonly code: ErrorCode;
   readonly deniedAt: Instant;
+  readonly repeated: number;
+}
+
+/**
+ * The denials with one code that came from one place since a window was opened: how many have become events,
+ * and how many were only counted, because the place had its share.
+ */
+export interface PlaceDenial {
+  readonly place: string;
+  readonly code: ErrorCode;
+  readonly deniedAt: Instant;
+  readonly recorded: number;
   readonly repeated: number;
 }
 

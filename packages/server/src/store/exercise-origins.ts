@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { AddressRange } from '@berth/protocol/address-range';
 import { parseRange } from '@berth/protocol/address-range';
+import { DENIAL_WINDOW_MS, PLACE_DENIALS } from '../core/deny.ts';
 import { from, registerFeature, unregister } from '../core/examples.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
-import { licenseId } from '../core/license.ts';
+import { type LicenseId, licenseId } from '../core/license.ts';
 import { type Bench, codeOf, refusedOf, users } from './exercise-bench.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
@@ -167,4 +168,55 @@ export const ORIGINS = {
     await bench.register('eve');
     assert.equal(codeOf(await bench.unregister('eve', other)), 'done', 'nothing is known of it');
   },
+
+  'denials of invented users are recorded up to a bound, and counted beyond it': async (bench: Bench) => {
+    const license = await bench.install({ slots: 0 });
+    await Promise.all(users(100).map((user) => bench.register(user, from(HERE))));
+    await Promise.all(users(5, 'repeat').map(() => bench.register('user-0000', from(HERE))));
+    await bench.register('ada', from(THERE));
+    await bench.register('bob');
+    const recorded = await bench.listEventsOf('slot_denied', license.id);
+    assert.equal(recorded.length, PLACE_DENIALS + 2, 'others are not concerned');
+    await bench.restart();
+    bench.clock.advance(DENIAL_WINDOW_MS);
+    await Promise.all(users(30, 'later').map((user) => bench.register(user, from(HERE))));
+    bench.clock.advance(DENIAL_WINDOW_MS);
+    assert.deepEqual(await bench.store.read({ kind: 'list_untidy' }), [license.id]);
+    await bench.execute({ kind: 'collect', licenseId: license.id });
+    assert.deepEqual(await bench.store.read({ kind: 'list_untidy' }), []);
+    const carried = await bench.listEventsOf('denials_repeated', license.id);
+    assert.deepEqual(carried.map(({ user, repeated, origin }) => [user, repeated, origin]).sort(), [
+      [null, 10, HERE],
+      [null, 80, HERE],
+      ['user-0000', 5, undefined],
+    ]);
+    assert.equal(await countDenials(bench, license.id), 100 + 5 + 2 + 30, 'every denial is in one event');
+  },
+
+  'with whatever reason, from whichever address of a network': async (bench: Bench) => {
+    const license = await bench.install({ slots: 0 });
+    const asked = users(40).flatMap((user, index) => [
+      bench.register(user, from(`2001:db8::${index}`)),
+      bench.borrow(user, 'unreadable', from(`2001:db8::1:${index}`)),
+      bench.consume(1e9, { user, ...from('2001:db8::2:1') }),
+      bench.registerFeature(user, { feature: user, ...from('2001:db8::3:1') }),
+    ]);
+    assert.ok((await Promise.all(asked)).every(({ kind }) => kind === 'refused'));
+    const events = await bench.listEvents(license.id);
+    const first = events.filter(({ kind }) => kind === 'slot_denied' || kind === 'consumption_denied');
+    assert.equal(first.length, PLACE_DENIALS);
+    bench.clock.advance(DENIAL_WINDOW_MS);
+    await bench.execute({ kind: 'collect', licenseId: license.id });
+    assert.equal(await countDenials(bench, license.id), 160);
+  },
 };
+
+/** How many denials the log tells of. */
+async function countDenials(bench: Bench, id: LicenseId): Promise<number> {
+  const events = await bench.listEvents(id);
+  return events.reduce((sum, event) => {
+    if (event.kind === 'denials_repeated') return sum + event.repeated;
+    if (event.kind !== 'slot_denied' && event.kind !== 'consumption_denied') return sum;
+    return sum + 1 + event.repeated;
+  }, 0);
+}

@@ -83,6 +83,14 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       statements.removeDenial.run(id, user, feature, code);
       break;
     }
+    case 'put_place_denial': {
+      const { place, code, deniedAt, recorded, repeated } = change.denial;
+      statements.putPlaceDenial.run(id, place, code, deniedAt, recorded, repeated);
+      break;
+    }
+    case 'remove_place_denial':
+      statements.removePlaceDenial.run(id, change.denial.place, change.denial.code);
+      break;
     default:
       applyMeterChange(target, change);
   }

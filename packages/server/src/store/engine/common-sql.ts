@@ -24,8 +24,21 @@ export const COMMON_SQL = {
     UPDATE registration SET ends_at = :floor
     WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
   pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
+  pullBackPlaceDenials: 'UPDATE place_denial SET denied_at = :now WHERE denied_at > :now',
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
+
+  // denials
+  listPlaceDenialsOf: 'SELECT * FROM place_denial WHERE license_id = ? AND place = ? ORDER BY code',
+  listPlaceDenialsBy: `
+    SELECT * FROM place_denial WHERE license_id = ? AND denied_at <= ?
+    ORDER BY denied_at, place, code LIMIT ?`,
+  putPlaceDenial: `
+    INSERT INTO place_denial (license_id, place, code, denied_at, recorded, repeated)
+    VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (license_id, place, code) DO UPDATE SET denied_at = excluded.denied_at,
+      recorded = excluded.recorded, repeated = excluded.repeated`,
+  removePlaceDenial: 'DELETE FROM place_denial WHERE license_id = ? AND place = ? AND code = ?',
 
   // consumption
   findMeter: 'SELECT * FROM meter WHERE license_id = ? AND feature = ?',

@@ -69,6 +69,14 @@ export const COPIED_TABLES = {
     denied_at: 'number',
     repeated: 'number',
   },
+  place_denial: {
+    license_id: 'number',
+    place: 'text',
+    code: 'text',
+    denied_at: 'number',
+    recorded: 'number',
+    repeated: 'number',
+  },
   meter: {
     license_id: 'number',
     feature: 'text',

@@ -9,7 +9,6 @@ import type { Rules } from '../../core/rules.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,
-  type Denial,
   type LicenseHead,
   type LicenseView,
   type RememberedAnswer,
@@ -21,6 +20,7 @@ import {
   denialFromRow,
   instantOrNull,
   originKeys,
+  placeDenialFromRow,
   registrationFromRow,
   reportFromRow,
 } from './rows.ts';
@@ -53,6 +53,10 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
     holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
     denials:
       needs.denialsOf === null ? [] : statements.listDenialsOf.all(id, needs.denialsOf).map(denialFromRow),
+    placeDenials:
+      needs.denialsFrom === null
+        ? NONE
+        : statements.listPlaceDenialsOf.all(id, needs.denialsFrom).map(placeDenialFromRow),
     rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
     meters: needs.meters.map((need) => entry.meters.get(statements, need)),
@@ -136,12 +140,16 @@ function loadHousekeeping(
   statements: Statements,
   id: number,
   { denialsOpenedBy, answersGivenBy }: ViewNeeds,
-): { readonly staleDenials: readonly Denial[]; readonly staleAnswers: number } {
+): Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'staleAnswers'> {
   return {
     staleDenials:
       denialsOpenedBy === null
         ? NONE
         : statements.listDenialsBy.all(id, denialsOpenedBy, COLLECT_LIMIT).map(denialFromRow),
+    stalePlaceDenials:
+      denialsOpenedBy === null
+        ? NONE
+        : statements.listPlaceDenialsBy.all(id, denialsOpenedBy, COLLECT_LIMIT).map(placeDenialFromRow),
     staleAnswers:
       answersGivenBy === null
         ? 0

@@ -58,6 +58,7 @@ export function resetClock(batch: Batch, by: Actor): Done | Refused {
   moveTo(batch, to);
   for (const entry of batch.shelf.entries()) pullBack(batch, entry, from);
   batch.statements.pullBackDenials.run({ now: to });
+  batch.statements.pullBackPlaceDenials.run({ now: to });
   batch.statements.pullBackTokens.run({ now: to });
   batch.statements.pullBackAnswers.run({ now: to });
   batch.statements.pullBackRules.run({ now: to });

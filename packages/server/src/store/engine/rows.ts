@@ -18,7 +18,7 @@ import type { Role } from '../../core/role.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules.ts';
 import type { Token, TokenKind } from '../../core/token.ts';
 import { foldCase } from '../../core/user-name.ts';
-import type { Denial, RememberedAnswer, Report } from '../../core/view.ts';
+import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
 import type { AccountRecord, BacklogRecord, ListRegistrations, UsageRecord } from '../query.ts';
 import type { Segment } from './audit-chain.ts';
 
@@ -96,6 +96,16 @@ export function denialFromRow(row: Row): Denial {
     feature: row.feature as string,
     code: row.code as ErrorCode,
     deniedAt: instant(row.denied_at as number),
+    repeated: row.repeated as number,
+  };
+}
+
+export function placeDenialFromRow(row: Row): PlaceDenial {
+  return {
+    place: row.place as string,
+    code: row.code as ErrorCode,
+    deniedAt: instant(row.denied_at as number),
+    recorded: row.recorded as number,
     repeated: row.repeated as number,
   };
 }

@@ -24,6 +24,7 @@ export const STATEMENT_NAMES = [
   'prolongLive',
   'pullBackLive',
   'pullBackDenials',
+  'pullBackPlaceDenials',
   'pullBackTokens',
   'getServer',
   'saveHardwareId',
@@ -32,6 +33,10 @@ export const STATEMENT_NAMES = [
   'listDenialsBy',
   'putDenial',
   'removeDenial',
+  'listPlaceDenialsOf',
+  'listPlaceDenialsBy',
+  'putPlaceDenial',
+  'removePlaceDenial',
   // consumption
   'findMeter',
   'putMeter',

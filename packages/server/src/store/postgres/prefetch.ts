@@ -2,6 +2,7 @@ import type { Command, LicenseCommand } from '../../core/command.ts';
 import { WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
 import { targetOf } from '../../core/decide.ts';
 import { answerScope } from '../../core/decide-add-consumption.ts';
+import { deniedPlace } from '../../core/deny.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { License, LicenseId } from '../../core/license.ts';
 import type { Row } from '../engine/rows.ts';
@@ -35,6 +36,9 @@ export function planPrefetch(
     plan.push(ofUsers('registration', ids, users), ofUsers('denial', ids, users));
     if (licenses.some(hasFloatingFeature)) plan.push(ofUsers('feature_slot', ids, users));
   }
+  const deniable = commands.filter(({ kind }) => OFTEN_DENIED.has(kind));
+  const places = listPlaces(deniable, ids);
+  if (places.length > 0) plan.push(groups('place_denial', places));
   const windows = licenses.flatMap((license) => windowsOf(license, now));
   if (windows.length > 0) plan.push(groups('consumption_total', windows));
   const scopes = commands.flatMap((command) => scopesOf(command as LicenseCommand, ids));
@@ -46,6 +50,15 @@ function usersOf(command: LicenseCommand): readonly string[] {
   if (command.kind === 'release_from') return command.users;
   const { user } = targetOf(command);
   return typeof user === 'string' ? [user] : [];
+}
+
+/** Commands that ask for earlier denials before they know better. Heartbeats do not. */
+const OFTEN_DENIED: ReadonlySet<Command['kind']> = new Set(['borrow', 'register_feature', 'add_consumption']);
+
+/** Where the commands come from, on each license. */
+export function listPlaces(commands: readonly Command[], ids: readonly LicenseId[]) {
+  const places = commands.map((command) => deniedPlace('by' in command ? command.by : undefined));
+  return crossed(ids, [...new Set(places.filter((place) => place !== null))]);
 }
 
 function hasFloatingFeature({ features }: License): boolean {
@@ -101,10 +114,11 @@ function ofUsers(
   ids: readonly LicenseId[],
   users: readonly string[],
 ): Prefetched {
-  return groups(
-    table,
-    ids.flatMap((id) => users.map((user) => [id, user])),
-  );
+  return groups(table, crossed(ids, users));
+}
+
+function crossed(ids: readonly LicenseId[], names: readonly string[]) {
+  return ids.flatMap((id) => names.map((name) => [id, name]));
 }
 
 function groups(table: keyof typeof TABLES, wanted: readonly (readonly (string | number)[])[]): Prefetched {

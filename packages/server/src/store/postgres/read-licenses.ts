@@ -130,6 +130,7 @@ const LIST_UNTIDY = `SELECT id FROM license
   WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ends_at <= $1)
     OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = license.id AND ends_at <= $1)
     OR EXISTS (SELECT 1 FROM denial WHERE license_id = license.id AND denied_at <= $2)
+    OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND denied_at <= $2)
     OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= $3 AND license_id = license.id)
   ORDER BY id`;
 

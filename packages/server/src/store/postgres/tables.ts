@@ -48,6 +48,19 @@ export const TABLES = {
     key: ['license_id', USER, 'feature', 'code'],
     group: ['license_id', USER],
   },
+  place_denial: {
+    name: 'place_denial',
+    columns: {
+      license_id: 'bigint',
+      place: 'text',
+      code: 'text',
+      denied_at: 'bigint',
+      recorded: 'bigint',
+      repeated: 'bigint',
+    },
+    key: ['license_id', 'place', 'code'],
+    group: ['license_id', 'place'],
+  },
   meter: {
     name: 'meter',
     columns: {

@@ -19,7 +19,7 @@ import type { Connection } from './connection.ts';
 import { isConnectionLost, isDataError, isRetryable, translate } from './database-error.ts';
 import { OtherLane } from './lanes.ts';
 import type { Pool } from './pool.ts';
-import { type Prefetched, planPrefetch } from './prefetch.ts';
+import { listPlaces, type Prefetched, planPrefetch } from './prefetch.ts';
 import { listSecrets } from './read-server.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isSameScope, type Lane, laneOf, type Scope } from './scope.ts';
@@ -229,6 +229,9 @@ export class PostgresWriter {
     const catalogue = await this.#refreshCatalogue(connection, opened, lane, scope, commands);
     const set = new WorkingSet();
     for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] as readonly Row[]);
+    if (typeof scope.licenses !== 'string') {
+      set.expect('place_denial', listPlaces(commands, scope.licenses));
+    }
     const decided = this.#prepare({ scope, opened, catalogue, set, name });
     const results = await decideAll(connection, decided, commands);
     if (decided.batch.isChanged) await this.#commit(connection, decided, results);

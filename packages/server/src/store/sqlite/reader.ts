@@ -212,6 +212,7 @@ export class SqliteReader {
        WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)
+          OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = id AND denied_at <= :windowStart)
           OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id)`,
       { now, windowStart: now - DENIAL_WINDOW_MS, forgotten: now - ANSWER_LIFETIME_MS },
     );

@@ -6,3 +6,16 @@ DROP TABLE recall;
 ALTER TABLE registration ADD COLUMN origin TEXT COLLATE "C";
 ALTER TABLE registration ADD COLUMN credential TEXT COLLATE "C";
 CREATE INDEX registration_by_origin ON registration (license_id, origin) WHERE origin IS NOT NULL;
+
+-- How many denials from one place have become events since `denied_at`, and how many were only counted.
+CREATE TABLE place_denial (
+  license_id BIGINT NOT NULL,
+  place TEXT COLLATE "C" NOT NULL,
+  code TEXT COLLATE "C" NOT NULL,
+  denied_at BIGINT NOT NULL,
+  recorded BIGINT NOT NULL,
+  repeated BIGINT NOT NULL,
+  PRIMARY KEY (license_id, place, code)
+);
+
+CREATE INDEX place_denial_by_time ON place_denial (license_id, denied_at);
