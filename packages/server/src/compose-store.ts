@@ -1,12 +1,19 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { explainReadable, explainWritable } from '@berth/protocol/file-sharing';
 import type { Config } from './config.ts';
 import type { StoreNotice } from './core/store-notice.ts';
 import { openExport } from './secrets/key-export.ts';
 import { findKeySource, type GivenKey } from './secrets/master-key.ts';
 import { fingerprint, type MasterKey } from './secrets/seal.ts';
 import { placeMasterKey } from './services/place-master-key.ts';
-import { createDataFolder, type FolderLock, holdFolder, lockFolder } from './store/folder-lock.ts';
+import {
+  createDataFolder,
+  explainSharing,
+  type FolderLock,
+  holdFolder,
+  lockFolder,
+} from './store/folder-lock.ts';
 import { openDatabase } from './store/postgres/open-database.ts';
 import { findSealedBy, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
 import type { Store } from './store/store.ts';
@@ -70,6 +77,7 @@ function isHeld(folder: string): boolean {
 
 async function openOrNull(options: StoreOptions, isServing: boolean): Promise<Store | null> {
   const { config, env, onNotice } = options;
+  refuseShared(options);
   const ignoresCase = ignoresCaseIn(config, isServing);
   if (!isShared(config)) {
     const masterKey = readKeyVariables(env);
@@ -84,6 +92,21 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
     lock.release();
     throw error;
   }
+}
+
+/** Whoever can write the folder or the master key can lend slots and make accounts. */
+function refuseShared(options: Pick<StoreOptions, 'config' | 'env'>): void {
+  const problem = explainSharing(guardedPaths(options), options.env, explainWritable);
+  if (problem !== null) throw new StartError(problem);
+}
+
+/** A sentence about whoever can read them; `null`: nobody else can. */
+export function findReadable(options: Pick<StoreOptions, 'config' | 'env'>): string | null {
+  return explainSharing(guardedPaths(options), options.env, explainReadable);
+}
+
+function guardedPaths({ config, env }: Pick<StoreOptions, 'config' | 'env'>): readonly string[] {
+  return [config.data, findMasterKey({ config, env }).file];
 }
 
 /** A command leaves it as it is: it may just lack the server's settings. */

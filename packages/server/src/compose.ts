@@ -8,6 +8,7 @@ import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
   findMasterKey,
+  findReadable,
   importMasterKey as importKey,
   isShared,
   openServersStore,
@@ -118,7 +119,7 @@ async function serveStore(
   await store.keepClock();
   describeRules(log, await parts.ruleBook.begin());
   await prepareStore(parts, options, log);
-  warnAboutExposure(config, log);
+  warnAboutExposure(options, log);
   stops.push(parts.cloud.close, parts.events.close);
   const eventLoops = await parts.events.begin();
   const { readMonotonicMs } = systemClock;
@@ -255,7 +256,10 @@ function describeDatabase(config: Config): string | null {
   return isShared(config) ? showConfig(config).database.url : null;
 }
 
-function warnAboutExposure({ host, cloud, tls, limits }: Config, log: Log): void {
+function warnAboutExposure(options: ConfigAndEnv, log: Log): void {
+  const { host, cloud, tls, limits } = options.config;
+  const readable = findReadable(options);
+  if (readable !== null) log.warn(readable);
   if (isPlainAndFar(cloud)) {
     log.warn('cloud.url is http: license keys and what is consumed can be read on the way there');
   }

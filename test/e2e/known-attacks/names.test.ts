@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -43,7 +43,7 @@ const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_
 const CLOUD = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import.meta.url));
 
 function runCloud(...words: string[]): string {
-  const args = [CLOUD, ...words, '--data', join(folder, 'cloud')];
+  const args = [CLOUD, '--data', join(folder, 'cloud'), ...words];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   return stdout + stderr;
 }
@@ -84,6 +84,7 @@ describe('attacks by names', () => {
     const host = 'desk\u202e\u200b\u2066gpj.exe';
     await register({ user: 'mallory', os_hostname: host, user_info: `\u001b[2J\u009b31m\u2028${host}` });
     await register({ user: 'b\u200dob', os_hostname: 'x' });
+    const running: Promise<void>[] = [];
     for (const words of [
       ['registration', 'list'],
       ['registration', 'list', '--json'],
@@ -95,13 +96,37 @@ describe('attacks by names', () => {
       ['registration', 'release', `nobody\u202e`, '--json'],
       ['license', 'show\u009b2J'],
     ]) {
-      const { stdout, stderr } = await runBerth(data, words);
-      assert.ok((stdout + stderr).length > 0, words.join(' '));
-      assert.doesNotMatch(stdout + stderr, UNPRINTABLE, words.join(' '));
+      running.push(
+        runBerth(data, words).then(({ stdout, stderr }) => {
+          assert.ok((stdout + stderr).length > 0, words.join(' '));
+          assert.doesNotMatch(stdout + stderr, UNPRINTABLE, words.join(' '));
+        }),
+      );
     }
+    await Promise.all(running);
     const { stdout } = await runBerth(data, ['registration', 'list', '--user', 'mallory', '--json']);
     const [{ os_hostname }] = JSON.parse(stdout).registrations;
     assert.equal(os_hostname, host, 'JSON means the same');
+  });
+
+  test('a data folder that others can write: neither the server nor the cloud starts on it', {
+    skip: process.platform === 'win32' && 'Windows has no modes',
+  }, async () => {
+    const shared = join(folder, 'shared');
+    createDataFolder(shared);
+    await seedLicenses(shared, [testLicense(1)]);
+    chmodSync(shared, 0o777);
+    const remedy =
+      `Other users of this machine can write to ${shared} (mode 0777). ` +
+      `Take that away: chmod 700 ${shared}`;
+    await assert.rejects(startServerProcess({ data: shared }), ({ message }) => message.includes(remedy));
+    assert.equal((await runBerth(shared, ['license', 'list'])).stderr, `${remedy}\n`);
+    assert.equal(runCloud('key', 'create', '--data', shared).trimEnd(), remedy);
+    chmodSync(shared, 0o700);
+    chmodSync(join(shared, 'master.key'), 0o666);
+    await assert.rejects(startServerProcess({ data: shared }), /can write to \S+master\.key \(mode 0666\)/);
+    chmodSync(join(shared, 'master.key'), 0o600);
+    assert.equal((await runBerth(shared, ['license', 'list'])).code, 0);
   });
 
   test('terminal escapes in names: nor does a command of the licensing cloud', () => {

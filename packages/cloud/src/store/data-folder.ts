@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
+import { explainWritable, isContainer } from '@berth/protocol/file-sharing';
 import { openDatabase } from './database.ts';
 import { createAirgapKey, createSigningKey, readKeyFile } from './key-files.ts';
 import { createShelf, type Shelf } from './shelf.ts';
@@ -9,6 +10,8 @@ import { createShelf, type Shelf } from './shelf.ts';
 const DATABASE_FILE = 'cloud.db';
 const SIGNING_KEY_FILE = 'signing-key.pem';
 const AIRGAP_KEY_FILE = 'airgap-key.pem';
+
+const KEY_FILES = [SIGNING_KEY_FILE, AIRGAP_KEY_FILE];
 
 /** Everything that the cloud keeps: one folder, for nobody but its owner. */
 export interface DataFolder {
@@ -31,6 +34,7 @@ export function openDataFolder(folder: string): DataFolder {
   // Whatever this process creates from here on is for its owner only.
   process.umask(0o077);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  refuseShared([folder, ...KEY_FILES.map((name) => join(folder, name))]);
   const keyFile = join(folder, SIGNING_KEY_FILE);
   // Asked in this order, as another process may be making both: first the key, then the database.
   const isNew = !hasData(folder);
@@ -45,6 +49,23 @@ export function openDataFolder(folder: string): DataFolder {
     db.close();
     throw error;
   }
+}
+
+/** Whoever can write here can sign licenses of their own. */
+function refuseShared(paths: readonly string[]): void {
+  const user = {
+    id: process.getuid?.() ?? null,
+    isContainer: isContainer(process.env, { exists: existsSync, read: readText }),
+  };
+  for (const path of paths.filter((one) => existsSync(one))) {
+    const { mode, uid: owner } = statSync(path);
+    const problem = explainWritable({ path, isFolder: !path.endsWith('.pem'), mode, owner }, user);
+    if (problem !== null) throw new DataFolderError(problem);
+  }
+}
+
+function readText(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
 /** Data that is older than the air gap has no such key yet; once it has one, it must be that one. */

@@ -1,7 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
 import { Fault } from '../core/fault.ts';
+import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
 const LOCK_FILE = 'berth.lock';
@@ -15,6 +17,25 @@ export interface FolderLock {
 /** Creates the folder for nobody but its owner. */
 export function createDataFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/** Everybody who could change something, or `null`; the sentence says what to do. */
+export function explainSharing(
+  paths: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  explain: typeof explainWritable,
+): string | null {
+  const user = {
+    id: process.getuid?.() ?? null,
+    isContainer: isContainer(env, { exists: existsSync, read: readText }),
+  };
+  const sentences = paths.filter((path) => existsSync(path)).map((path) => explain(statFile(path), user));
+  return sentences.find((sentence) => sentence !== null) ?? null;
+}
+
+function statFile(path: string): SharedFile {
+  const stats = statSync(path);
+  return { path, isFolder: stats.isDirectory(), mode: stats.mode, owner: stats.uid };
 }
 
 /**

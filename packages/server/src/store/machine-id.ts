@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { isContainer } from '@berth/protocol/file-sharing';
 
 /**
  * What tells this machine from others, and stays the same over restarts, upgrades and new addresses; `null`
@@ -7,7 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
  * only the data tells one server from another.
  */
 export function readMachineId(env: Readonly<Record<string, string | undefined>>): string | null {
-  if (isContainer(env)) return null;
+  if (isContainer(env, { exists: existsSync, read: readText })) return null;
   switch (process.platform) {
     case 'linux':
       return readFirstLine('/etc/machine-id') ?? readFirstLine('/var/lib/dbus/machine-id');
@@ -23,16 +24,8 @@ export function readMachineId(env: Readonly<Record<string, string | undefined>>)
   }
 }
 
-const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
-const CONTAINER_GROUP = /docker|kubepods|containerd|libpod|lxc/;
-
-function isContainer(env: Readonly<Record<string, string | undefined>>): boolean {
-  if (env.container !== undefined || env.KUBERNETES_SERVICE_HOST !== undefined) return true;
-  if (CONTAINER_FILES.some((file) => existsSync(file))) return true;
-  return CONTAINER_GROUP.test(readText('/proc/1/cgroup') ?? '');
-}
-
-function readText(file: string): string | null {
+/** `null`: it cannot be read. */
+export function readText(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch {

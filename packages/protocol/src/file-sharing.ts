@@ -1,0 +1,73 @@
+/** Who else on the machine can get at a file or folder that only one account should have. */
+export interface SharedFile {
+  readonly path: string;
+  readonly isFolder: boolean;
+  /** As `stat` tells it. */
+  readonly mode: number;
+  readonly owner: number;
+}
+
+/** The process that asks. */
+export interface FileUser {
+  /** `null`: the system has no such thing as the owner of a file. */
+  readonly id: number | null;
+  /** There nobody else is on the machine, and volumes often belong to a group made for the container. */
+  readonly isContainer: boolean;
+}
+
+const ROOT = 0;
+
+const GROUP_WRITES = 0o020;
+const OTHERS_WRITE = 0o002;
+const GROUP_READS = 0o040;
+const OTHERS_READ = 0o004;
+
+/** Why the file must not be used: somebody else can change it. `null`: nobody can. */
+export function explainWritable(file: SharedFile, user: FileUser): string | null {
+  if (user.id === null) return null;
+  const { path, owner } = file;
+  if (![ROOT, user.id].includes(owner) && user.id !== ROOT) {
+    return (
+      `${path} belongs to another user of this machine (id ${owner}), who can change everything in it. Run ` +
+      `as that user, or make it yours: chown -R ${user.id} ${path}`
+    );
+  }
+  if (!allows(file, user, GROUP_WRITES, OTHERS_WRITE)) return null;
+  return `Other users of this machine can write to ${path} (mode ${sayMode(file)}). ${sayRemedy(file)}`;
+}
+
+/** What somebody else can read; `null`: nothing. In a container there is nobody else. */
+export function explainReadable(file: SharedFile, user: FileUser): string | null {
+  if (user.id === null || user.isContainer) return null;
+  if (!allows(file, user, GROUP_READS, OTHERS_READ)) return null;
+  return `Other users of this machine can read ${file.path} (mode ${sayMode(file)}). ${sayRemedy(file)}`;
+}
+
+function allows({ mode }: SharedFile, { isContainer }: FileUser, group: number, others: number): boolean {
+  return (mode & (isContainer ? others : group | others)) !== 0;
+}
+
+function sayMode({ mode }: SharedFile): string {
+  return (mode & 0o7777).toString(8).padStart(4, '0');
+}
+
+function sayRemedy({ path, isFolder }: SharedFile): string {
+  return `Take that away: chmod ${isFolder ? 700 : 600} ${path}`;
+}
+
+const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
+const CONTAINER_GROUP = /docker|kubepods|containerd|libpod|lxc/;
+
+/** What can be asked of a file system. */
+export interface Files {
+  exists(path: string): boolean;
+  /** `null`: it cannot be read. */
+  read(path: string): string | null;
+}
+
+/** Whether the process runs in a container, as far as anything tells. */
+export function isContainer(env: Readonly<Record<string, string | undefined>>, files: Files): boolean {
+  if (env.container !== undefined || env.KUBERNETES_SERVICE_HOST !== undefined) return true;
+  if (CONTAINER_FILES.some((file) => files.exists(file))) return true;
+  return CONTAINER_GROUP.test(files.read('/proc/1/cgroup') ?? '');
+}
