@@ -14,10 +14,13 @@ export interface Who {
 }
 
 export const sayWho = ({ user, licenseId, origin }: Who) =>
-  `${user}${licenseId === null ? '' : ` on ${licenseId}`}${origin == null ? '' : ` from ${sayOrigin(origin)}`}`;
+  `${user}${licenseId === null ? '' : ` on ${licenseId}`}${sayOrigin(origin)}`;
 
-const sayOrigin = ({ address, slots, borrows }: Origin) =>
-  `${address}, ${slots} slots and ${borrows} borrows`;
+function sayOrigin(origin: Origin | null | undefined): string {
+  if (origin == null) return '';
+  const { address, slots, borrows } = origin;
+  return ` from ${address} with at most ${slots} slots and ${borrows} borrows`;
+}
 
 /** What a command says of it. */
 function asked(origin: Origin | null | undefined) {
@@ -39,7 +42,7 @@ export function register(who: Who): HistoryCommand {
 export function registerCrowd(users: readonly string[], origin: Origin | null = null): HistoryCommand {
   const facts = { product: 'cad', ...asked(origin) };
   return inHistory({
-    title: `register at once ${users.join(', ')}${origin === null ? '' : ` from ${sayOrigin(origin)}`}`,
+    title: `register at once ${users.join(', ')}${sayOrigin(origin)}`,
     act: ({ bench }) => Promise.all(users.map((user) => bench.register(user, facts))),
     expect: (model) => users.map((user) => model.register(user, null, origin)),
   });
