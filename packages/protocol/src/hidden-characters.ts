@@ -3,18 +3,17 @@
  * shown: bidirectional controls, zero-width characters, fillers and separators of lines. Two texts that
  * differ only in these look the same to a person.
  */
-const HIDDEN = '\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u{2800}\\u{FFF9}-\\u{FFFB}';
-
-const ANY_HIDDEN = new RegExp(`[${HIDDEN}]`, 'gu');
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
 /** Ordinary names contain these: joiners between letters and in emoji, and the selectors of variants. */
-const REFUSED = new RegExp(`(?![\\u{200C}\\u{200D}\\p{Variation_Selector}])[${HIDDEN}]`, 'u');
+const USED_IN_NAMES = /[\u{200C}\u{200D}\p{Variation_Selector}]/u;
 
 /** What a terminal may act upon, and what people cannot see on it. */
-const UNPRINTABLE = new RegExp(`[\\p{Cc}\\p{Cs}${HIDDEN}]`, 'gu');
+const UNPRINTABLE =
+  /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
 export function withoutHidden(text: string): string {
-  return text.replace(ANY_HIDDEN, '');
+  return text.replace(HIDDEN, '');
 }
 
 /**
@@ -22,7 +21,7 @@ export function withoutHidden(text: string): string {
  * consists of nothing but hidden characters is refused by its first.
  */
 export function findHidden(name: string): string | null {
-  const found = REFUSED.exec(name)?.[0];
+  const found = name.match(HIDDEN)?.find((character) => !USED_IN_NAMES.test(character));
   if (found !== undefined) return codeOf(found);
   return name !== '' && withoutHidden(name) === '' ? codeOf(name) : null;
 }

@@ -19,7 +19,7 @@ export const TWO_SERVERS = {
 
   'one that ignores case does not start beside one that does not': async (bench: Bench) => {
     await bench.install();
-    await assert.rejects(bench.openBeside(true), /users\.ignoreCase is true here.* stop all of them/);
+    await assert.rejects(bench.openBeside(true), /users\.ignoreCase is true here/);
     const other = await bench.openBeside(false);
     assert.equal(codeOf(await other.execute(register('Ada'))), 'granted');
     assert.equal(codeOf(await bench.register('ada')), 'granted', 'somebody else');
