@@ -48,7 +48,10 @@ export interface Accounts {
    * either: "berth user password admin" on its machine then makes up another one.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
-  /** A new token, or `null` for a wrong name or password: the same answer in the same time. */
+  /**
+   * A new token, or `null` for a wrong name or password: the same answer in the same time. A one-time
+   * password that is too old is rejected with what to do.
+   */
   signIn(request: SignInRequest): Promise<string | null>;
   /** No administrator has replaced the password that the server made up. */
   isBeingSetUp(): Promise<boolean>;
@@ -137,6 +140,7 @@ async function signIn(
   const tokenHash = token === null ? null : hashToken(token);
   const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser } as const;
   const outcome = await store.execute(wish);
+  if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
 

@@ -12,6 +12,7 @@ export const MIGRATIONS = [
   '0006-audit.sql',
   '0007-rules.sql',
   '0008-notices.sql',
+  '0009-sign-in.sql',
 ] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
