@@ -87,17 +87,17 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
     list: () => store.read({ kind: 'list_accounts' }),
     async add({ name, role, password }, by) {
       requireGoodName(name);
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name);
       const wish = { kind: 'create_account', name, role, passwordHash, oneTime, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async setPassword(account, password, by) {
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, account);
       const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async changePassword({ account, oldPassword, newPassword, address, keptToken }, by) {
-      requireGoodPassword(newPassword);
+      requireGoodPassword(newPassword, account);
       const checkedHash = await check({ name: account, password: oldPassword, address });
       if (checkedHash === null) {
         await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
@@ -159,9 +159,9 @@ async function judge(store: Store, throttle: SignInThrottle, request: SignInRequ
   }
 }
 
-async function choosePassword(given: string | null) {
+async function choosePassword(given: string | null, account: string) {
   const password = given ?? makeUpPassword();
-  if (given !== null) requireGoodPassword(given);
+  if (given !== null) requireGoodPassword(given, account);
   return {
     oneTimePassword: given === null ? password : null,
     passwordHash: await hashPassword(password),
