@@ -15,13 +15,13 @@ for (const state of ['running', 'stopped'] as const) {
       const added = succeeded(await run('user add ada --role admin', `${OWN}\n`));
       assert.equal(added, 'The password of "ada" is set.\n');
       const made = succeeded(await run('user add bob --role user --one-time'));
-      assert.match(made, /^The one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only now\.\n$/);
+      assert.match(made, /^The one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only now,/);
       const role = succeeded(await run('user role bob --role operator'));
       assert.equal(role, 'The account has another role now.\n');
       const list = succeeded(await run('user list'));
       assert.match(list, /^name +role +password +created at\n/);
       assert.match(list, /\nada +admin +own +\d{4}-/);
-      assert.match(list, /\nbob +operator +one-time, to be replaced +\d{4}-/);
+      assert.match(list, /\nbob +operator +one-time, until \d{4}-/);
       assert.match(succeeded(await run('user password bob', `${OWN}\n`)), /is set/);
       assert.equal(succeeded(await run('user remove bob')), 'The account is gone.\n');
       const json = JSON.parse(succeeded(await run('user list --json')));
@@ -55,6 +55,10 @@ for (const state of ['running', 'stopped'] as const) {
       const list = succeeded(await run('token list'));
       assert.match(list, new RegExp(`\\n${id} +api +ci +user +\\d{4}-.* +\\d{4}-`));
       assert.ok(!list.includes(token));
+      const endless = succeeded(await run('token create lab --role user --days never'));
+      assert.match(endless, /It has no end\.\n$/);
+      assert.match(succeeded(await run('token create year --role user')), /It ends at \d{4}-/);
+      for (const name of ['lab', 'year']) succeeded(await run(`token revoke ${name}`));
       assert.equal(succeeded(await run('token revoke ci')), 'The token is worthless.\n');
       assert.equal(succeeded(await run('token list')), 'No tokens.\n');
     });

@@ -242,8 +242,8 @@ async function prepareStore(
   await accounts.ensureAdministrator((password) =>
     announce(
       `Created the administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
-        'It is shown only now. Replace it with "berth user password admin": until then, whoever is on this ' +
-        'machine administrates the server.\n',
+        'It is shown only now, signs in once, and ends after 7 days. Replace it with "berth user password ' +
+        'admin": until then, whoever is on this machine administrates the server.\n',
     ),
   );
   if (!demo) return;

@@ -261,7 +261,8 @@ export const SETTINGS: readonly Setting[] = [
     default: 14,
     from: 1,
     to: 365,
-    about: 'How long before a license ends it is told of, in the audit log and to the webhook.',
+    about:
+      'How many days before a license or a token ends it is told of, in the audit log and to the webhook.',
   },
   {
     path: 'notices.cloudMinutes',

@@ -3,7 +3,14 @@ import { Agent, request } from 'node:http';
 import { after, describe, test } from 'node:test';
 import { type ServerProcess, temporaryFolder } from '../../support/server-process.ts';
 import { OWN_PASSWORD, replacePassword, startFreshServer } from '../../support/set-up-server.ts';
-import { CONTROL, openTestApp, readTraces } from '../../support/test-app.ts';
+import {
+  CONTROL,
+  createAdministrator,
+  FOREIGN,
+  openTestApp,
+  readTraces,
+  type TestApp,
+} from '../../support/test-app.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
@@ -67,6 +74,26 @@ describe('guessing passwords', () => {
   });
 });
 
+describe('passwords that everybody tries', () => {
+  test('a common password: is not taken, in whatever way it is set', async (t) => {
+    const app = await openTestApp(t);
+    const passwordOld = await createAdministrator(app.accounts);
+    const common = ['password1234', 'Qwertyuiop12', 'P@ssw0rd!2026', 'aaaaaaaaaaaa', 'berth-admin-2030'];
+    for (const password of common) {
+      const ways = [
+        await app.post('/api/v4/setPassword', { passwordOld, passwordNew: password }),
+        await app.post('/api/admin/users/password', { name: 'admin', password }),
+        await app.post('/api/admin/users/add', { name: 'ann', role: 'user', password }),
+      ];
+      for (const { status, body } of ways) {
+        assert.equal(status, 400, password);
+        assert.match(String(body.message), /easy to guess.* Choose another/, password);
+      }
+    }
+    assert.equal(await app.accounts.isBeingSetUp(), true);
+  });
+});
+
 describe("a slip in an administrator's request", () => {
   test('a misspelled license_id: the audit log is not thinned out as a whole', async (t) => {
     const app = await openTestApp(t);
@@ -79,24 +106,91 @@ describe("a slip in an administrator's request", () => {
     assert.deepEqual(await readTraces(app.store), before);
   });
 
-  for (const body of [{ newkey: 'x' }, { new_key: null }, { new_key: ' ' }]) {
-    test(`a master key sent as ${JSON.stringify(body)}: none is made up in its place`, async (t) => {
-      const app = await openTestApp(t);
-      const before = await app.get('/api/admin/keys');
-      assert.equal((await app.post('/api/admin/keys/rotate', body)).body.code, 'validation_error');
-      assert.deepEqual((await app.get('/api/admin/keys')).body, before.body);
-    });
-  }
+  test('a master key sent as null, blank or misspelled: none is made up in its place', async (t) => {
+    const app = await openTestApp(t);
+    const before = await app.get('/api/admin/keys');
+    for (const body of [{ newkey: 'x' }, { new_key: null }, { new_key: ' ' }]) {
+      const answer = await app.post('/api/admin/keys/rotate', body);
+      assert.equal(answer.body.code, 'validation_error', answer.text);
+    }
+    assert.deepEqual((await app.get('/api/admin/keys')).body, before.body);
+  });
 
-  for (const password of ['', '   ', null]) {
-    test(`a password sent as ${JSON.stringify(password)}: none is made up in its place`, async (t) => {
-      const app = await openTestApp(t);
-      await app.accounts.add({ name: 'ann', role: 'user', password: OWN_PASSWORD }, 'test');
+  test('a password sent as null or blank: none is made up in its place', async (t) => {
+    const app = await openTestApp(t);
+    await app.accounts.add({ name: 'ann', role: 'user', password: OWN_PASSWORD }, 'test');
+    for (const password of ['', '   ', null]) {
       const answer = await app.post('/api/admin/users/password', { name: 'ann', password });
       assert.equal(answer.body.code, 'validation_error', answer.text);
-      assert.ok(await app.accounts.signIn({ name: 'ann', password: OWN_PASSWORD, address: '' }));
-    });
+    }
+    assert.ok(await app.accounts.signIn({ name: 'ann', password: OWN_PASSWORD, address: '' }));
+  });
+});
+
+describe('what was got while the server was being set up', () => {
+  const OWN_TOKEN = { name: 'backdoor', role: 'admin' };
+
+  async function replace(app: TestApp, passwordOld: string): Promise<void> {
+    const { status } = await app.post('/api/v4/setPassword', { passwordOld, passwordNew: OWN_PASSWORD });
+    assert.equal(status, 200);
   }
+
+  const statusWith = (app: TestApp, token: unknown) =>
+    app.get('/api/admin/status', { peer: FOREIGN, headers: { authorization: `Bearer ${token}` } });
+
+  test('a token made without credentials: worth nothing once setup is over', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const { body } = await app.post('/api/admin/tokens/create', { ...OWN_TOKEN, days: 3650 });
+    const other = await app.post('/api/admin/tokens/create', { ...OWN_TOKEN, name: 'ci' }, { peer: CONTROL });
+    assert.equal((await statusWith(app, body.token)).status, 200);
+    const list = await app.get('/api/admin/tokens');
+    assert.match(list.text, /"name":"backdoor".*"restriction":"until_set_up"/);
+    await replace(app, password);
+    assert.equal((await statusWith(app, body.token)).status, 401);
+    assert.equal((await statusWith(app, other.body.token)).status, 200, 'one from the socket goes on');
+  });
+
+  test('a one-time password that somebody has read: after the first sign-in it opens nothing', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
+    const sign = () => app.get('/auth', { peer: FOREIGN, headers: { authorization } });
+    assert.equal((await statusWith(app, (await sign()).body.token)).status, 200);
+    assert.equal((await statusWith(app, (await sign()).body.token)).status, 403);
+  });
+
+  test('a one-time password from long ago: opens nothing', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    app.clock.advance(7 * 24 * 60 * 60 * 1000);
+    await app.post('/api/admin/clock/accept', {}, { peer: CONTROL });
+    const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
+    assert.equal((await app.get('/auth', { peer: FOREIGN, headers: { authorization } })).status, 401);
+  });
+});
+
+describe('credentials that never end', () => {
+  test('a token without an end: only where that was said', async (t) => {
+    const app = await openTestApp(t);
+    await app.post('/api/admin/tokens/create', { name: 'ci', role: 'user' }, { peer: CONTROL });
+    assert.match((await app.get('/api/admin/tokens')).text, /"expires_at":"2031-01-15/);
+  });
+
+  test('a browser session that is kept alive: over after twelve hours', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const body = { name: 'admin', password };
+    const started = await app.post('/api/admin/session/start', body, { peer: FOREIGN });
+    const cookie = String(started.headers.get('set-cookie')).split(';')[0] as string;
+    const ask = () => app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie } });
+    for (let hour = 0; hour < 12; hour++) {
+      assert.equal((await ask()).status, 200, `hour ${hour}`);
+      app.clock.advance(60 * 60 * 1000);
+      await app.store.keepClock();
+    }
+    assert.equal((await ask()).status, 401);
+  });
 });
 
 describe('work that costs much', () => {

@@ -65,11 +65,12 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'token create',
     arguments: ['NAME'],
-    flags: '--role ROLE [--days N]',
-    about: 'make a token for a program; it is told only now',
+    flags: '--role ROLE [--days N|never]',
+    about: 'make a token for a program; it is told only now, and ends after 365 days unless told',
     ask: (client, [name], { role, days }) => client.post('/api/admin/tokens/create', { name, role, days }),
-    show: ({ id, token }: { id: string; token: string }) =>
-      `${token}\nThis is token ${id}. It is shown only now: send it as "Authorization: Bearer TOKEN".`,
+    show: ({ id, token, expires_at }: CreatedToken) =>
+      `${token}\nThis is token ${id}. It is shown only now: send it as "Authorization: Bearer TOKEN". ` +
+      (expires_at === null ? 'It has no end.' : `It ends at ${expires_at}.`),
   },
   {
     words: 'token revoke',
@@ -81,6 +82,12 @@ export const USER_COMMANDS: readonly Command[] = [
   },
 ];
 
+interface CreatedToken {
+  readonly id: string;
+  readonly token: string;
+  readonly expires_at: string | null;
+}
+
 /** An empty line is not the wish for a password that is made up. */
 function given(password: string | undefined): { readonly password?: string } {
   if (password === undefined) return {};
@@ -89,10 +96,10 @@ function given(password: string | undefined): { readonly password?: string } {
 }
 
 function showUsers({ users }: { users: readonly Facts[] }): string {
-  const rows = users.map(({ name, role, one_time_password, created_at }) => [
+  const rows = users.map(({ name, role, one_time_until, created_at }) => [
     name,
     role,
-    one_time_password === true ? 'one-time, to be replaced' : 'own',
+    one_time_until === null ? 'own' : `one-time, until ${one_time_until}`,
     created_at,
   ]);
   return formatTable(['name', 'role', 'password', 'created at'], rows);
@@ -100,18 +107,28 @@ function showUsers({ users }: { users: readonly Facts[] }): string {
 
 function showPassword({ name, password }: { name: string; password: string | null }): string {
   if (password === null) return `The password of "${name}" is set.`;
-  return `The one-time password of "${name}" is  ${password}\nIt is shown only now.`;
+  return (
+    `The one-time password of "${name}" is  ${password}\n` +
+    'It is shown only now, signs in once, and has to be replaced within 7 days.'
+  );
 }
 
 function showTokens({ tokens }: { tokens: readonly Facts[] }): string {
   if (tokens.length === 0) return 'No tokens.';
-  const rows = tokens.map(({ id, kind, account, name, role, used_at, expires_at, is_alive }) => [
-    id,
-    kind,
-    name ?? account,
-    role,
-    used_at,
-    is_alive === true ? (expires_at ?? '') : 'ended',
+  const rows = tokens.map((token) => [
+    token.id,
+    token.kind,
+    token.name ?? token.account,
+    token.role,
+    token.used_at,
+    sayEnd(token),
   ]);
   return formatTable(['id', 'kind', 'of', 'role', 'last used', 'ends at'], rows);
+}
+
+function sayEnd({ is_alive, restriction, expires_at }: Facts): unknown {
+  if (is_alive !== true) return 'ended';
+  if (restriction === 'until_set_up') return 'with the setup';
+  if (restriction === 'password_only') return 'only replaces the password';
+  return expires_at ?? '';
 }

@@ -125,6 +125,8 @@ export type SystemEvent =
       readonly name: string;
       readonly role: string;
       readonly expiresAt: Instant | null;
+      /** Only where it is so. */
+      readonly endsWithSetup?: true;
       readonly by: Actor;
     }
   /** `name`: its own, or that of its account. */
@@ -148,6 +150,7 @@ export type SystemEvent =
       readonly by: Actor;
     }
   | LicenseExpiring
+  | TokenExpiring
   | CloudUnreachable
   | CloudReachable
   | HeadsSigned
@@ -220,6 +223,14 @@ export interface LicenseExpiring {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly validUntil: Instant;
+}
+
+/** A token of its own is about to end. */
+export interface TokenExpiring {
+  readonly kind: 'token_expiring';
+  readonly tokenId: string;
+  readonly name: string | null;
+  readonly expiresAt: Instant;
 }
 
 /** The link to the licensing cloud has been failing for a while. */

@@ -1,5 +1,7 @@
+import { tokenNoticeKey } from './decide-notice.ts';
 import { type Refused, refuse, type SystemChange, type SystemDecision } from './decision.ts';
 import { DAY_MS, type Instant, plus } from './instant.ts';
+import { refuseIfOver } from './one-time-password.ts';
 import type { Role } from './role.ts';
 import type {
   CreateAccount,
@@ -30,7 +32,7 @@ export function decideAccount(command: AccountCommand, view: SystemView, now: In
     case 'create_account':
       return decideCreateAccount(command, view);
     case 'set_password':
-      return decideSetPassword(command, view);
+      return decideSetPassword(command, view, now);
     case 'set_role':
       return decideSetRole(command, view);
     case 'remove_account':
@@ -58,13 +60,16 @@ function decideCreateAccount(command: CreateAccount, view: SystemView): SystemDe
   };
 }
 
-/** An administrator with a password of their own: nobody else sets the server up from then on. */
+/**
+ * An administrator with a password of their own: nobody else sets the server up from then on, and tokens that
+ * were made without credentials are worth nothing.
+ */
 function endSetup(role: Role, oneTime: boolean): readonly SystemChange[] {
-  return role === 'admin' && !oneTime ? [{ kind: 'end_setup' }] : [];
+  return role === 'admin' && !oneTime ? [{ kind: 'end_setup' }, { kind: 'remove_setup_tokens' }] : [];
 }
 
 /** Whoever came in with the old password is out, but for the one who changes it. */
-function decideSetPassword(command: SetPassword, view: SystemView): SystemDecision {
+function decideSetPassword(command: SetPassword, view: SystemView, now: Instant): SystemDecision {
   const { account: name, passwordHash, oneTime, checkedHash, keptToken, by } = command;
   const { account } = view;
   if (account === null) return withoutEffect(refuseUnknown(name));
@@ -72,11 +77,14 @@ function decideSetPassword(command: SetPassword, view: SystemView): SystemDecisi
     const message = 'The old password was replaced a moment ago. Nothing was changed.';
     return withoutEffect(refuse('invalid_credentials', message));
   }
+  const over = checkedHash == null ? null : refuseIfOver('invalid_credentials', name, account.oneTime, now);
+  if (over !== null) return withoutEffect(over);
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [
       { kind: 'put_password', name, passwordHash, oneTime },
       { kind: 'remove_tokens_of', account: name, except: keptToken },
+      ...(keptToken === null ? [] : [{ kind: 'free_token', tokenHash: keptToken } as const]),
       ...endSetup(account.role, oneTime),
     ],
     events: [{ kind: 'password_changed', account: name, oneTime, by }],
@@ -91,7 +99,7 @@ function decideSetRole(command: SetRole, view: SystemView): SystemDecision {
   if (isLastAdministrator(view)) return withoutEffect(refuseLast(name));
   return {
     outcome: { kind: 'done', count: 1 },
-    changes: [{ kind: 'put_role', name, role }, ...endSetup(role, account.oneTime)],
+    changes: [{ kind: 'put_role', name, role }, ...endSetup(role, account.oneTime !== null)],
     events: [{ kind: 'role_changed', account: name, before: account.role, role, by }],
   };
 }
@@ -132,18 +140,26 @@ function decideSignIn(command: SignIn, { account }: SystemView, now: Instant): S
       events: [{ kind: 'sign_in_failed', account: name, by }],
     };
   }
+  const { oneTime } = account;
+  const over = refuseIfOver('unauthorized', name, oneTime, now);
+  if (over !== null) {
+    return { outcome: over, changes: [], events: [{ kind: 'sign_in_failed', account: name, by }] };
+  }
+  const kind = isBrowser ? 'session' : 'auth';
+  const restriction = oneTime?.isUsed === true ? 'password_only' : null;
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [
       {
         kind: 'remove_dead_tokens',
         authUsedBy: plus(now, -TOKEN_LIFETIME_MS),
-        sessionUsedBy: plus(now, -SESSION_LIFETIME_MS),
+        sessionIssuedBy: plus(now, -SESSION_LIFETIME_MS),
       },
+      ...(oneTime === null ? [] : [{ kind: 'use_one_time_password', name } as const]),
       {
         kind: 'put_token',
         tokenHash,
-        token: { ...tokenOf(tokenHash, now), kind: isBrowser ? 'session' : 'auth', account: name },
+        token: { ...tokenOf(tokenHash, now), kind, account: name, restriction },
       },
     ],
     events: [{ kind: 'signed_in', account: name, by }],
@@ -152,7 +168,7 @@ function decideSignIn(command: SignIn, { account }: SystemView, now: Instant): S
 
 function tokenOf(tokenHash: string, now: Instant) {
   const at = { issuedAt: now, usedAt: now, expiresAt: null };
-  return { id: tokenIdOf(tokenHash), name: null, account: null, role: null, ...at };
+  return { id: tokenIdOf(tokenHash), name: null, account: null, role: null, restriction: null, ...at };
 }
 
 function decideUseToken({ tokenHash }: UseToken, { token }: SystemView, now: Instant): SystemDecision {
@@ -166,17 +182,24 @@ function decideUseToken({ tokenHash }: UseToken, { token }: SystemView, now: Ins
 
 /** Names are given once: a request that is repeated makes no second token. */
 function decideCreateToken(command: CreateToken, view: SystemView, now: Instant): SystemDecision {
-  const { tokenHash, name, role, days, by } = command;
+  const { tokenHash, name, role, days, endsWithSetup = false, by } = command;
+  if (endsWithSetup && view.isSetUp) {
+    const message =
+      'A token that is made without credentials ends with the setup, which is over. Sign in first.';
+    return withoutEffect(refuse('unauthorized', message));
+  }
   if (view.token !== null) {
     const message = `There is a token "${name}" already. Revoke it first, or choose another name.`;
     return withoutEffect(refuse('token_exists', message));
   }
   const expiresAt = days === null ? null : plus(now, days * DAY_MS);
-  const token = { ...tokenOf(tokenHash, now), kind: 'api', name, role, expiresAt } as const;
+  const restriction = endsWithSetup ? 'until_set_up' : null;
+  const token = { ...tokenOf(tokenHash, now), kind: 'api', name, role, expiresAt, restriction } as const;
+  const told = endsWithSetup ? { endsWithSetup } : {};
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [{ kind: 'put_token', tokenHash, token }],
-    events: [{ kind: 'token_created', tokenId: token.id, name, role, expiresAt, by }],
+    events: [{ kind: 'token_created', tokenId: token.id, name, role, expiresAt, ...told, by }],
   };
 }
 
@@ -186,7 +209,10 @@ function decideRevokeToken({ tokenId, by }: RevokeToken, { token }: SystemView):
   }
   return {
     outcome: { kind: 'done', count: 1 },
-    changes: [{ kind: 'remove_token', tokenId: token.id }],
+    changes: [
+      { kind: 'remove_token', tokenId: token.id },
+      { kind: 'remove_notice', key: tokenNoticeKey(token.id) },
+    ],
     events: [{ kind: 'token_revoked', tokenId: token.id, name: token.name ?? token.account, by }],
   };
 }

@@ -10,6 +10,7 @@ import type { SystemView } from './view.ts';
 function viewOf(notedValue: number | null): SystemView {
   return {
     account: null,
+    isSetUp: false,
     administrators: 0,
     token: null,
     usageSequence: 0,

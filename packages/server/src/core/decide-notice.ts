@@ -9,7 +9,7 @@ export type NoticeCommand = Note | SetWebhookCursor;
 
 /** Under which name it is written down that something was told. */
 export interface NoticeKey {
-  readonly kind: 'license_expiring' | 'cloud_unreachable';
+  readonly kind: 'license_expiring' | 'token_expiring' | 'cloud_unreachable';
   /** Empty where there is only one such thing. */
   readonly subject: string;
 }
@@ -17,7 +17,12 @@ export interface NoticeKey {
 /** That an outage is over is told of an outage that was told of. */
 export function noticeKeyOf({ notice }: Note): NoticeKey {
   if (notice.kind === 'license_expiring') return { kind: notice.kind, subject: String(notice.licenseId) };
+  if (notice.kind === 'token_expiring') return tokenNoticeKey(notice.tokenId);
   return { kind: 'cloud_unreachable', subject: '' };
+}
+
+export function tokenNoticeKey(tokenId: string): NoticeKey {
+  return { kind: 'token_expiring', subject: tokenId };
 }
 
 /** Whether it is time to say that a license ends. Its grace comes on top, and is not counted. */
@@ -43,7 +48,7 @@ export function decideNotice(command: NoticeCommand, view: SystemView): SystemDe
 
 /**
  * Each thing is told once, however often and by however many servers it is noticed: the end of a license's
- * term once for every such end, an outage once until it is over.
+ * term or of a token once for every such end, an outage once until it is over.
  */
 function decideNote(command: Note, { notedValue }: SystemView): SystemDecision {
   const { notice } = command;
@@ -52,6 +57,9 @@ function decideNote(command: Note, { notedValue }: SystemView): SystemDecision {
     case 'license_expiring':
       if (notedValue === notice.validUntil) return NOTHING_NEW;
       return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+    case 'token_expiring':
+      if (notedValue === notice.expiresAt) return NOTHING_NEW;
+      return tell({ kind: 'put_notice', key, value: notice.expiresAt }, notice);
     case 'cloud_unreachable':
       if (notedValue !== null) return NOTHING_NEW;
       return tell({ kind: 'put_notice', key, value: notice.failingAt }, notice);

@@ -5,6 +5,7 @@ import { NOW } from './examples.ts';
 
 const NOTHING = {
   account: null,
+  isSetUp: false,
   administrators: 0,
   token: null,
   usageSequence: 0,

@@ -107,6 +107,11 @@ export type SystemChange =
   | { readonly kind: 'remove_account'; readonly name: string }
   /** Nobody becomes administrator by being on this machine any more. */
   | { readonly kind: 'end_setup' }
+  | { readonly kind: 'remove_setup_tokens' }
+  /** Somebody has signed in with the one-time password. */
+  | { readonly kind: 'use_one_time_password'; readonly name: string }
+  /** A token that could only replace the password can do the rest, too. */
+  | { readonly kind: 'free_token'; readonly tokenHash: string }
   /** A token of an account has no role of its own. */
   | {
       readonly kind: 'put_token';
@@ -116,7 +121,7 @@ export type SystemChange =
   | { readonly kind: 'touch_token'; readonly tokenHash: string }
   | { readonly kind: 'remove_token'; readonly tokenId: string }
   | { readonly kind: 'remove_tokens_of'; readonly account: string; readonly except: string | null }
-  | { readonly kind: 'remove_dead_tokens'; readonly authUsedBy: Instant; readonly sessionUsedBy: Instant }
+  | { readonly kind: 'remove_dead_tokens'; readonly authUsedBy: Instant; readonly sessionIssuedBy: Instant }
   /** Sealed by the store: what it holds is never written as it is. */
   | { readonly kind: 'put_secret'; readonly name: SecretName; readonly secret: string }
   | { readonly kind: 'reseal_secrets'; readonly newKey: Uint8Array }

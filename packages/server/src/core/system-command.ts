@@ -6,6 +6,7 @@ import type {
   MasterKeyExported,
   ServerStarted,
   ServerStopped,
+  TokenExpiring,
 } from './audit-event.ts';
 import type { AuditPosition } from './audit-position.ts';
 import type { Instant } from './instant.ts';
@@ -81,7 +82,7 @@ export interface SignIn {
   readonly tokenHash: string | null;
   /** What the password was checked against: another one may have taken its place meanwhile. */
   readonly checkedHash: string | null;
-  /** In a browser, which is signed out when it is left alone. */
+  /** In a browser, which is signed out after half a day. */
   readonly isBrowser?: boolean;
 }
 
@@ -99,6 +100,8 @@ export interface CreateToken {
   readonly role: Role;
   /** How long it counts; `null`: until it is revoked. */
   readonly days: number | null;
+  /** Whoever asks is only on the machine while it is being set up. */
+  readonly endsWithSetup?: boolean;
   readonly by: Actor;
 }
 
@@ -181,7 +184,7 @@ export interface SetRules {
 /** Something that an administrator should hear of, and hear of once. */
 export interface Note {
   readonly kind: 'note';
-  readonly notice: LicenseExpiring | CloudUnreachable | Omit<CloudReachable, 'failingAt'>;
+  readonly notice: LicenseExpiring | TokenExpiring | CloudUnreachable | Omit<CloudReachable, 'failingAt'>;
 }
 
 /** Everything up to this event was delivered to the webhook, or is none of its business. */

@@ -21,12 +21,13 @@ const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
   issuedAt: NOW,
   usedAt: NOW,
   expiresAt,
+  restriction: null,
 });
 
 describe('a token', () => {
   const lifetimes: [string, Token, number][] = [
     ['from /auth lives for thirty days after its last use', token('auth'), TOKEN_LIFETIME_MS],
-    ['of a browser lives for half a day after its last use', token('session'), SESSION_LIFETIME_MS],
+    ['of a browser lives for half a day', token('session'), SESSION_LIFETIME_MS],
     ['with an end lives until then', token('api', plus(NOW, HOUR_MS)), HOUR_MS],
   ];
   for (const [title, mine, lifetimeMs] of lifetimes) {
@@ -38,6 +39,11 @@ describe('a token', () => {
 
   test('with a name and without an end lives until it is revoked', () => {
     assert.equal(isTokenAlive(token('api'), plus(NOW, 100 * TOKEN_LIFETIME_MS)), true);
+  });
+
+  test('of a browser does not live longer by being used', () => {
+    const used = { ...token('session'), usedAt: plus(NOW, SESSION_LIFETIME_MS - 1) };
+    assert.equal(isTokenAlive(used, plus(NOW, SESSION_LIFETIME_MS)), false);
   });
 
   test('has its use written once an hour', () => {

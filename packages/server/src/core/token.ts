@@ -7,6 +7,13 @@ import type { Role } from './role.ts';
  */
 export type TokenKind = 'auth' | 'session' | 'api';
 
+/**
+ * `until_set_up`: made over HTTP by somebody on the machine who has shown nothing, and worth nothing once an
+ * administrator has a password of their own. `password_only`: from a one-time password that was used before;
+ * it can do nothing but replace that password.
+ */
+export type TokenRestriction = 'until_set_up' | 'password_only';
+
 export interface Token {
   /** Tells tokens apart for people; it is no secret, and opens nothing. */
   readonly id: string;
@@ -20,23 +27,27 @@ export interface Token {
   readonly usedAt: Instant;
   /** Only for those of their own; `null`: until it is revoked. */
   readonly expiresAt: Instant | null;
+  readonly restriction: TokenRestriction | null;
 }
 
 /** A token from `/auth` lives this long after its last use; clients of this API never ask for another. */
 export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
 
-/** A browser that is left alone is signed out. */
+/** A browser is signed out after half a day, used or not. */
 export const SESSION_LIFETIME_MS = 12 * HOUR_MS;
+
+/** How long a token of its own counts unless something else is said. */
+export const DEFAULT_TOKEN_DAYS = 365;
 
 /** A token's last use is written at most this often, so that using one does not cost a write each time. */
 const TOUCH_INTERVAL_MS = HOUR_MS;
 
-export function isTokenAlive({ kind, usedAt, expiresAt }: Token, now: Instant): boolean {
+export function isTokenAlive({ kind, issuedAt, usedAt, expiresAt }: Token, now: Instant): boolean {
   switch (kind) {
     case 'auth':
       return now < usedAt + TOKEN_LIFETIME_MS;
     case 'session':
-      return now < usedAt + SESSION_LIFETIME_MS;
+      return now < issuedAt + SESSION_LIFETIME_MS;
     case 'api':
       return expiresAt === null || now < expiresAt;
   }

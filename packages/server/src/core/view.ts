@@ -6,6 +6,7 @@ import type { Measured } from './decision.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
+import type { OneTimePassword } from './one-time-password.ts';
 import type { Registration } from './registration.ts';
 import type { Role } from './role.ts';
 import type { Rules } from './rules.ts';
@@ -191,7 +192,8 @@ export interface FileView {
 export interface KeptAccount {
   readonly role: Role;
   readonly passwordHash: string;
-  readonly oneTime: boolean;
+  /** `null`: the password is its owner's own. */
+  readonly oneTime: OneTimePassword | null;
 }
 
 /** What decisions about the server itself see. */
@@ -202,6 +204,8 @@ export interface SystemView {
   readonly administrators: number;
   /** The token that the command is about: by its hash, by its id, or by its name. */
   readonly token: Token | null;
+  /** An administrator has had a password of their own; only where a token is made. */
+  readonly isSetUp: boolean;
   /** The number of the last file with what was consumed. */
   readonly usageSequence: number;
   /** Of the master key that seals the store; only where it is to be replaced. */

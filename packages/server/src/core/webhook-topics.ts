@@ -4,6 +4,7 @@ import type { AuditEvent } from './audit-event.ts';
 export const WEBHOOK_TOPICS = {
   slot_denied: ['slot_denied', 'denials_repeated'],
   license_expiring: ['license_expiring'],
+  token_expiring: ['token_expiring'],
   cloud_unreachable: ['cloud_unreachable', 'cloud_reachable'],
   clock_jumped: ['clock_jumped'],
 } as const satisfies Record<string, readonly AuditEvent['kind'][]>;

@@ -76,6 +76,7 @@ export async function identifyCaller(visit: Visit): Promise<Caller> {
   if (peer.isControl) return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin' };
   if (kind === 'client' && rules.clients === 'open') return nobody(peer);
   const caller = await findCaller(visit);
+  if (caller.holder?.restriction === 'password_only' && route.access !== 'account') throw passwordFirst();
   if (caller.role !== null && includesRole(caller.role, role)) return caller;
   throw new RequestError(
     'forbidden',
@@ -125,6 +126,14 @@ async function findHolder(authorization: string, visit: Visit): Promise<Holder> 
   const holder = token === undefined ? null : await visit.accounts.tokens.find(token, visit);
   if (holder === null || holder.kind === 'session') throw tooOld();
   return holder;
+}
+
+function passwordFirst(): RequestError {
+  return new RequestError(
+    'forbidden',
+    'This was signed in with a one-time password for the second time: it can only replace that password. ' +
+      'Send both to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+  );
 }
 
 function tooOld(): RequestError {

@@ -48,7 +48,10 @@ export interface Accounts {
    * either: "berth user password admin" on its machine then makes up another one.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
-  /** A new token, or `null` for a wrong name or password: the same answer in the same time. */
+  /**
+   * A new token, or `null` for a wrong name or password: the same answer in the same time. A one-time
+   * password that is too old is rejected with what to do.
+   */
   signIn(request: SignInRequest): Promise<string | null>;
   /** No administrator has replaced the password that the server made up. */
   isBeingSetUp(): Promise<boolean>;
@@ -84,17 +87,17 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
     list: () => store.read({ kind: 'list_accounts' }),
     async add({ name, role, password }, by) {
       requireGoodName(name);
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name);
       const wish = { kind: 'create_account', name, role, passwordHash, oneTime, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async setPassword(account, password, by) {
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, account);
       const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async changePassword({ account, oldPassword, newPassword, address, keptToken }, by) {
-      requireGoodPassword(newPassword);
+      requireGoodPassword(newPassword, account);
       const checkedHash = await check({ name: account, password: oldPassword, address });
       if (checkedHash === null) {
         await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
@@ -137,6 +140,7 @@ async function signIn(
   const tokenHash = token === null ? null : hashToken(token);
   const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser } as const;
   const outcome = await store.execute(wish);
+  if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
 
@@ -155,9 +159,9 @@ async function judge(store: Store, throttle: SignInThrottle, request: SignInRequ
   }
 }
 
-async function choosePassword(given: string | null) {
+async function choosePassword(given: string | null, account: string) {
   const password = given ?? makeUpPassword();
-  if (given !== null) requireGoodPassword(given);
+  if (given !== null) requireGoodPassword(given, account);
   return {
     oneTimePassword: given === null ? password : null,
     passwordHash: await hashPassword(password),

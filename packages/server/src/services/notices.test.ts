@@ -23,7 +23,9 @@ async function openNotices(t: TestContext, licenses: readonly License[] = []) {
   const open = () => createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
   const notices = open();
   const told = async () =>
-    (await readEvents(store)).filter(({ kind }) => /^(license_expiring|cloud_(un)?reachable)$/.test(kind));
+    (await readEvents(store)).filter(({ kind }) =>
+      /^((license|token)_expiring|cloud_(un)?reachable)$/.test(kind),
+    );
   return {
     store,
     clock,
@@ -66,6 +68,42 @@ describe('licenses that end', () => {
       await notices.look();
     }
     assert.equal((await told()).length, 2);
+  });
+});
+
+describe('tokens that end', () => {
+  test('are told of once, in time; not those without an end, nor those that were revoked', async (t) => {
+    const { clock, store, notices, told } = await openNotices(t);
+    const create = (name: string, days: number | null) => {
+      const token = { tokenHash: `hash of ${name}`, name, role: 'user', days } as const;
+      return store.execute({ kind: 'create_token', ...token, by: 'test' });
+    };
+    await create('ci', 20);
+    await create('gone', 20);
+    await create('lab', null);
+    assert.equal(await notices.look(), 0);
+    await store.execute({ kind: 'revoke_token', tokenId: 'gone', by: 'test' });
+    const expiresAt = plus(clock.readWall(), 20 * DAY_MS);
+    clock.advance(6 * DAY_MS);
+    await store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.equal(await notices.look(), 1);
+    assert.equal(await notices.look(), 0);
+    assert.deepEqual(await told(), [
+      { kind: 'token_expiring', tokenId: 'hash of ci', name: 'ci', expiresAt },
+    ]);
+    clock.advance(14 * DAY_MS);
+    await store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.equal(await notices.look(), 0);
+  });
+
+  test('are told of again under the same id when another one has it', async (t) => {
+    const { store, notices } = await openNotices(t);
+    const token = { tokenHash: 'h1', name: 'ci', role: 'user', days: 3, by: 'test' } as const;
+    for (let time = 0; time < 2; time++) {
+      await store.execute({ kind: 'create_token', ...token });
+      assert.equal(await notices.look(), 1);
+      await store.execute({ kind: 'revoke_token', tokenId: 'ci', by: 'test' });
+    }
   });
 });
 

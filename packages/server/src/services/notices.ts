@@ -1,5 +1,5 @@
 import { isExpiring } from '../core/decide-notice.ts';
-import { type Instant, MINUTE_MS } from '../core/instant.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../core/instant.ts';
 import type { Note } from '../core/system-command.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudLink } from './cloud-link.ts';
@@ -15,15 +15,21 @@ export interface NoticeOptions {
   readonly cloudLink: Pick<CloudLink, 'describe'>;
   /** The clock by which the link to the cloud notes since when it fails. */
   readonly readWall: () => Instant;
-  /** How long before its end a license is told of. */
+  /** How long before its end a license or a token is told of. */
   readonly expiryDays: number;
   /** How long the link to the cloud has to fail. */
   readonly cloudMinutes: number;
 }
 
+/** Each is told of once; with more than this, the last to end wait until others have ended. */
+const MOST_TOKENS = 1000;
+
 export function createNotices(options: NoticeOptions): Notices {
   return {
-    look: async () => (await lookAtLicenses(options)) + (await lookAtCloud(options)),
+    async look() {
+      const told = [await lookAtLicenses(options), await lookAtTokens(options), await lookAtCloud(options)];
+      return told.reduce((sum, count) => sum + count, 0);
+    },
   };
 }
 
@@ -33,6 +39,16 @@ async function lookAtLicenses({ store, expiryDays }: NoticeOptions): Promise<num
     const { id: licenseId, product, validUntil } = license;
     if (validUntil === null || !isExpiring(license, now, expiryDays)) continue;
     told += await note(store, { kind: 'license_expiring', licenseId, product, validUntil });
+  }
+  return told;
+}
+
+async function lookAtTokens({ store, expiryDays }: NoticeOptions): Promise<number> {
+  let told = 0;
+  const ending = { endingWithinMs: expiryDays * DAY_MS, limit: MOST_TOKENS };
+  for (const { token } of await store.read({ kind: 'list_tokens', ...ending })) {
+    const { id: tokenId, name, expiresAt } = token;
+    if (expiresAt !== null) told += await note(store, { kind: 'token_expiring', tokenId, name, expiresAt });
   }
   return told;
 }

@@ -2,6 +2,7 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { promisify } from 'node:util';
 import { networksOf } from '@berth/protocol/address-range';
 import { LIMITS } from '../config.ts';
+import { isGuessable } from '../core/guessable-password.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { RequestError } from './request-error.ts';
 
@@ -70,17 +71,29 @@ const SHORTEST_PASSWORD = 12;
 const LONGEST_PASSWORD = 256;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** Length is what makes a password hard to guess; what it is made of is its owner's business. */
-export function requireGoodPassword(password: string): void {
-  const length = [...password].length;
-  const isGood = length >= SHORTEST_PASSWORD && password.length <= LONGEST_PASSWORD;
-  if (isGood && !CONTROL_CHARACTER.test(password)) return;
-  throw new RequestError(
-    'validation_error',
-    `The new password must have ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters, none of them a ` +
-      'control character.',
-    { field: 'passwordNew' },
-  );
+/**
+ * Length is what makes a password hard to guess, unless it is what others choose, too; what it is made of is
+ * its owner's business.
+ */
+export function requireGoodPassword(password: string, account: string): void {
+  const text = password.normalize('NFC');
+  const isOfLength = [...text].length >= SHORTEST_PASSWORD && text.length <= LONGEST_PASSWORD;
+  if (!isOfLength || CONTROL_CHARACTER.test(text)) {
+    throw badPassword(
+      `The new password must have ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters, none of them a ` +
+        'control character.',
+    );
+  }
+  if (isGuessable(text, [account])) {
+    throw badPassword(
+      'The new password is easy to guess: it is mostly common words, names, sequences or repeats. Choose ' +
+        'another, such as four words that have nothing to do with each other.',
+    );
+  }
+}
+
+function badPassword(message: string): RequestError {
+  return new RequestError('validation_error', message, { field: 'passwordNew' });
 }
 
 /**

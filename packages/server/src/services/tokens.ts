@@ -3,7 +3,14 @@ import type { Actor } from '../core/actor.ts';
 import { Fault } from '../core/fault.ts';
 import { plus } from '../core/instant.ts';
 import type { Role } from '../core/role.ts';
-import { isTokenAlive, isTouchDue, type Token, type TokenKind, tokenIdOf } from '../core/token.ts';
+import {
+  isTokenAlive,
+  isTouchDue,
+  type Token,
+  type TokenKind,
+  type TokenRestriction,
+  tokenIdOf,
+} from '../core/token.ts';
 import type { TokenRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 
@@ -13,6 +20,7 @@ export interface Holder {
   readonly name: string;
   readonly role: Role;
   readonly kind: TokenKind;
+  readonly restriction: TokenRestriction | null;
   /** `null`: a program with a token of its own. */
   readonly account: string | null;
   readonly tokenId: string;
@@ -22,12 +30,17 @@ export interface Holder {
 export interface TokenWish {
   readonly name: string;
   readonly role: Role;
+  /** `null`: until it is revoked. */
   readonly days: number | null;
+  /** Whoever asks is only on the machine while it is being set up. */
+  readonly endsWithSetup?: boolean;
 }
 
 export interface CreatedToken {
   readonly id: string;
   readonly token: string;
+  /** As it is kept; `null`: it was not taken. */
+  readonly kept: Token | null;
   /** Whether it was taken. */
   readonly outcome: Executed;
 }
@@ -122,15 +135,16 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
       const token = makeToken();
       const tokenHash = hashToken(token);
       const outcome = await execute({ kind: 'create_token', tokenHash, ...wish, by });
-      return { id: tokenIdOf(tokenHash), token, outcome };
+      const record = await store.read({ kind: 'find_token', tokenHash });
+      return { id: tokenIdOf(tokenHash), token, kept: record?.token ?? null, outcome };
     },
     revoke: (tokenId, by) => execute({ kind: 'revoke_token', tokenId, by }),
     execute,
   };
 }
 
-function holderOf({ account, name, role, kind, id }: Token, tokenHash: string): Holder {
-  return { name: account ?? name ?? id, role, kind, account, tokenId: id, tokenHash };
+function holderOf({ account, name, role, kind, id, restriction }: Token, tokenHash: string): Holder {
+  return { name: account ?? name ?? id, role, kind, restriction, account, tokenId: id, tokenHash };
 }
 
 /** An administrator can look at a server whose disk fails; that the token was used is told another time. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { NOW } from '../core/examples.ts';
-import { HOUR_MS, plus } from '../core/instant.ts';
+import { DAY_MS, HOUR_MS, plus } from '../core/instant.ts';
 import { SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS } from '../core/token.ts';
 import type { Bench } from './exercise-bench.ts';
 
@@ -44,7 +44,8 @@ export const ACCOUNTS = {
     assert.equal(await codeOf(bench, { ...create('ada', 'user'), passwordHash: 'x' }), 'account_exists');
     const { kind: _, by: __, ...account } = create('ada', 'admin');
     const stored = await bench.store.read({ kind: 'find_account', name: 'ada' });
-    assert.deepEqual(stored, { ...account, createdAt: NOW });
+    const oneTime = { madeAt: NOW, isUsed: false };
+    assert.deepEqual(stored, { ...account, oneTime, createdAt: NOW });
     assert.equal(await bench.store.read({ kind: 'find_account', name: 'Ada' }), null);
     assert.deepEqual(await listKinds(bench), ['account_created']);
   },
@@ -56,7 +57,7 @@ export const ACCOUNTS = {
     assert.equal(await findToken(bench, 't0'), null);
     await bench.execute(signIn('ada', 't1'));
     const own = { account: 'ada', name: null, role: 'operator' };
-    const at = { issuedAt: NOW, usedAt: NOW, expiresAt: null };
+    const at = { issuedAt: NOW, usedAt: NOW, expiresAt: null, restriction: null };
     assert.deepEqual(await findToken(bench, 't1'), { id: 't1', kind: 'auth', ...own, ...at });
     bench.clock.advance(HOUR_MS);
     await bench.execute({ kind: 'use_token', tokenHash: 't1' });
@@ -66,7 +67,7 @@ export const ACCOUNTS = {
   },
 
   'tokens that ended go with the next sign-in, but not those with a name': async (bench: Bench) => {
-    await bench.execute(create('ada', 'admin'));
+    await bench.execute(create('ada', 'admin', false));
     await bench.execute(signIn('ada', 'auth'));
     await bench.execute(createToken('named', 'ci', 1));
     bench.clock.advance(TOKEN_LIFETIME_MS - SESSION_LIFETIME_MS);
@@ -90,7 +91,7 @@ export const ACCOUNTS = {
     assert.deepEqual(await bench.execute(setPassword('ada', 'a2')), DONE);
     assert.deepEqual((await listTokenIds(bench)).sort(), ['a2', 'b1']);
     const ada = await bench.store.read({ kind: 'find_account', name: 'ada' });
-    assert.deepEqual([ada?.passwordHash, ada?.oneTime], ['another', false]);
+    assert.deepEqual([ada?.passwordHash, ada?.oneTime], ['another', null]);
     assert.equal(await codeOf(bench, setPassword('nobody', null)), 'account_not_found');
   },
 
@@ -104,15 +105,81 @@ export const ACCOUNTS = {
     assert.deepEqual((await listKinds(bench)).slice(1), ['password_changed', 'sign_in_failed']);
   },
 
+  'a one-time password signs in once, then only for replacing it': async (bench: Bench) => {
+    await bench.execute(create('ada', 'user'));
+    assert.deepEqual(await bench.execute(signIn('ada', 't1')), DONE);
+    assert.deepEqual(await bench.execute(signIn('ada', 't2')), DONE);
+    assert.deepEqual(await bench.execute(signIn('ada', 't3', true)), DONE);
+    const restrictions = async (...hashes: string[]) =>
+      Promise.all(hashes.map(async (hash) => (await findToken(bench, hash))?.restriction));
+    assert.deepEqual(await restrictions('t1', 't2', 't3'), [null, 'password_only', 'password_only']);
+    assert.deepEqual(await bench.execute(setPassword('ada', 't2')), DONE);
+    assert.deepEqual(await restrictions('t1', 't2', 't3'), [undefined, null, undefined]);
+    const again = { ...signIn('ada', 't4'), checkedHash: 'another' };
+    assert.deepEqual(await bench.execute(again), DONE);
+    assert.deepEqual(await bench.execute({ ...again, tokenHash: 't5' }), DONE);
+    assert.deepEqual(
+      await restrictions('t4', 't5'),
+      [null, null],
+      'a password of their own has no such limit',
+    );
+  },
+
+  'a one-time password ends after seven days, and another one counts anew': async (bench: Bench) => {
+    await bench.execute(create('ada', 'admin'));
+    bench.clock.advance(7 * DAY_MS - 1);
+    assert.equal(await codeOf(bench, signIn('ada', 't1')), 'done');
+    bench.clock.advance(1);
+    assert.equal(await codeOf(bench, signIn('ada', 't2')), 'unauthorized');
+    const change = { ...setPassword('ada', null), checkedHash: 'hash of ada' };
+    assert.equal(await codeOf(bench, change), 'invalid_credentials');
+    assert.deepEqual((await listKinds(bench)).slice(1), ['signed_in', 'sign_in_failed']);
+    await bench.execute(setPassword('ada', null, true));
+    assert.equal(await codeOf(bench, { ...signIn('ada', 't3'), checkedHash: 'another' }), 'done');
+    assert.equal((await findToken(bench, 't3'))?.restriction, null, 'and it signs in once again');
+  },
+
+  'a token that was made without credentials ends with the setup, in the same commit': async (
+    bench: Bench,
+  ) => {
+    await bench.execute(create('ada', 'admin'));
+    const local = { endsWithSetup: true } as const;
+    await bench.execute({ ...createToken('h1', 'local', null), ...local });
+    await bench.execute(createToken('h2', 'ci', null));
+    assert.equal((await findToken(bench, 'h1'))?.restriction, 'until_set_up');
+    await bench.execute(setPassword('ada', 'h1', true));
+    assert.ok(await findToken(bench, 'h1'), 'another one-time password ends nothing');
+    await bench.execute(setPassword('ada', 'h1'));
+    assert.deepEqual(await listTokenIds(bench), ['h2']);
+    assert.equal(await codeOf(bench, { ...createToken('h3', 'late', null), ...local }), 'unauthorized');
+    assert.equal(await findToken(bench, 'h3'), null);
+  },
+
+  'tokens that end soon are listed by their end': async (bench: Bench) => {
+    for (const days of [9, 1, 3]) await bench.execute(createToken(`h${days}`, `ends in ${days}`, days));
+    await bench.execute(createToken('h0', 'without an end', null));
+    const list = async (endingWithinMs: number) =>
+      (await bench.store.read({ kind: 'list_tokens', limit: 9, endingWithinMs })).map(
+        ({ token }) => token.id,
+      );
+    assert.deepEqual(await list(3 * DAY_MS), ['h1', 'h3']);
+    bench.clock.advance(DAY_MS);
+    await bench.store.keepClock();
+    assert.deepEqual(await list(3 * DAY_MS), ['h3'], 'what has ended is over');
+  },
+
   'a clock that was reset makes no token live longer': async (bench: Bench) => {
     bench.clock.setWall(plus(NOW, 100 * HOUR_MS));
     await bench.execute({ kind: 'accept_clock', by: 'ada' });
     await bench.execute(createToken('h1', 'ci', 1));
+    await bench.execute(create('ada', 'admin'));
     bench.clock.setWall(NOW);
     assert.deepEqual(await bench.execute({ kind: 'reset_clock', by: 'ada' }), DONE);
     const token = await findToken(bench, 'h1');
     const now = await bench.now();
     assert.deepEqual([token?.issuedAt, token?.expiresAt], [now, plus(now, 24 * HOUR_MS)]);
+    const account = await bench.store.read({ kind: 'find_account', name: 'ada' });
+    assert.equal(account?.oneTime?.madeAt, now, 'nor a one-time password');
   },
 
   'setup ends with the first own password of an administrator, for good': async (bench: Bench) => {

@@ -4,6 +4,7 @@ import type { AuditPosition } from '../core/audit-position.ts';
 import type { Standing } from '../core/consumption.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/license.ts';
+import type { OneTimePassword } from '../core/one-time-password.ts';
 import type { Registration } from '../core/registration.ts';
 import type { Role } from '../core/role.ts';
 import type { Rules } from '../core/rules.ts';
@@ -25,7 +26,7 @@ export type Query =
   | { readonly kind: 'find_account'; readonly name: string }
   | { readonly kind: 'list_accounts' }
   | { readonly kind: 'find_token'; readonly tokenHash: string }
-  | { readonly kind: 'list_tokens'; readonly limit: number }
+  | ListTokens
   | { readonly kind: 'is_set_up' }
   | { readonly kind: 'find_webhook_cursor' }
   | { readonly kind: 'list_untidy' }
@@ -47,6 +48,13 @@ export interface ListRegistrations {
   readonly limit: number;
   /** Continue after this registration. */
   readonly after: { readonly licenseId: LicenseId; readonly user: string } | null;
+}
+
+export interface ListTokens {
+  readonly kind: 'list_tokens';
+  readonly limit: number;
+  /** Only those whose end is ahead, and no further than this; the next to end first. */
+  readonly endingWithinMs?: number;
 }
 
 export interface ListAudit {
@@ -213,7 +221,8 @@ export interface AccountRecord {
   readonly name: string;
   readonly role: Role;
   readonly passwordHash: string;
-  readonly oneTime: boolean;
+  /** `null`: the password is its owner's own. */
+  readonly oneTime: OneTimePassword | null;
   readonly createdAt: Instant;
 }
 

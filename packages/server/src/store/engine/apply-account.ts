@@ -14,6 +14,9 @@ export type AccountChange = Extract<
       | 'put_role'
       | 'remove_account'
       | 'end_setup'
+      | 'remove_setup_tokens'
+      | 'use_one_time_password'
+      | 'free_token'
       | 'put_token'
       | 'touch_token'
       | 'remove_token'
@@ -27,11 +30,11 @@ export function applyAccountChange(statements: Statements, now: Instant, change:
   switch (change.kind) {
     case 'put_account': {
       const { name, role, passwordHash, oneTime } = change;
-      statements.putAccount.run(name, role, passwordHash, oneTime ? 1 : 0, now);
+      statements.putAccount.run(name, role, passwordHash, oneTime ? 1 : 0, oneTime ? now : null, now);
       break;
     }
     case 'put_password':
-      statements.putPassword.run(change.passwordHash, change.oneTime ? 1 : 0, change.name);
+      putPassword(statements, now, change);
       break;
     case 'put_role':
       statements.putRole.run(change.role, change.name);
@@ -41,6 +44,15 @@ export function applyAccountChange(statements: Statements, now: Instant, change:
       break;
     case 'end_setup':
       statements.endSetup.run(now);
+      break;
+    case 'remove_setup_tokens':
+      statements.removeSetupTokens.run();
+      break;
+    case 'use_one_time_password':
+      statements.useOneTimePassword.run(change.name);
+      break;
+    case 'free_token':
+      statements.freeToken.run(change.tokenHash);
       break;
     case 'put_token':
       putToken(statements, change);
@@ -55,16 +67,25 @@ export function applyAccountChange(statements: Statements, now: Instant, change:
       statements.removeTokensOf.run(change.account, change.except ?? '');
       break;
     case 'remove_dead_tokens':
-      statements.removeDeadTokens.run(change.authUsedBy, change.sessionUsedBy);
+      statements.removeDeadTokens.run(change.authUsedBy, change.sessionIssuedBy);
       break;
   }
+}
+
+function putPassword(
+  statements: Statements,
+  now: Instant,
+  { name, passwordHash, oneTime }: Extract<AccountChange, { kind: 'put_password' }>,
+): void {
+  statements.putPassword.run(passwordHash, oneTime ? 1 : 0, oneTime ? now : null, name);
 }
 
 function putToken(
   statements: Statements,
   { tokenHash, token }: Extract<AccountChange, { kind: 'put_token' }>,
 ): void {
-  const { id, kind, account, name, role, issuedAt, usedAt, expiresAt } = token;
-  statements.putToken.run(tokenHash, id, kind, account, name, role, issuedAt, usedAt, expiresAt);
+  const { id, kind, account, name, role, issuedAt, usedAt, expiresAt, restriction } = token;
+  const at = [issuedAt, usedAt, expiresAt] as const;
+  statements.putToken.run(tokenHash, id, kind, account, name, role, ...at, restriction);
   if (account !== null) statements.removeSurplusTokens.run(account, MAX_TOKENS_OF_ACCOUNT);
 }

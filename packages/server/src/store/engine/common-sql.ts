@@ -2,6 +2,12 @@
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
 
+/** Those with a name first, since others come and go; then the newest. */
+export const TOKEN_ORDER = 'ORDER BY token.name IS NULL, token.issued_at DESC, token.id';
+
+/** The next to end first. */
+export const ENDING_ORDER = 'ORDER BY expires_at, token.id';
+
 /**
  * Statements that every database understands as they stand. Each store adds those that it has to say its way.
  */
@@ -25,6 +31,7 @@ export const COMMON_SQL = {
     WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
   pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
   pullBackPlaceDenials: 'UPDATE place_denial SET denied_at = :now WHERE denied_at > :now',
+  pullBackOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
   getServer: 'SELECT * FROM server WHERE id = 1',
   saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
 
@@ -83,26 +90,31 @@ export const COMMON_SQL = {
   removeLinks: 'DELETE FROM audit_link WHERE chain = ? AND n <= ?',
 
   // accounts and tokens
-  findAccount: 'SELECT role, password_hash, one_time FROM account WHERE name = ?',
+  findAccount: 'SELECT role, password_hash, one_time_at, one_time_used FROM account WHERE name = ?',
   countAdministrators: "SELECT count(*) AS count FROM account WHERE role = 'admin'",
   putAccount: `
-    INSERT INTO account (name, role, password_hash, one_time, created_at) VALUES (?, ?, ?, ?, ?)`,
-  putPassword: 'UPDATE account SET password_hash = ?, one_time = ? WHERE name = ?',
+    INSERT INTO account (name, role, password_hash, one_time, one_time_at, created_at)
+    VALUES (?, ?, ?, ?, ?, ?)`,
+  putPassword: `
+    UPDATE account SET password_hash = ?, one_time = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?`,
   putRole: 'UPDATE account SET role = ? WHERE name = ?',
   removeAccount: 'DELETE FROM account WHERE name = ?',
   endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
+  removeSetupTokens: "DELETE FROM token WHERE restriction = 'until_set_up'",
+  useOneTimePassword: 'UPDATE account SET one_time_used = 1 WHERE name = ?',
   findToken: `${SELECT_TOKEN} WHERE token_hash = ?`,
   findTokenById: `${SELECT_TOKEN} WHERE token.id = :id OR token.name = :id
     ORDER BY token.id = :id DESC LIMIT 1`,
   findTokenByName: `${SELECT_TOKEN} WHERE token.name = ?`,
   putToken: `
-    INSERT INTO token (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    INSERT INTO token (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at, restriction)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   touchToken: 'UPDATE token SET used_at = ? WHERE token_hash = ?',
+  freeToken: "UPDATE token SET restriction = NULL WHERE token_hash = ? AND restriction = 'password_only'",
   removeToken: 'DELETE FROM token WHERE id = ?',
   removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',
   removeDeadTokens: `
-    DELETE FROM token WHERE (kind = 'auth' AND used_at <= ?) OR (kind = 'session' AND used_at <= ?)`,
+    DELETE FROM token WHERE (kind = 'auth' AND used_at <= ?) OR (kind = 'session' AND issued_at <= ?)`,
 
   // secrets
   listSecrets: 'SELECT name, sealed FROM sealed_secret',

@@ -26,7 +26,15 @@ export const COPIED_TABLES = {
     ignores_case: 'number',
   },
   sealed_secret: { name: 'text', sealed: 'bytes' },
-  account: { name: 'text', role: 'text', password_hash: 'text', one_time: 'number', created_at: 'number' },
+  account: {
+    name: 'text',
+    role: 'text',
+    password_hash: 'text',
+    one_time: 'number',
+    created_at: 'number',
+    one_time_at: 'number',
+    one_time_used: 'number',
+  },
   token: {
     token_hash: 'text',
     id: 'text',
@@ -37,6 +45,7 @@ export const COPIED_TABLES = {
     issued_at: 'number',
     used_at: 'number',
     expires_at: 'number',
+    restriction: 'text',
   },
   license: {
     id: 'number',

@@ -279,6 +279,7 @@ function executeSystem(batch: Batch, undo: Undo[], decideOnServer: () => SystemD
 function loadSystemView({ statements, masterKey }: Batch, command: DecidedCommand): SystemView {
   return {
     ...loadAccountView(statements, command),
+    isSetUp: command.kind === 'create_token' && statements.getServer.get()?.set_up_at != null,
     usageSequence:
       command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,

@@ -2,7 +2,7 @@ import type { DecidedCommand } from '../../core/decide-system.ts';
 import type { Role } from '../../core/role.ts';
 import type { KeptAccount, SystemView } from '../../core/view.ts';
 import { countOf } from './load-view.ts';
-import { type Row, tokenFromRow } from './rows.ts';
+import { oneTimeFromRow, type Row, tokenFromRow } from './rows.ts';
 import type { Statements } from './statements.ts';
 
 type AccountView = Pick<SystemView, 'account' | 'administrators' | 'token'>;
@@ -23,7 +23,7 @@ function accountFromRow(row: Row): KeptAccount {
   return {
     role: row.role as Role,
     passwordHash: row.password_hash as string,
-    oneTime: row.one_time === 1,
+    oneTime: oneTimeFromRow(row),
   };
 }
 

@@ -14,6 +14,7 @@ export const MIGRATIONS = [
   '0008-notices.sql',
   '0009-origins.sql',
   '0010-user-names.sql',
+  '0011-sign-in.sql',
 ] as const;
 
 /** From this one on, users are named as `core/user-name.ts` says: stored names are brought into that form. */

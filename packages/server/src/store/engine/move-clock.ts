@@ -60,6 +60,7 @@ export function resetClock(batch: Batch, by: Actor): Done | Refused {
   batch.statements.pullBackDenials.run({ now: to });
   batch.statements.pullBackPlaceDenials.run({ now: to });
   batch.statements.pullBackTokens.run({ now: to });
+  batch.statements.pullBackOneTimePasswords.run({ now: to });
   batch.statements.pullBackAnswers.run({ now: to });
   batch.statements.pullBackRules.run({ now: to });
   return { kind: 'done', count: 1 };

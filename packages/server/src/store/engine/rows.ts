@@ -13,10 +13,11 @@ import type { Measured } from '../../core/decision.ts';
 import type { FeatureSlot } from '../../core/feature-slot.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseSource, licenseId } from '../../core/license.ts';
+import type { OneTimePassword } from '../../core/one-time-password.ts';
 import type { Registration } from '../../core/registration.ts';
 import type { Role } from '../../core/role.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules.ts';
-import type { Token, TokenKind } from '../../core/token.ts';
+import type { Token, TokenKind, TokenRestriction } from '../../core/token.ts';
 import { foldCase } from '../../core/user-name.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
 import type { AccountRecord, BacklogRecord, ListRegistrations, UsageRecord } from '../query.ts';
@@ -194,9 +195,14 @@ export function accountFromRow(row: Row): AccountRecord {
     name: row.name as string,
     role: row.role as Role,
     passwordHash: row.password_hash as string,
-    oneTime: row.one_time === 1,
+    oneTime: oneTimeFromRow(row),
     createdAt: instant(row.created_at as number),
   };
+}
+
+export function oneTimeFromRow(row: Row): OneTimePassword | null {
+  const madeAt = instantOrNull(row.one_time_at);
+  return madeAt === null ? null : { madeAt, isUsed: row.one_time_used === 1 };
 }
 
 export function tokenFromRow(row: Row): Token {
@@ -209,5 +215,6 @@ export function tokenFromRow(row: Row): Token {
     issuedAt: instant(row.issued_at as number),
     usedAt: instant(row.used_at as number),
     expiresAt: instantOrNull(row.expires_at),
+    restriction: row.restriction as TokenRestriction | null,
   };
 }

@@ -1,7 +1,7 @@
 import type { Instant } from '../../core/instant.ts';
-import { SELECT_TOKEN } from '../engine/common-sql.ts';
+import { ENDING_ORDER, SELECT_TOKEN, TOKEN_ORDER } from '../engine/common-sql.ts';
 import { accountFromRow, tokenFromRow } from '../engine/rows.ts';
-import type { AccountRecord, TokenRecord } from '../query.ts';
+import type { AccountRecord, ListTokens, TokenRecord } from '../query.ts';
 import { type Ask, isStorable } from './ask.ts';
 
 export async function findAccount(ask: Ask, name: string): Promise<AccountRecord | null> {
@@ -20,9 +20,18 @@ export async function findToken(ask: Ask, tokenHash: string, now: Instant): Prom
   return row === undefined ? null : { token: tokenFromRow(row), now };
 }
 
-/** Those with a name first, since others come and go; then the newest. */
-export async function listTokens(ask: Ask, limit: number, now: Instant): Promise<readonly TokenRecord[]> {
-  const order = 'token.name IS NULL, token.issued_at DESC, token.id';
-  const rows = await ask(`${SELECT_TOKEN} ORDER BY ${order} LIMIT $1`, [limit]);
+export async function listTokens(
+  ask: Ask,
+  { limit, endingWithinMs }: ListTokens,
+  now: Instant,
+): Promise<readonly TokenRecord[]> {
+  const rows =
+    endingWithinMs === undefined
+      ? await ask(`${SELECT_TOKEN} ${TOKEN_ORDER} LIMIT $1`, [limit])
+      : await ask(`${SELECT_TOKEN} WHERE expires_at > $1 AND expires_at <= $2 ${ENDING_ORDER} LIMIT $3`, [
+          now,
+          now + endingWithinMs,
+          limit,
+        ]);
   return rows.map((row) => ({ token: tokenFromRow(row), now }));
 }

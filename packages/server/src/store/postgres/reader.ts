@@ -148,7 +148,7 @@ function answerAny(
     case 'list_accounts':
       return listAccounts(ask);
     case 'list_tokens':
-      return listTokens(ask, query.limit, now);
+      return listTokens(ask, query, now);
     case 'list_untidy':
       return listUntidy(ask, now);
     case 'list_backlog':

@@ -162,6 +162,10 @@ describe('data of the first schema', () => {
       const found = await store.read({ kind: 'find_token', tokenHash: 'ab'.repeat(32) });
       const { kind, account, role, id, usedAt } = found?.token ?? {};
       assert.deepEqual([kind, account, role, id, usedAt], ['auth', 'admin', 'admin', 'abababababab', NOW]);
+      assert.equal(found?.token.restriction, null);
+      const made = (await store.read({ kind: 'find_account', name: 'admin' }))?.oneTime ?? null;
+      assert.equal(made === null, oneTime === 0);
+      if (made !== null) assert.ok(made.madeAt >= NOW && !made.isUsed, 'its days begin with the upgrade');
     });
   }
 

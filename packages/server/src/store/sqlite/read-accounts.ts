@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Instant } from '../../core/instant.ts';
-import { SELECT_TOKEN } from '../engine/common-sql.ts';
+import { ENDING_ORDER, SELECT_TOKEN, TOKEN_ORDER } from '../engine/common-sql.ts';
 import { accountFromRow, tokenFromRow } from '../engine/rows.ts';
-import type { AccountRecord, TokenRecord } from '../query.ts';
+import type { AccountRecord, ListTokens, TokenRecord } from '../query.ts';
 
 export function findAccount(db: DatabaseSync, name: string): AccountRecord | null {
   const row = db.prepare('SELECT * FROM account WHERE name = ?').get(name);
@@ -18,11 +18,17 @@ export function findToken(db: DatabaseSync, tokenHash: string, now: Instant): To
   return row === undefined ? null : { token: tokenFromRow(row), now };
 }
 
-/** Those with a name first, since others come and go; then the newest. */
-export function listTokens(db: DatabaseSync, limit: number, now: Instant): readonly TokenRecord[] {
-  const rows = db
-    .prepare(`${SELECT_TOKEN} ORDER BY token.name IS NULL, issued_at DESC, id LIMIT ?`)
-    .all(limit);
+export function listTokens(
+  db: DatabaseSync,
+  { limit, endingWithinMs }: ListTokens,
+  now: Instant,
+): readonly TokenRecord[] {
+  const rows =
+    endingWithinMs === undefined
+      ? db.prepare(`${SELECT_TOKEN} ${TOKEN_ORDER} LIMIT ?`).all(limit)
+      : db
+          .prepare(`${SELECT_TOKEN} WHERE expires_at > ? AND expires_at <= ? ${ENDING_ORDER} LIMIT ?`)
+          .all(now, now + endingWithinMs, limit);
   return rows.map((row) => ({ token: tokenFromRow(row), now }));
 }
 

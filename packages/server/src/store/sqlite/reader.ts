@@ -87,7 +87,7 @@ export class SqliteReader {
       case 'find_token':
         return findToken(this.#db, query.tokenHash, now);
       case 'list_tokens':
-        return listTokens(this.#db, query.limit, now);
+        return listTokens(this.#db, query, now);
       case 'is_set_up':
         return isSetUp(this.#db);
       case 'find_webhook_cursor':

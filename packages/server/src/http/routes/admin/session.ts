@@ -18,6 +18,7 @@ const sessionObject = z.object({
   name: z.string(),
   role: z.enum(ROLES).nullable(),
   csrf_token: z.string().nullable().meta({ description: 'for the header x-berth-csrf; only with a session' }),
+  must_set_password: z.boolean().meta({ description: 'it can only replace the one-time password' }),
   is_secure: z.boolean().meta({ description: 'whether nobody on the way can read along' }),
 });
 
@@ -38,7 +39,7 @@ function signInRoute({ accounts }: SessionServices): Route {
     paths: ['/api/admin/session/start'],
     access: 'public',
     takesPassword: true,
-    summary: 'Sign a browser in; the session is a cookie, and ends when it is left alone for twelve hours',
+    summary: 'Sign a browser in; the session is a cookie, and ends after twelve hours',
     body: z.object({ name, password: secret }),
     answer: { kind: 'json', schema: z.object({ name: z.string(), csrf_token: z.string() }) },
     errors: ['unauthorized', 'csrf_rejected', 'too_many_requests', 'missing_parameters'],
@@ -70,6 +71,7 @@ function whoRoute({ rules }: SessionServices): Route {
         name: caller.name,
         role: caller.role,
         csrf_token: findCsrfToken(request, peer, caller, rules),
+        must_set_password: caller.holder?.restriction === 'password_only',
         is_secure: peer.isSecure === true || peer.isControl,
       }),
   });

@@ -2,7 +2,7 @@ import { name, positiveInteger } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { ROLES } from '../../../core/role.ts';
-import { isTokenAlive } from '../../../core/token.ts';
+import { DEFAULT_TOKEN_DAYS, isTokenAlive } from '../../../core/token.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import type { Tokens } from '../../../services/tokens.ts';
 import { actorOf } from '../../caller.ts';
@@ -16,9 +16,18 @@ import { roleField } from './users.ts';
 /** Longer than anybody remembers what a token was for. */
 const MAX_DAYS = 3650;
 
-const days = positiveInteger.refine((count) => count === undefined || count <= MAX_DAYS, {
-  error: `must not be more than ${MAX_DAYS}`,
-});
+const days = z
+  .union(
+    [
+      z.literal('never'),
+      positiveInteger.refine((count) => count === undefined || count <= MAX_DAYS, {
+        error: `must not be more than ${MAX_DAYS}`,
+      }),
+    ],
+    { error: `must be "never", or a number of days from 1 to ${MAX_DAYS}` },
+  )
+  .optional()
+  .meta({ description: `how long it counts, or "never" for no end; ${DEFAULT_TOKEN_DAYS} unless told` });
 
 const tokenObject = z.object({
   id: z.string(),
@@ -29,7 +38,15 @@ const tokenObject = z.object({
   issued_at: z.string(),
   used_at: z.string().meta({ description: 'to the hour' }),
   expires_at: z.string().nullable(),
+  restriction: z
+    .enum(['until_set_up', 'password_only'])
+    .nullable()
+    .meta({ description: 'it ends with the setup, or can only replace the one-time password' }),
   is_alive: z.boolean(),
+});
+
+const createdObject = tokenObject.pick({ id: true, expires_at: true, restriction: true }).extend({
+  token: z.string(),
 });
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
@@ -50,9 +67,9 @@ function listRoute(tokens: Tokens): Route {
 }
 
 function presentToken({ token, now }: Awaited<ReturnType<Tokens['list']>>[number]) {
-  const { id, kind, account, name: own, role, issuedAt, usedAt, expiresAt } = token;
+  const { id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction } = token;
   const isAlive = isTokenAlive(token, now);
-  return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, isAlive });
+  return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction, isAlive });
 }
 
 function createRoute(tokens: Tokens): Route {
@@ -63,18 +80,23 @@ function createRoute(tokens: Tokens): Route {
     access: 'admin',
     summary: 'Make a token with a name, a role and an end; it is told only now',
     body: z.object({ name, role: roleField, days }),
-    answer: { kind: 'json', schema: z.object({ id: z.string(), token: z.string() }) },
-    errors: ['missing_parameters', 'token_exists'],
+    answer: { kind: 'json', schema: createdObject },
+    errors: ['missing_parameters', 'token_exists', 'unauthorized'],
     handle: async ({ body, caller }) => {
       const { name: own, role } = body;
       if (own === undefined || role === undefined) {
         const message = `Say what the token is for ("name"), and which "role": ${ROLES.join(', ')}.`;
         throw new RequestError('missing_parameters', message);
       }
-      const wish = { name: own, role, days: body.days ?? null };
-      const { id, token, outcome } = await tokens.create(wish, actorOf(caller));
+      const count = body.days ?? DEFAULT_TOKEN_DAYS;
+      const wish = {
+        ...{ name: own, role, days: count === 'never' ? null : count },
+        endsWithSetup: caller.kind === 'local',
+      };
+      const { id, token, kept, outcome } = await tokens.create(wish, actorOf(caller));
       if (outcome.kind === 'refused') return refusalReply(outcome);
-      return json({ id, token });
+      const { expiresAt = null, restriction = null } = kept ?? {};
+      return json({ id, token, ...toWire({ expiresAt, restriction }) });
     },
   });
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  CONTROL,
   createAdministrator,
   FOREIGN,
   openTestApp,
@@ -118,6 +119,54 @@ describe('setPassword', () => {
   });
 });
 
+describe('a one-time password', () => {
+  test('signs in once; after that it only replaces itself, in whatever way it is shown', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const [first, second] = [await signIn(app, 'admin', password), await signIn(app, 'admin', password)];
+    const get = (path: string, authorization: string) =>
+      app.get(path, { peer: FOREIGN, headers: { authorization } });
+    assert.equal((await get('/api/admin/status', first)).status, 200);
+    const refused = await get('/api/admin/status', second);
+    assert.deepEqual([refused.status, refused.body.code], [403, 'forbidden']);
+    assert.match(refused.body.message as string, /setPassword/);
+    assert.equal((await get('/api/admin/session', second)).body.must_set_password, true);
+    const browser = await app.post(
+      '/api/admin/session/start',
+      { name: 'admin', password },
+      { peer: FOREIGN },
+    );
+    const cookie = String(browser.headers.get('set-cookie')).split(';')[0] as string;
+    const page = await app.get('/api/admin/users', { peer: FOREIGN, headers: { cookie } });
+    assert.equal(page.status, 403);
+    const change = { passwordOld: password, passwordNew: OWN };
+    const headers = { authorization: second };
+    const changed = await app.post('/api/v4/setPassword', change, { peer: FOREIGN, headers });
+    assert.equal(changed.status, 200, changed.text);
+    assert.equal((await get('/api/admin/status', second)).status, 200, 'now it can do the rest');
+    assert.equal((await get('/api/admin/status', first)).status, 401);
+    for (let time = 0; time < 2; time++) {
+      const own = await signIn(app, 'admin', OWN);
+      assert.equal((await get('/api/admin/status', own)).status, 200);
+    }
+  });
+
+  test('that is older than a week is refused with how to get another', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    app.clock.advance(7 * 24 * 60 * 60 * 1000);
+    await app.post('/api/admin/clock/accept', {}, { peer: CONTROL });
+    const { status, body } = await app.get('/auth', { headers: basic('admin', password), peer: FOREIGN });
+    assert.equal(status, 401);
+    assert.match(body.message as string, /older than 7 days.*"berth user password admin --one-time"/);
+    const wrong = await app.get('/auth', { headers: basic('admin', `${password}x`), peer: FOREIGN });
+    assert.doesNotMatch(wrong.text, /7 days/);
+    const made = await app.post('/api/admin/users/password', { name: 'admin' }, { peer: CONTROL });
+    const again = basic('admin', made.body.password as string);
+    assert.equal((await app.get('/auth', { headers: again, peer: FOREIGN })).status, 200);
+  });
+});
+
 describe('tokens', () => {
   test('are told once, listed without themselves, and worth nothing when revoked', async (t) => {
     const app = await openTestApp(t, { rules: { clients: 'required' } });
@@ -135,7 +184,7 @@ describe('tokens', () => {
     const [row] = list.body.tokens as Facts[];
     const { issued_at, used_at, expires_at, ...rest } = row as Facts;
     const own = { id, kind: 'api', account: null, name: 'ci', role: 'user', is_alive: true };
-    assert.deepEqual(rest, own);
+    assert.deepEqual(rest, { ...own, restriction: 'until_set_up' });
     assert.deepEqual((await app.post('/api/admin/tokens/revoke', { id })).body, { revoked: 1 });
     assert.equal((await register()).status, 401);
     assert.equal((await app.post('/api/admin/tokens/revoke', { id })).body.code, 'token_not_found');
@@ -145,6 +194,18 @@ describe('tokens', () => {
     assert.ok(!JSON.stringify(events).includes(token));
   });
 
+  test('end after a year, at another time, or never', async (t) => {
+    const app = await openTestApp(t);
+    const expectEnd = async (name: string, sent: Facts, expected: string | null) => {
+      const body = { name, role: 'user', ...sent };
+      const made = await app.post('/api/admin/tokens/create', body, { peer: CONTROL });
+      assert.deepEqual([made.body.expires_at, made.body.restriction], [expected, null], made.text);
+    };
+    await expectEnd('a', {}, '2031-01-15T12:00:00.000Z');
+    await expectEnd('b', { days: 30 }, '2030-02-14T12:00:00.000Z');
+    await expectEnd('c', { days: 'never' }, null);
+  });
+
   test('are refused with a reason', async (t) => {
     const app = await openTestApp(t);
     const create = (body: Facts) => app.post('/api/admin/tokens/create', body);
@@ -152,6 +213,7 @@ describe('tokens', () => {
     assert.equal((await create({ role: 'user' })).body.code, 'missing_parameters');
     assert.equal((await create({ name: 'ci', role: 'user', days: 0 })).body.code, 'validation_error');
     assert.equal((await create({ name: 'ci', role: 'user', days: 3651 })).body.code, 'validation_error');
+    assert.equal((await create({ name: 'ci', role: 'user', days: 'forever' })).body.code, 'validation_error');
     assert.equal((await create({ name: 'ci', role: 'user', days: '7' })).status, 200);
     assert.equal((await create({ name: 'ci', role: 'user' })).body.code, 'token_exists');
   });

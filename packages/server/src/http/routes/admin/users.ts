@@ -1,6 +1,7 @@
 import { name, secret } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { Refused } from '../../../core/decision.ts';
+import { oneTimeUntil as untilOf } from '../../../core/one-time-password.ts';
 import { ROLES } from '../../../core/role.ts';
 import type { Accounts, PasswordSet } from '../../../services/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
@@ -18,6 +19,7 @@ const userObject = z.object({
   name: z.string(),
   role: z.enum(ROLES),
   one_time_password: z.boolean().meta({ description: 'the server made it up, and it has to be replaced' }),
+  one_time_until: z.string().nullable().meta({ description: 'when a one-time password ends' }),
   created_at: z.string(),
 });
 
@@ -52,7 +54,8 @@ function listRoute(accounts: Accounts): Route {
 type Listed = Awaited<ReturnType<Accounts['list']>>[number];
 
 function presentUser({ name: user, role, oneTime, createdAt }: Listed) {
-  return toWire({ name: user, role, oneTimePassword: oneTime, createdAt });
+  const oneTimeUntil = oneTime === null ? null : untilOf(oneTime);
+  return toWire({ name: user, role, oneTimePassword: oneTime !== null, oneTimeUntil, createdAt });
 }
 
 function addRoute(accounts: Accounts): Route {
