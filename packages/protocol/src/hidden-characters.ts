@@ -6,7 +6,7 @@
 const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
 /** Ordinary names contain these: joiners between letters and in emoji, and the selectors of variants. */
-const USED_IN_NAMES = /[\u{200C}\u{200D}\p{Variation_Selector}]/u;
+const USED_IN_NAMES = /\u{200C}|\u{200D}|\p{Variation_Selector}/u;
 
 /** What a terminal may act upon, and what people cannot see on it. */
 const UNPRINTABLE =

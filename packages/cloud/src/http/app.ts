@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import type { Shelf } from '../store/shelf.ts';
 import { authorize } from './authorize.ts';
+import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
 import { createGuessLimit, type LimitGuesses } from './guess-limit.ts';
 import type { Log } from './log.ts';
 import { BUG, findProblem, type Problem, problem } from './problem.ts';
@@ -30,13 +31,13 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const limitGuesses = createGuessLimit(options.clock.readMonotonicMs);
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
-      answer(route, options, (now) =>
-        handle(route, c.req.raw, { ...options, now, place: c.env?.place ?? '' }, limitGuesses),
+      answer(route, options, c.req.raw, (now, asked) =>
+        handle(route, c.req.raw, { ...options, now, asked, place: c.env?.place ?? '' }, limitGuesses),
       ),
     );
   }
-  app.notFound((c) => answer(NO_ROUTE, options, () => nothingHere(c.req.method, c.req.path)));
-  app.onError((error) => answer(NO_ROUTE, options, () => Promise.reject(error)));
+  app.notFound((c) => answer(NO_ROUTE, options, c.req.raw, () => nothingHere(c.req.method, c.req.path)));
+  app.onError((error, c) => answer(NO_ROUTE, options, c.req.raw, () => Promise.reject(error)));
   return app;
 }
 
@@ -52,23 +53,31 @@ async function handle(
   context: Context,
   limitGuesses: LimitGuesses,
 ): Promise<Reply> {
-  if (route.needsKeys) authorize(context.shelf, request.headers, context.now);
-  const work = () => route.handle(request, context);
-  return route.method === 'GET' && !route.needsKeys
-    ? work()
-    : limitGuesses(`${route.needsKeys ? 'keys' : 'portal'} ${context.place}`, work);
+  if (!route.needsKeys) {
+    const work = () => route.handle(request, context);
+    return route.method === 'GET' ? work() : limitGuesses(`portal ${context.place}`, work);
+  }
+  authorize(context.shelf, request.headers, context.now);
+  const noted = await noteContent(request, context.asked);
+  return limitGuesses(`keys ${context.place}`, () => route.handle(noted, context));
 }
 
-type Work = (now: number) => Reply | Promise<Reply>;
+type Work = (now: number, asked: Asked) => Reply | Promise<Reply>;
 type Answering = Pick<Route, 'name' | 'explain'>;
 
 /** One time for the whole request. Whatever is thrown on the way becomes an answer. */
-async function answer(route: Answering, options: AppOptions, work: Work): Promise<Response> {
+async function answer(
+  route: Answering,
+  options: AppOptions,
+  request: Request,
+  work: Work,
+): Promise<Response> {
   const { signingKey, clock, log } = options;
   const startedMs = clock.readMonotonicMs();
   const now = clock.readWallMs();
-  const reply = await attempt(route, log, () => work(now));
-  const { status, bytes, headers } = signReply(reply, signingKey, now);
+  const asked = noteAsked(request.headers);
+  const reply = await attempt(route, log, () => work(now, asked));
+  const { status, bytes, headers } = signReply(bindReply(reply, asked), signingKey, now);
   const tookMs = Math.round(clock.readMonotonicMs() - startedMs);
   const code = reply.code === undefined ? {} : { code: reply.code };
   log.write('info', 'request', { operation: route.name, status, ...code, took_ms: tookMs });
