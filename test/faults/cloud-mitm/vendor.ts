@@ -4,9 +4,10 @@ import { isRefusal } from '@berth/cloud/core/refusal';
 import { createFileWriter } from '@berth/cloud/http/write-files';
 import { type DataFolder, openDataFolder } from '@berth/cloud/store/data-folder';
 import { listDevices } from '@berth/cloud/store/devices';
-import { execute, loadTotals } from '@berth/cloud/store/execute';
+import { loadTotals, perform } from '@berth/cloud/store/execute';
 import { changeLicense, createLicense, getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
+import { transact } from '@berth/cloud/store/shelf';
 import { readLicenseFile } from '@berth/protocol/license-file';
 import { signBytes } from '@berth/protocol/vendor-signature';
 import type { CloudProcess } from '../../support/cloud-process.ts';
@@ -202,8 +203,8 @@ export class Vendor {
     const { shelf, signingKey } = this.#folder;
     const proof = { kind: 'key', key } as const;
     const who = { product: PRODUCT, hardwareId, licenseId: null, proof };
-    const outcome = execute(shelf, { kind: 'check', who }, Date.now());
-    if (outcome.kind !== 'licensed') return [];
+    const outcome = transact(shelf, () => perform(shelf, { kind: 'check', who }, Date.now()));
+    if (outcome.kind !== 'licensed') throw new Error(`${hardwareId} does not have ${key}.`);
     const writer = createFileWriter(signingKey, Date.now());
     return [writer.writePolicy(outcome, Date.now()), writer.writeRefresh(outcome, Date.now())].map((file) => {
       const { fields, signedText: body } = readLicenseFile(file);
