@@ -1,7 +1,7 @@
 /**
  * Makes the data in this folder with an earlier release, by its own programs. Takes the path of a checkout
- * of it that has its `node_modules`. It was run under libfaketime at 2026-02-01, so that no machine's clock is
- * behind the data.
+ * of it that has its `node_modules`. It was run under libfaketime at 2026-02-01: no machine's clock is behind
+ * the data.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
