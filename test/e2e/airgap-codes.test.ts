@@ -88,7 +88,8 @@ describeStores('the air gap', () => {
   };
 
   function unsigned(fields: object): string {
-    const license = vendorLicense({ date: '2030-01-10T00:00:00Z', ...fields });
+    const { license_type, ...rest } = vendorLicense({ date: '2030-01-10T00:00:00Z', ...fields });
+    const license = { ...rest, default_license_type: license_type };
     return Buffer.from(JSON.stringify(license)).toString('base64');
   }
 

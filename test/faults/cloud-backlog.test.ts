@@ -177,7 +177,7 @@ describe('a license is not removed', () => {
     await count(app, 4);
     const body = JSON.stringify({ status: 400, code: 'license_not_found', message: 'No.' });
     app.proxy.setPlan(({ path }) => (path === REPORT ? { kind: 'status', code: 400, body } : PASS));
-    assert.equal((await remove(app)).body.code, 'license_not_found');
+    assert.equal((await remove(app)).body.code, 'cloud_unavailable');
     assert.equal((await readHolding(app)).licenses.length, 1);
     app.proxy.setPlan(PASS);
     assert.equal((await remove(app)).status, 200);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
+import { type CloudApp, type CloudAppOptions, openCloudApp } from '../support/cloud-app.ts';
 import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
 import { signedHeaders } from '../support/test-cloud.ts';
 import type { Outcome } from './cloud-fault-table.ts';
@@ -84,10 +84,7 @@ async function askCloud(
   return { code: response.status, body: await response.text(), headers: { LicenseSignature: signature } };
 }
 
-export interface MachineOptions {
-  readonly target?: string;
-  readonly settleMs?: number;
-}
+export type MachineOptions = Pick<CloudAppOptions, 'target' | 'settleMs' | 'hidesNonces'>;
 
 let machines = 0;
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
 import { openChaosProxy } from '../support/chaos-proxy.ts';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
 import { startCloudProcess } from '../support/cloud-process.ts';
@@ -81,6 +82,8 @@ interface Backlog {
 export async function hideReportIds(t: StormContext, target: string): Promise<string> {
   const proxy = await openChaosProxy({ target, plan: { kind: 'strip', field: 'report_id' } });
   t.after(() => proxy.close());
+  // A cloud that tells requests apart would notice that they were changed.
+  proxy.hideHeaders(NONCE_HEADER);
   return proxy.url;
 }
 

@@ -55,7 +55,8 @@ export function cutReport(report: ReportOf): HistoryCommand {
 export function settleReport(report: ReportOf, isCounted: boolean): HistoryCommand {
   const reportId = nameReport(report);
   const { licenseId, feature } = report;
-  const told = { licenseId, feature, reportId, isCounted, cloudTotal: null, by: 'cloud' };
+  const certain = { isSure: true, takesLower: true };
+  const told = { licenseId, feature, reportId, isCounted, cloudTotal: null, ...certain, by: 'cloud' };
   return inHistory({
     title: `settle report ${reportId}: ${isCounted}`,
     act: async ({ bench }) => [await bench.execute({ kind: 'settle_report', ...told })],

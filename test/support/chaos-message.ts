@@ -105,6 +105,12 @@ export function makeUpAnswer(fault: Fault, n: number): Answer | null {
   }
 }
 
+/** As if the caller had never sent these. */
+export function hideHeaders(request: Request, hidden: readonly string[]): Request {
+  const names = hidden.map((name) => name.toLowerCase());
+  return { ...request, headers: filterHeaders(request.headers, (name) => !names.includes(name)) };
+}
+
 /** What the target gets to see. */
 export function changeRequest(fault: Fault, request: Request): Request {
   if (fault.kind !== 'strip') return request;

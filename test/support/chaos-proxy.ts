@@ -13,6 +13,8 @@ export interface ChaosProxy {
   readonly requests: readonly SeenRequest[];
   /** For requests that come from now on. */
   setPlan(plan: ChaosPlan): void;
+  /** Takes headers out of requests from now on, whatever the plan is. */
+  hideHeaders(...names: readonly string[]): void;
   /** Resolves as soon as the condition holds; it is asked whenever a request came or was answered. */
   waitFor(condition: (requests: readonly SeenRequest[]) => boolean): Promise<void>;
   /** Cuts whatever is open, to both sides. */
@@ -64,6 +66,9 @@ export async function openChaosProxy(options: ChaosProxyOptions): Promise<ChaosP
     requests: runner.journal.requests,
     setPlan(plan) {
       runner.plan = plan;
+    },
+    hideHeaders(...names) {
+      runner.hiddenHeaders = names;
     },
     waitFor: (condition) => runner.journal.waitFor(condition),
     async close() {

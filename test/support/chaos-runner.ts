@@ -13,6 +13,7 @@ import {
   encodeHugeHead,
   forward,
   GARBAGE,
+  hideHeaders,
   makeUpAnswer,
 } from './chaos-message.ts';
 
@@ -73,6 +74,8 @@ export class ChaosRunner {
   readonly journal = new Journal();
   readonly ending = new AbortController();
   plan: ChaosPlan;
+  /** Headers of requests that the target never sees. */
+  hiddenHeaders: readonly string[] = [];
   readonly #target: string;
 
   constructor(target: string, plan: ChaosPlan) {
@@ -142,7 +145,8 @@ export class ChaosRunner {
   /** What the target says; null if it does not, as it is down or the proxy is being closed. */
   async #ask(fault: Fault, request: Request, noteStatus: (status: number) => void): Promise<Answer | null> {
     try {
-      const answer = await forward(this.#target, changeRequest(fault, request), this.ending.signal);
+      const seen = hideHeaders(changeRequest(fault, request), this.hiddenHeaders);
+      const answer = await forward(this.#target, seen, this.ending.signal);
       noteStatus(answer.status);
       return answer;
     } catch {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
 import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
 import { createHttpCloud } from '../../packages/server/src/cloud/http-cloud.ts';
@@ -16,6 +17,8 @@ export interface CloudAppOptions {
   /** Something between the proxy and the cloud. */
   readonly target?: string;
   readonly hardwareId?: string;
+  /** The cloud sees no nonces, as one that does not know them. */
+  readonly hidesNonces?: boolean;
   readonly timeoutMs?: number;
   readonly settleMs?: number;
   /** Makes it a proxy that speaks TLS with the server. */
@@ -39,6 +42,7 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
   const { target = vendor.url, tls } = options;
   const proxy = await openChaosProxy({ target, ...(tls && { tls }) });
   t.after(() => proxy.close());
+  if (options.hidesNonces === true) proxy.hideHeaders(NONCE_HEADER);
   const way: CloudWay = { url: proxy.url, timeoutMs: options.timeoutMs ?? TIMEOUT_MS, shiftMs: 0 };
   const cloud = openCloud(vendor, way);
   const { hardwareId = 'test-machine', settleMs = 0 } = options;
@@ -58,7 +62,8 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
       if (answer.status !== 200) throw new Error(answer.text);
       return answer.body;
     },
-    sync: async () => (await app.post('/api/admin/licenses/sync', {})).body as unknown as SyncAnswer,
+    sync: async (wish: object = {}) =>
+      (await app.post('/api/admin/licenses/sync', wish)).body as unknown as SyncAnswer,
     status: async () =>
       (await app.get('/api/admin/status')).body as unknown as { readonly cloud: CloudFacts },
   };

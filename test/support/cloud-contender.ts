@@ -36,7 +36,7 @@ function compete(contest: Contest): void {
   parentPort?.postMessage('ready');
   Atomics.wait(contest.gate, 0, 0);
   const told = Array.from({ length: contest.rounds }, (_, round) => {
-    const outcome = execute(shelf, commandOf(contest, round), contest.now);
+    const { outcome } = execute(shelf, commandOf(contest, round), contest.now);
     return outcome.kind === 'refused' ? outcome.code : outcome.kind;
   });
   db.close();

@@ -49,6 +49,8 @@ export async function writeRichHistory(store: Store, clock: ManualClock): Promis
   await removeLicenses(store);
   await store.execute({ kind: 'sign_heads' });
   await store.execute({ kind: 'set_webhook_cursor', position: { seq: 7, index: 2 } });
+  const notice = { kind: 'cloud_held_to_nonces', fingerprint: 'a-cloud' } as const;
+  await store.execute({ kind: 'note', notice });
 }
 
 /** One of which a report is on its way, one of which something is pending, and one that was never used. */
@@ -103,7 +105,7 @@ async function count(store: Store, clock: ManualClock): Promise<void> {
   const cad = licenseId(2);
   await store.execute(consume(2, { licenseId: cad, feature: 'export' }));
   await store.execute({ kind: 'cut_report', licenseId: cad, feature: 'export', reportId: 'of a feature' });
-  const held = { reportId: 'report of 11', feature: null, cloudTotal: null };
+  const held = { reportId: 'report of 11', feature: null, cloudTotal: null, takesLower: false };
   await store.execute({ kind: 'resolve_report', licenseId: licenseId(11), ...held });
   await store.execute({ kind: 'cut_report', licenseId: licenseId(11), feature: null, reportId: 'second' });
   clock.advance(DAY_MS);

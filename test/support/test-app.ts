@@ -15,6 +15,7 @@ import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/s
 import { type Accounts, createAccounts } from '../../packages/server/src/services/accounts.ts';
 import { createAuditTrail } from '../../packages/server/src/services/audit-trail.ts';
 import { createCatalogue } from '../../packages/server/src/services/catalogue.ts';
+import { createCloudHold } from '../../packages/server/src/services/cloud-hold.ts';
 import { createCloudLink } from '../../packages/server/src/services/cloud-link.ts';
 import { createCloudSession } from '../../packages/server/src/services/cloud-session.ts';
 import { createCounting } from '../../packages/server/src/services/counting.ts';
@@ -189,12 +190,15 @@ export function openTestLink(
   const credentials = createCredentials(store, { onKeysChanged: () => state.forget() });
   const identity = createIdentity(store, { hardwareId, machineId: null, isShared: false });
   const host = { hostname: 'test', osVersion: 'test', version: '1.2.3' };
+  const hold = createCloudHold(store, 'test-cloud');
   const cloudLink = createCloudLink({
     store,
+    hold,
     session: createCloudSession({
       cloud,
       readKeys: credentials.readKeys,
       state,
+      hold,
       requireHome: async () => {},
     }),
     identity,

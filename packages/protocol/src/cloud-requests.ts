@@ -31,3 +31,6 @@ export const SYNC_EVENT = 'offline_floating_consumptions_sync';
 
 /** The answer to a successful deactivation, as bare text. */
 export const DEACTIVATED_TEXT = 'license_deactivated';
+
+/** The same as JSON, for whoever asked with a nonce. */
+export const deactivatedAnswer = z.object({ code: z.literal(DEACTIVATED_TEXT) });

@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
 /** The header that carries the signature of an answer's body. */
 export const SIGNATURE_HEADER = 'LicenseSignature';
@@ -19,6 +19,13 @@ export function licenseSignatureText(
   validityPeriod: string | null,
 ): string {
   return `${hardwareId}#${licenseKey}#${validityPeriod ?? ''}`.toLowerCase();
+}
+
+/** Tells vendors apart, by the key that they sign with. */
+export function fingerprintKey(publicKey: KeyObject): string {
+  return createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
 }
 
 /** A vendor's public RSA key: PEM, or the base64 of its DER form. Throws for anything else. */

@@ -1,4 +1,5 @@
 import { hostname, release, type } from 'node:os';
+import { fingerprintKey } from '@berth/protocol/vendor-signature';
 import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
 import { createKeyWatch } from './background/key-watch.ts';
 import { openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
@@ -6,6 +7,7 @@ import type { Loops } from './compose-loops.ts';
 import { isShared } from './compose-store.ts';
 import type { Config } from './config.ts';
 import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
+import { createCloudHold } from './services/cloud-hold.ts';
 import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
 import { createCloudSession } from './services/cloud-session.ts';
 import { type Credentials, createCredentials } from './services/credentials.ts';
@@ -58,9 +60,12 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   const { readKeys } = credentials;
   // A server that runs has bound itself to its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;
+  const vendorKey = readVendorKey(config.cloud);
+  const hold = createCloudHold(store, vendorKey === null ? '' : fingerprintKey(vendorKey));
   const cloudLink = createCloudLink({
     store,
-    session: createCloudSession({ cloud, readKeys, state, requireHome }),
+    session: createCloudSession({ cloud, readKeys, state, hold, requireHome }),
+    hold,
     identity,
     state,
     host,
@@ -79,7 +84,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     },
     readKeys,
     host,
-    vendorKey: readVendorKey(config.cloud),
+    vendorKey,
     airgapKey: readAirgapKey(config.airgap),
     acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
   });

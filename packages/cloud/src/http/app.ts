@@ -3,10 +3,11 @@ import { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import type { Shelf } from '../store/shelf.ts';
 import { authorize } from './authorize.ts';
+import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
 import type { Log } from './log.ts';
 import { BUG, findProblem, type Problem, problem } from './problem.ts';
 import type { Reply } from './reply.ts';
-import type { Route } from './route.ts';
+import type { Context, Route } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { signReply } from './sign-reply.ts';
 
@@ -23,31 +24,38 @@ export function createApp(options: AppOptions): Hono {
   const app = new Hono();
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
-      answer(route, options, (now) => handle(route, c.req.raw, options, now)),
+      answer(route, options, c.req.raw, (now, asked) => handle(route, c.req.raw, { ...options, now, asked })),
     );
   }
-  app.notFound((c) => answer(NO_ROUTE, options, () => nothingHere(c.req.method, c.req.path)));
-  app.onError((error) => answer(NO_ROUTE, options, () => Promise.reject(error)));
+  app.notFound((c) => answer(NO_ROUTE, options, c.req.raw, () => nothingHere(c.req.method, c.req.path)));
+  app.onError((error, c) => answer(NO_ROUTE, options, c.req.raw, () => Promise.reject(error)));
   return app;
 }
 
 const NO_ROUTE = { name: 'unknown' };
 
-async function handle(route: Route, request: Request, options: AppOptions, now: number): Promise<Reply> {
-  if (route.needsKeys) authorize(options.shelf, request.headers, now);
-  return route.handle(request, { ...options, now });
+async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
+  if (!route.needsKeys) return route.handle(request, context);
+  authorize(context.shelf, request.headers, context.now);
+  return route.handle(await noteContent(request, context.asked), context);
 }
 
-type Work = (now: number) => Reply | Promise<Reply>;
+type Work = (now: number, asked: Asked) => Reply | Promise<Reply>;
 type Answering = Pick<Route, 'name' | 'explain'>;
 
 /** One time for the whole request. Whatever is thrown on the way becomes an answer. */
-async function answer(route: Answering, options: AppOptions, work: Work): Promise<Response> {
+async function answer(
+  route: Answering,
+  options: AppOptions,
+  request: Request,
+  work: Work,
+): Promise<Response> {
   const { signingKey, clock, log } = options;
   const startedMs = clock.readMonotonicMs();
   const now = clock.readWallMs();
-  const reply = await attempt(route, log, () => work(now));
-  const { status, bytes, headers } = signReply(reply, signingKey, now);
+  const asked = noteAsked(request.headers);
+  const reply = await attempt(route, log, () => work(now, asked));
+  const { status, bytes, headers } = signReply(bindReply(reply, asked), signingKey, now);
   const tookMs = Math.round(clock.readMonotonicMs() - startedMs);
   const code = reply.code === undefined ? {} : { code: reply.code };
   log.write('info', 'request', { operation: route.name, status, ...code, took_ms: tookMs });

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { RequestError } from './problem.ts';
 
 /** A body has a few hundred bytes. */
-const MOST_BODY_BYTES = 64 * 1024;
+export const MOST_BODY_BYTES = 64 * 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

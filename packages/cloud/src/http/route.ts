@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Shelf } from '../store/shelf.ts';
+import type { Asked } from './bind-reply.ts';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
@@ -9,6 +10,8 @@ export interface Context {
   readonly signingKey: KeyObject;
   readonly airgapKey: KeyObject;
   readonly now: number;
+  /** What the answer repeats of the request. */
+  readonly asked: Asked;
 }
 
 /** One operation: how it is called, who may, and what it does. */

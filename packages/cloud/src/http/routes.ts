@@ -6,18 +6,17 @@ import {
   productQuery,
   SYNC_EVENT,
 } from '@berth/protocol/cloud-requests';
-import type { Command, Count } from '../core/command.ts';
+import type { Command, Count, Identity } from '../core/command.ts';
 import type { Counted, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
 import { findProduct } from '../store/products.ts';
-import type { Shelf } from '../store/shelf.ts';
 import { PORTAL_ROUTES } from './portal.ts';
 import { presentFeature, presentLicensed, presentProduct, presentTotal } from './present-license.ts';
 import { problem, RequestError } from './problem.ts';
 import { readHost, readIdentity } from './read-identity.ts';
 import { readBody, readQuery } from './read-input.ts';
 import { json, type Reply, text } from './reply.ts';
-import { type CountFields, countRequest, featureCountRequest } from './requests.ts';
+import { type CountFields, countRequest, featureCountRequest, type Identification } from './requests.ts';
 import type { Context, Route } from './route.ts';
 
 const API = '/api/v4';
@@ -70,21 +69,27 @@ function answer(
   command: Command,
   present: (outcome: Exclude<Outcome, { kind: 'refused' }>) => Reply,
 ): Reply {
-  const outcome = execute(context.shelf, command, context.now);
+  const { outcome, licenseId } = execute(context.shelf, command, context.now);
+  context.asked.licenseId = licenseId;
   if (outcome.kind === 'refused') return problem(outcome.code, outcome.message, outcome.details);
   return present(outcome);
 }
 
+function identify(context: Context, fields: Identification, needsPassword = false): Promise<Identity> {
+  context.asked.hardwareId = fields.hardware_id ?? null;
+  return readIdentity(context.shelf, fields, needsPassword);
+}
+
 async function activate(request: Request, context: Context): Promise<Reply> {
   const fields = await readBody(request, activateRequest);
-  const who = await readIdentity(context.shelf, fields, true);
+  const who = await identify(context, fields, true);
   return answer(context, { kind: 'activate', who, host: readHost(fields) }, (outcome) =>
     presentLicense(outcome, context),
   );
 }
 
 async function check(request: Request, context: Context): Promise<Reply> {
-  const who = await readIdentity(context.shelf, readQuery(request.url, checkQuery));
+  const who = await identify(context, readQuery(request.url, checkQuery));
   return answer(context, { kind: 'check', who }, (outcome) => presentLicense(outcome, context));
 }
 
@@ -94,27 +99,31 @@ function presentLicense(outcome: Outcome, { signingKey, now }: Context): Reply {
 }
 
 async function deactivate(request: Request, context: Context): Promise<Reply> {
-  const who = await readIdentity(context.shelf, await readBody(request, deactivateRequest));
-  return answer(context, { kind: 'deactivate', who }, () => text(DEACTIVATED_TEXT));
+  const who = await identify(context, await readBody(request, deactivateRequest));
+  // A bare word can be bound to nothing.
+  const isBound = context.asked.nonce !== null;
+  return answer(context, { kind: 'deactivate', who }, () =>
+    isBound ? json({ code: DEACTIVATED_TEXT }) : text(DEACTIVATED_TEXT),
+  );
 }
 
 async function addConsumption(request: Request, context: Context): Promise<Reply> {
   const fields = await readBody(request, countRequest);
-  const command = await readCount(context.shelf, fields, null);
+  const command = await readCount(context, fields, null);
   return answer(context, command, (outcome) => presentCount(outcome, command));
 }
 
 async function addFeatureConsumption(request: Request, context: Context): Promise<Reply> {
   const fields = await readBody(request, featureCountRequest);
   if (fields.feature === undefined) throw missing('feature');
-  const command = await readCount(context.shelf, fields, fields.feature);
+  const command = await readCount(context, fields, fields.feature);
   return answer(context, command, (outcome) => presentCount(outcome, command));
 }
 
-async function readCount(shelf: Shelf, fields: CountFields, feature: string | null): Promise<Count> {
+async function readCount(context: Context, fields: CountFields, feature: string | null): Promise<Count> {
   return {
     kind: 'count',
-    who: await readIdentity(shelf, fields),
+    who: await identify(context, fields),
     feature,
     amount: fields.consumptions,
     allowOverages: fields.allow_overages ?? null,

@@ -8,15 +8,28 @@ import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { toDevice, toLicense } from './rows.ts';
 import { record, type Shelf, takeId, transact } from './shelf.ts';
 
+export interface Executed {
+  readonly outcome: Outcome;
+  /** The license that was identified; `null`: none was. */
+  readonly licenseId: number | null;
+}
+
 /** Finds the license, lets the core decide, and writes what it decided with its record in one commit. */
-export function execute(shelf: Shelf, command: Command, now: number): Outcome {
-  return transact(shelf, () => perform(shelf, command, now));
+export function execute(shelf: Shelf, command: Command, now: number): Executed {
+  return transact(shelf, () => {
+    const license = findLicense(shelf, command);
+    if (isRefusal(license)) return { outcome: license, licenseId: null };
+    return { outcome: performOn(shelf, license, command, now), licenseId: license.id };
+  });
 }
 
 /** The same as a part of something larger. Inside a transaction only. */
 export function perform(shelf: Shelf, command: Command, now: number): Outcome {
   const license = findLicense(shelf, command);
-  if (isRefusal(license)) return license;
+  return isRefusal(license) ? license : performOn(shelf, license, command, now);
+}
+
+function performOn(shelf: Shelf, license: License, command: Command, now: number): Outcome {
   const { outcome, changes, events } = decide(command, loadView(shelf, command, license, now), now);
   for (const change of changes) apply(shelf, license, change, now);
   for (const event of events) record(shelf, event, license.id, now);

@@ -30,9 +30,16 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license sync',
     arguments: [],
-    flags: '[--license-id N]',
-    about: 'report consumption to the cloud and check licenses there, now',
-    ask: (client, _, flags) => client.post('/api/admin/licenses/sync', { license_id: flags['license-id'] }),
+    flags: '[--license-id N] [--accept-older] [--accept-unbound]',
+    about:
+      'report consumption to the cloud and check licenses there, now; --accept-older takes totals that are ' +
+      'lower than before, --accept-unbound answers without the nonce of their request',
+    ask: (client, _, flags) =>
+      client.post('/api/admin/licenses/sync', {
+        license_id: flags['license-id'],
+        accept_older: flags['accept-older'] !== undefined,
+        accept_unbound: flags['accept-unbound'] !== undefined,
+      }),
     show: showSynced,
     isFailure: ({ licenses }: Synced) => licenses.some((one) => sayLeft(one) !== ''),
   },

@@ -172,10 +172,8 @@ function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
   );
 }
 
-function showLicense({
-  product_features,
-  ...license
-}: Facts & { product_features: readonly Facts[] }): string {
+function showLicense({ product_features, ...rest }: Facts & { product_features: readonly Facts[] }): string {
+  const license = sayAssurance(rest);
   if (product_features.length === 0) return formatFacts(license);
   const columns = [
     'code',
@@ -187,6 +185,31 @@ function showLicense({
   const heading = ['feature', 'type', 'consumed', 'of', 'slots in use', 'of'];
   const rows = product_features.map((feature) => [...columns, 'floating_users'].map((name) => feature[name]));
   return `${formatFacts(license)}\n\n${formatTable(heading, rows)}`;
+}
+
+/** How far the cloud's word about a license can be trusted, in words. */
+function sayAssurance(license: Facts): Facts {
+  const {
+    cloud_answers_bound: isBound,
+    unconfirmed_verdict: verdict,
+    lower_total_kept_out: keptTotal,
+    ...rest
+  } = license;
+  if (isBound === undefined) return rest;
+  const answers =
+    isBound === true
+      ? 'bound to requests'
+      : 'not bound to requests: a recorded answer could be replayed; see SECURITY.md';
+  return {
+    ...rest,
+    'cloud answers': answers,
+    ...(verdict === null
+      ? {}
+      : { 'unconfirmed verdict': `${verdict}: counts if the next check says the same` }),
+    ...(keptTotal === true
+      ? { 'cloud total': 'lower than before, not taken; take it with "berth license sync --accept-older"' }
+      : {}),
+  };
 }
 
 function showRegistrations({ registrations }: { registrations: readonly Facts[] }): string {

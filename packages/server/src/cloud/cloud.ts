@@ -1,7 +1,7 @@
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
 import type { CloudCounts } from '../core/command.ts';
 import { Fault } from '../core/fault.ts';
-import type { License } from '../core/license.ts';
+import type { License, LicenseId } from '../core/license.ts';
 
 /**
  * The vendor's licensing cloud. It may be away, slow, or not what it claims to be; whoever asks it gets an
@@ -26,6 +26,8 @@ export interface Cloud {
 /** Which license is meant, for which machine. */
 export interface Identification {
   readonly hardwareId: string;
+  /** The license that this server holds; `null`: it is only being activated. It is not sent. */
+  readonly licenseId: LicenseId | null;
   readonly product: string;
   readonly holder: LicenseHolder;
 }
@@ -53,7 +55,7 @@ export interface ReportedAmount {
 export interface Vouched {
   readonly license: Omit<License, 'tie' | 'source'>;
   readonly isFloating: boolean;
-  readonly counted: Omit<CloudCounts, 'askedAt'>;
+  readonly counted: Pick<CloudCounts, 'total' | 'features'>;
 }
 
 export interface Counted {
@@ -62,7 +64,9 @@ export interface Counted {
   readonly knowsReportIds: boolean;
 }
 
-export type CloudReply<T> = { readonly kind: 'ok'; readonly value: T } | CloudRefusal;
+export type CloudReply<T> =
+  | { readonly kind: 'ok'; readonly value: T; readonly isBound: boolean }
+  | CloudRefusal;
 
 /** The cloud understood, and said no. */
 export interface CloudRefusal {
@@ -71,7 +75,14 @@ export interface CloudRefusal {
   readonly message: string;
   /** It is certainly the vendor who says so. */
   readonly isSigned: boolean;
+  /** It certainly answers this request and no other: it repeats the nonce, under the signature. */
+  readonly isBound: boolean;
+  /** The vendor's signature covers that it is about this license on this machine. */
+  readonly isAboutLicense: boolean;
 }
+
+/** What this server says in place of the cloud. */
+export const UNPROVEN = { isSigned: false, isBound: false, isAboutLicense: false } as const;
 
 /** What a cloud says when it does not take the keys, or the clock that they are used with. */
 export const KEY_REFUSALS: ReadonlySet<string> = new Set([
@@ -91,7 +102,9 @@ export type CloudFaultReason =
   | 'server_error'
   | 'too_large'
   | 'not_understood'
-  | 'not_signed';
+  | 'not_signed'
+  /** It is not bound to the request that was sent. */
+  | 'not_bound';
 
 /** The cloud gave no answer that can be used. */
 export class CloudFault extends Fault {

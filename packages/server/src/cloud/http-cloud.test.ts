@@ -7,12 +7,16 @@ import { describe, type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { isDateSigned, parseAuthorization } from '@berth/protocol/cloud-authorization';
 import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/vendor-signature';
-import type { Cloud, CloudFault } from './cloud.ts';
+import { licenseId } from '../core/license.ts';
+import { type Cloud, type CloudFault, UNPROVEN } from './cloud.ts';
 import { createHttpCloud } from './http-cloud.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const KEYS = { apiKey: 'api-1', sharedKey: 'shared-1' };
-const MACHINE = { hardwareId: 'machine', product: 'cad', holder: { licenseKey: 'KEY-1' } };
+const MACHINE = {
+  ...{ hardwareId: 'machine', licenseId: licenseId(7), product: 'cad' },
+  holder: { licenseKey: 'KEY-1' },
+};
 const HOST = { hostname: 'alpha', osVersion: 'test', version: '1.2.3' };
 const NOW = Date.UTC(2026, 5, 15, 12);
 const MIB = 1024 * 1024;
@@ -50,6 +54,7 @@ const LICENSE = {
   license_type: 'perpetual',
   is_floating: true,
   floating_users: 3,
+  hardware_id: 'machine',
   product_details: { product_id: 1, short_code: 'cad' },
 };
 
@@ -200,11 +205,11 @@ describe('an answer of the cloud', () => {
     const facts = { status: 400, code: 'license_expired', message: 'Over\u0000\u001b.' };
     const { cloud } = await openCloud(t, answerWith(facts, 400));
     const expected = { kind: 'refused', code: 'license_expired', message: 'Over  .' };
-    assert.deepEqual(await cloud.check(KEYS, MACHINE), { ...expected, isSigned: true });
+    assert.deepEqual(await cloud.check(KEYS, MACHINE), { ...expected, ...UNPROVEN, isSigned: true });
     const unsigned = await openCloud(t, (response) =>
       response.writeHead(400, { [SIGNATURE_HEADER]: '!' }).end(JSON.stringify(facts)),
     );
-    assert.deepEqual(await unsigned.cloud.check(KEYS, MACHINE), { ...expected, isSigned: false });
+    assert.deepEqual(await unsigned.cloud.check(KEYS, MACHINE), { ...expected, ...UNPROVEN });
   });
 });
 
@@ -218,7 +223,11 @@ describe('the answer to a report', () => {
       [{ total_consumptions: 5 }, false],
     ] as const) {
       const { cloud, seen } = await openCloud(t, answerWith(facts));
-      assert.deepEqual(await report(cloud), { kind: 'ok', value: { total: 5, knowsReportIds } });
+      assert.deepEqual(await report(cloud), {
+        kind: 'ok',
+        value: { total: 5, knowsReportIds },
+        isBound: false,
+      });
       const { consumptions, report_id, feature, event } = JSON.parse(seen[0]?.body ?? '');
       assert.deepEqual(
         [consumptions, report_id, feature, event],

@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud-authorization';
+import { digestRequest, makeNonce, NONCE_HEADER } from '@berth/protocol/cloud-binding';
 import { type CloudLicense, cloudError, cloudLicense, reportAnswer } from '@berth/protocol/cloud-license';
-import { DEACTIVATED_TEXT, SYNC_EVENT } from '@berth/protocol/cloud-requests';
+import { DEACTIVATED_TEXT, deactivatedAnswer, SYNC_EVENT } from '@berth/protocol/cloud-requests';
 import { parseJsonText } from '@berth/protocol/json-text';
 import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
 import type { z } from 'zod';
@@ -18,6 +19,16 @@ import {
   type Vouched,
 } from './cloud.ts';
 import { type CloudResponse, exchange } from './exchange.ts';
+import {
+  coversMachine,
+  type Fields,
+  fieldsOf,
+  isAboutLicense,
+  isBoundTo,
+  type Question,
+  rejectFile,
+  requireNamed,
+} from './judge-answer.ts';
 import { readVendorLicense } from './vendor-license.ts';
 
 export interface HttpCloudOptions {
@@ -34,33 +45,27 @@ export interface HttpCloudOptions {
 
 /** The licensing cloud over HTTP. */
 export function createHttpCloud(options: HttpCloudOptions): Cloud {
-  const post = (keys: CloudKeys, operation: string, fields: Fields) =>
-    call(options, keys, { method: 'POST', operation, body: JSON.stringify(fields) });
-  const get = (keys: CloudKeys, operation: string, fields: Fields) =>
-    call(options, keys, { method: 'GET', operation: `${operation}${queryText(fields)}`, body: null });
+  const post = (keys: CloudKeys, operation: string, meant: Identification, more: Fields = {}) =>
+    call(options, keys, { operation, meant, body: JSON.stringify({ ...identify(meant), ...more }) });
+  const get = (keys: CloudKeys, operation: string, meant: Identification | null) =>
+    call(options, keys, { operation, meant, query: meant === null ? '' : queryText(identify(meant)) });
   return {
-    activate: async (keys, identification, host) => {
-      const fields = { ...identify(identification), ...describeHost(host) };
-      return vouch(await post(keys, 'activate_license', fields), options, identification);
-    },
-    check: async (keys, identification) =>
-      vouch(await get(keys, 'check_license', identify(identification)), options, identification),
-    deactivate: async (keys, identification) =>
-      readDeactivated(await post(keys, 'deactivate_license', identify(identification)), options),
-    report: async (keys, identification, amount) => {
+    activate: async (keys, meant, host) =>
+      vouch(await post(keys, 'activate_license', meant, describeHost(host)), options),
+    check: async (keys, meant) => vouch(await get(keys, 'check_license', meant), options),
+    deactivate: async (keys, meant) =>
+      readDeactivated(await post(keys, 'deactivate_license', meant), options),
+    report: async (keys, meant, amount) => {
       const operation = amount.feature === null ? 'add_consumption' : 'add_feature_consumption';
-      const fields = { ...identify(identification), ...describeAmount(amount) };
-      return readCounted(await post(keys, operation, fields), options, amount);
+      return readCounted(await post(keys, operation, meant, describeAmount(amount)), options, amount);
     },
-    probe: async (keys) => readProbe(await get(keys, 'product_details', {}), options),
+    probe: async (keys) => readProbe(await get(keys, 'product_details', null), options),
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 function queryText(fields: Fields): string {
   const given = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  return `${new URLSearchParams(given)}`;
 }
 
 function identify({ hardwareId, product, holder }: Identification): Fields {
@@ -81,27 +86,37 @@ function describeAmount({ feature, amount, reportId }: ReportedAmount): Fields {
 }
 
 interface Call {
-  readonly method: 'GET' | 'POST';
-  /** The operation, with its query. */
   readonly operation: string;
-  readonly body: string | null;
+  readonly meant: Identification | null;
+  /** Of a `GET`, which has no body; a call without one is a `POST`. */
+  readonly query?: string;
+  readonly body?: string;
 }
 
-function call(options: HttpCloudOptions, keys: CloudKeys, { method, operation, body }: Call) {
+/** What came back, and to what. */
+interface Answered extends CloudResponse {
+  readonly question: Question;
+}
+
+async function call(options: HttpCloudOptions, keys: CloudKeys, question: Call): Promise<Answered> {
+  const { operation, meant, query = '', body = null } = question;
   const date = new Date(options.readWall()).toUTCString();
-  return exchange({
-    url: `${options.url.replace(/\/+$/, '')}/api/v4/${operation}`,
-    method,
+  const nonce = makeNonce();
+  const response = await exchange({
+    url: `${options.url.replace(/\/+$/, '')}/api/v4/${operation}${query === '' ? '' : `?${query}`}`,
+    method: body === null ? 'GET' : 'POST',
     headers: {
       date,
       authorization: authorizationHeader(keys, date),
       accept: 'application/json',
+      [NONCE_HEADER]: nonce,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
     },
     body,
     timeoutMs: options.timeoutMs,
     signal: options.signal,
   });
+  return { ...response, question: { nonce, requestDigest: digestRequest(operation, body ?? query), meant } };
 }
 
 function isSigned({ bytes, headers }: CloudResponse, { publicKey }: HttpCloudOptions): boolean {
@@ -114,21 +129,37 @@ function fault(reason: 'not_signed' | 'not_understood', message: string, cause?:
   return new CloudFault(reason, message, { mayHaveArrived: true, cause });
 }
 
-/** A signed answer of the expected shape, or a refusal. */
+function requireSigned(answered: Answered, options: HttpCloudOptions): void {
+  if (isSigned(answered, options)) return;
+  throw fault(
+    'not_signed',
+    'The licensing cloud answered without a valid signature. Does cloud.publicKey belong to cloud.url?',
+  );
+}
+
+interface Understood<T> {
+  readonly kind: 'ok';
+  readonly value: T;
+  readonly isBound: boolean;
+  /** As they were sent. */
+  readonly fields: Fields;
+}
+
+/** A signed answer of the expected shape, to this very question where the cloud can say so; or a refusal. */
 function readSigned<S extends z.ZodType>(
-  response: CloudResponse,
+  answered: Answered,
   options: HttpCloudOptions,
   schema: S,
-): CloudReply<z.output<S>> {
-  if (response.status !== 200) return readRefusal(response, options);
-  if (!isSigned(response, options)) {
-    throw fault(
-      'not_signed',
-      'The licensing cloud answered without a valid signature. Does cloud.publicKey belong to cloud.url?',
-    );
-  }
-  const parsed = schema.safeParse(parseAnswer(response));
-  if (parsed.success) return { kind: 'ok', value: parsed.data };
+): Understood<z.output<S>> | CloudRefusal {
+  if (answered.status !== 200) return readRefusal(answered, options);
+  requireSigned(answered, options);
+  const content = parseAnswer(answered);
+  const fields = fieldsOf(content);
+  rejectFile(fields);
+  const isBound = isBoundTo(answered.question, fields);
+  if (isBound) requireNamed(answered.question, fields);
+  const parsed = schema.safeParse(content);
+  if (parsed.success) return { kind: 'ok', value: parsed.data, isBound, fields };
   const issue = parsed.error.issues[0];
   const what = `"${issue?.path.join('.')}" ${issue?.message}`;
   throw fault('not_understood', `The licensing cloud sent something that Berth does not take: ${what}.`);
@@ -150,68 +181,84 @@ function plain(text: string, longest: number): string {
   return text.replace(/\p{Cc}/gu, ' ').slice(0, longest);
 }
 
-function readRefusal(response: CloudResponse, options: HttpCloudOptions): CloudRefusal {
-  const { status } = response;
-  const error = status >= 400 && status < 500 ? cloudError.safeParse(parseAnswer(response)) : null;
-  if (error?.success !== true || status === 404) {
+/**
+ * The status of HTTP is not signed, the one in the body is. Where they differ, somebody may have turned an
+ * answer that was good into a refusal, so the signature then proves nothing.
+ */
+function readRefusal(answered: Answered, options: HttpCloudOptions): CloudRefusal {
+  const { status, question } = answered;
+  const content = status >= 400 && status < 500 ? parseAnswer(answered) : null;
+  const error = cloudError.safeParse(content);
+  if (!error.success || status === 404) {
     throw fault(
       'not_understood',
       `The licensing cloud answered with status ${status}, which is not how one answers. Is cloud.url right?`,
     );
   }
+  const fields = fieldsOf(content);
+  const isVendors = isSigned(answered, options) && fields.status === status;
   return {
     kind: 'refused',
     code: plain(error.data.code, LONGEST_CODE),
     message: plain(error.data.message, LONGEST_MESSAGE),
-    isSigned: isSigned(response, options),
+    isSigned: isVendors,
+    isBound: isVendors && isBoundTo(question, fields),
+    isAboutLicense: isVendors && isAboutLicense(question, fields, options.publicKey),
   };
 }
 
-function vouch(
-  response: CloudResponse,
-  options: HttpCloudOptions,
-  meant: Identification,
-): CloudReply<Vouched> {
-  const reply = readSigned(response, options, cloudLicense);
+function vouch(answered: Answered, options: HttpCloudOptions): CloudReply<Vouched> {
+  const reply = readSigned(answered, options, cloudLicense);
   if (reply.kind === 'refused') return reply;
-  if (!isMeant(reply.value, meant)) {
+  const { value, isBound, fields } = reply;
+  const { question } = answered;
+  if (question.meant === null || !isMeant(value, question.meant)) {
     throw fault('not_understood', 'The licensing cloud answered with another license than was asked for.');
   }
-  return { kind: 'ok', value: readVendorLicense(reply.value) };
+  if (!coversMachine(question, fields, options.publicKey)) {
+    throw fault(
+      'not_understood',
+      'The licensing cloud answered with a license that is not signed for the hardware id of this server.',
+    );
+  }
+  return { kind: 'ok', value: readVendorLicense(value), isBound };
 }
 
 /** A genuine answer to another question is not an answer to this one. */
-function isMeant(license: CloudLicense, { product, hardwareId, holder }: Identification): boolean {
-  const { product_details: details, hardware_id: boundTo, license_key: key } = license;
-  if (details.short_code !== product || (boundTo ?? hardwareId) !== hardwareId) return false;
+function isMeant(license: CloudLicense, { product, holder }: Identification): boolean {
+  const { product_details: details, license_key: key } = license;
+  if (details.short_code !== product) return false;
   // A key may be typed in another case than the vendor writes it.
   return !('licenseKey' in holder) || key === '' || key.toLowerCase() === holder.licenseKey.toLowerCase();
 }
 
 function readCounted(
-  response: CloudResponse,
+  answered: Answered,
   options: HttpCloudOptions,
   { reportId }: ReportedAmount,
 ): CloudReply<Counted> {
-  const reply = readSigned(response, options, reportAnswer);
+  const reply = readSigned(answered, options, reportAnswer);
   if (reply.kind === 'refused') return reply;
   const { total_consumptions: total, report_id: echoed } = reply.value;
   if (typeof echoed === 'string' && echoed !== reportId) {
     throw fault('not_understood', 'The licensing cloud answered about another report than was sent.');
   }
-  return { kind: 'ok', value: { total, knowsReportIds: echoed === reportId } };
+  return { kind: 'ok', value: { total, knowsReportIds: echoed === reportId }, isBound: reply.isBound };
 }
 
-function readDeactivated(response: CloudResponse, options: HttpCloudOptions): CloudReply<null> {
-  if (response.status !== 200) return readRefusal(response, options);
-  const text = Buffer.from(response.bytes).toString('utf8').trim().replaceAll('"', '');
-  if (text === DEACTIVATED_TEXT) return { kind: 'ok', value: null };
-  throw fault('not_understood', 'The licensing cloud answered the deactivation with something else.');
+/** A cloud that knows nonces says it in JSON; others with a bare word, which can be bound to nothing. */
+function readDeactivated(answered: Answered, options: HttpCloudOptions): CloudReply<null> {
+  if (answered.status !== 200) return readRefusal(answered, options);
+  requireSigned(answered, options);
+  const text = Buffer.from(answered.bytes).toString('utf8').trim().replaceAll('"', '');
+  if (text === DEACTIVATED_TEXT) return { kind: 'ok', value: null, isBound: false };
+  const reply = readSigned(answered, options, deactivatedAnswer);
+  return reply.kind === 'refused' ? reply : { kind: 'ok', value: null, isBound: reply.isBound };
 }
 
 /** Asked without a product, a cloud that takes the keys complains about the product. */
-function readProbe(response: CloudResponse, options: HttpCloudOptions): CloudReply<null> {
-  if (response.status === 200) return { kind: 'ok', value: null };
-  const refusal = readRefusal(response, options);
-  return KEY_REFUSALS.has(refusal.code) ? refusal : { kind: 'ok', value: null };
+function readProbe(answered: Answered, options: HttpCloudOptions): CloudReply<null> {
+  if (answered.status === 200) return { kind: 'ok', value: null, isBound: false };
+  const refusal = readRefusal(answered, options);
+  return KEY_REFUSALS.has(refusal.code) ? refusal : { kind: 'ok', value: null, isBound: refusal.isBound };
 }

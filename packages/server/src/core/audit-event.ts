@@ -150,6 +150,8 @@ export type SystemEvent =
   | LicenseExpiring
   | CloudUnreachable
   | CloudReachable
+  | CloudHeld
+  | CloudReleased
   | HeadsSigned
   | AuditThinned;
 
@@ -238,6 +240,20 @@ export interface CloudReachable {
   readonly reason?: 'not_configured';
   /** Since when the link had been failing. */
   readonly failingAt: Instant;
+}
+
+/** The licensing cloud has bound an answer to its request. From now on it has to bind all of them. */
+export interface CloudHeld {
+  readonly kind: 'cloud_held_to_nonces';
+  /** Of the key that it signs with. */
+  readonly fingerprint: string;
+}
+
+/** An administrator takes answers of this cloud again that are not bound to a request. */
+export interface CloudReleased {
+  readonly kind: 'cloud_released_from_nonces';
+  readonly fingerprint: string;
+  readonly by: Actor;
 }
 
 export type AuditEvent = LicenseEvent | SystemEvent;

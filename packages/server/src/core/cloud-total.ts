@@ -18,30 +18,53 @@ export interface Rebased {
   readonly events: readonly LicenseEvent[];
 }
 
+export interface RebasedAll extends Rebased {
+  /** Some total was lower than the cloud had told before, and was not taken. */
+  readonly keptTotal: boolean;
+}
+
 /** A total that is the same is written again once in a while: from when it is decides its window. */
 const KNOWN_FOR_MS = HOUR_MS / 2;
 
 const NOTHING: Rebased = { changes: [], events: [] };
 
-/** Takes over the cloud's totals, of the license and of its features. */
+/**
+ * Takes over the cloud's totals, of the license and of its features. A lower total than the cloud has told
+ * before may be an old answer that somebody plays back: unless it certainly is not, or an administrator takes
+ * it, the known one stays until its window is over.
+ */
 export function rebaseAll(
   license: License,
   counted: CloudCounts | undefined,
   view: LicenseView,
   now: Instant,
-): Rebased {
-  if (counted === undefined) return NOTHING;
-  const parts = view.meters
+): RebasedAll {
+  if (counted === undefined) return { ...NOTHING, keptTotal: false };
+  const { askedAt, takesLower, acceptedBy } = counted;
+  const told = view.meters
     .filter(({ feature }) => !listUnderWay(view).some((report) => report.feature === feature))
-    .filter((meter) => !isOutdated(meter, counted.askedAt, now))
-    .map((meter) => {
-      const cloudTotal = totalOf(counted, meter.feature);
-      const period = periodOf(license, meter.feature);
-      return cloudTotal === undefined || !isOneWindow(period, counted.askedAt, now)
-        ? NOTHING
-        : rebase(meter, cloudTotal, now);
+    .filter((meter) => !isOutdated(meter, askedAt, now))
+    .filter(({ feature }) => isOneWindow(periodOf(license, feature), askedAt, now))
+    .flatMap((meter) => {
+      const total = totalOf(counted, meter.feature);
+      return total === undefined ? [] : [{ meter, total }];
     });
-  return { changes: parts.flatMap(({ changes }) => changes), events: parts.flatMap(({ events }) => events) };
+  const isKept = ({ meter, total }: (typeof told)[number]) =>
+    !takesLower && acceptedBy === undefined && total < (knownTotal(license, meter, now) ?? total);
+  const parts = told.filter((one) => !isKept(one)).map(({ meter, total }) => rebase(meter, total, now));
+  const by = acceptedBy === undefined ? {} : { by: acceptedBy };
+  return {
+    changes: parts.flatMap(({ changes }) => changes),
+    events: parts.flatMap(({ events }) => events).map((event) => ({ ...event, ...by })),
+    keptTotal: told.some(isKept),
+  };
+}
+
+/** What the cloud has told before of the window that holds `now`; `null`: nothing that can be compared. */
+export function knownTotal(license: License, meter: Meter, now: Instant): number | null {
+  const { cloudTotal, cloudAt, feature } = meter;
+  if (cloudTotal === null || cloudAt === null) return null;
+  return isOneWindow(periodOf(license, feature), cloudAt, now) ? cloudTotal : null;
 }
 
 /**

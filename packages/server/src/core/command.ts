@@ -128,6 +128,10 @@ export interface CloudCounts {
   readonly askedAt: Instant;
   readonly total: number;
   readonly features: readonly { readonly code: string; readonly total: number }[];
+  /** They count even where they are lower than before: they are certainly not old. */
+  readonly takesLower: boolean;
+  /** The administrator who takes lower ones all the same. */
+  readonly acceptedBy?: Actor;
 }
 
 /** The server gives a license up. What was lent and counted is kept, should it be added again. */
@@ -153,6 +157,11 @@ export interface ApplyVerdict {
   readonly kind: 'apply_verdict';
   readonly licenseId: LicenseId;
   readonly verdict: Verdict;
+  /**
+   * `bound`: it answers this server's request. `license`: it carries the license's own signature. `none`: it
+   * may be old, or about another license, and counts when the next check says the same.
+   */
+  readonly proof: 'bound' | 'license' | 'none';
 }
 
 /** Adds to a total, of the license or of one of its features. A count of 0 only asks. */
@@ -217,6 +226,10 @@ export interface SettleReport {
   readonly isCounted: boolean;
   /** The vendor's total with it; `null` where it was not told. */
   readonly cloudTotal: number | null;
+  /** It certainly is about this report; otherwise only a total that can hold the report settles it. */
+  readonly isSure: boolean;
+  /** The total counts even where it is lower than it should be. */
+  readonly takesLower: boolean;
   readonly by: Actor;
 }
 
@@ -229,4 +242,6 @@ export interface ResolveReport {
   readonly reportId: string;
   /** `null`: nothing tells any more, and the report is held. */
   readonly cloudTotal: number | null;
+  /** The total counts even where it is lower than before. */
+  readonly takesLower: boolean;
 }

@@ -1,11 +1,11 @@
 import type { Actor } from './actor.ts';
-import { rebaseAll } from './cloud-total.ts';
+import { type RebasedAll, rebaseAll } from './cloud-total.ts';
 import { collect, collectedChanges } from './collect.ts';
 import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
 import type { Meter } from './consumption.ts';
 import type { Change, Decision } from './decision.ts';
 import { type Instant, instant } from './instant.ts';
-import { type License, listDifferences, withinValidity } from './license.ts';
+import { type Assurance, isSameGrant, type License, listDifferences, withinValidity } from './license.ts';
 import type { LicenseView } from './view.ts';
 
 const NEVER = instant(Number.MAX_SAFE_INTEGER);
@@ -15,9 +15,9 @@ const NEVER = instant(Number.MAX_SAFE_INTEGER);
  * still there, and go on.
  */
 export function decideAddLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
-  const license = noteFile(noteCheck(command.license, now), command.file, view.license.tie);
   const base = collect(view, now);
-  const rebased = rebaseAll(license, command.counted, seedable(command, view), now);
+  const rebased = rebaseAll(command.license, command.counted, seedable(command, view), now);
+  const license = tieNew(command, view, rebased, now);
   const { product, slots } = license;
   return {
     outcome: { kind: 'done', count: 1 },
@@ -38,9 +38,8 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
  */
 export function decideChangeLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
   const { by } = command;
-  const license = noteFile(noteCheck(command.license, now), command.file, view.license.tie);
-  const changed = changeLicense(view, license, { by }, now);
-  const rebased = rebaseAll(license, command.counted, seedable(command, view), now);
+  const rebased = rebaseAll(command.license, command.counted, seedable(command, view), now);
+  const changed = changeLicense(view, tieNew(command, view, rebased, now), { by }, now);
   return {
     ...changed,
     changes: [...changed.changes, ...rebased.changes, ...answerRequest(command.file, view.license)],
@@ -48,11 +47,22 @@ export function decideChangeLicense(command: InstallLicense, view: LicenseView, 
   };
 }
 
-/** The vendor's cloud refuses the license: its state follows, its other facts stay as they were. */
+/**
+ * The vendor's cloud refuses the license: its state follows, its other facts stay as they were. A verdict
+ * that may be old, or about another license, waits: it counts when the next check says the same.
+ */
 export function decideApplyVerdict(command: ApplyVerdict, view: LicenseView, now: Instant): Decision {
-  const license = noteCheck(applyVerdict(view.license, command.verdict, now), now);
-  return changeLicense(view, license, { verdict: command.verdict, by: 'cloud' }, now);
+  const { verdict, proof } = command;
+  const known = view.license.tie.assurance ?? NO_ASSURANCE;
+  const judged = applyVerdict(view.license, verdict, now);
+  const isNews = proof === 'none' && known.unconfirmed !== verdict && !isSameGrant(view.license, judged);
+  const assurance = { ...known, isBound: proof === 'bound', unconfirmed: isNews ? verdict : null };
+  const license = isNews ? view.license : noteCheck(judged, now);
+  const tied = { ...license, tie: { ...license.tie, assurance } };
+  return changeLicense(view, tied, { verdict, by: 'cloud' }, now);
 }
+
+const NO_ASSURANCE: Assurance = { isBound: false, unconfirmed: null, keptTotal: false };
 
 function applyVerdict(license: License, verdict: Verdict, now: Instant): License {
   switch (verdict) {
@@ -89,6 +99,20 @@ export function decideRemoveLicense(command: RemoveLicense, view: LicenseView, n
     ],
     events: [...base.events, { kind: 'license_removed', product, inUse: base.inUse, by }],
   };
+}
+
+/** The license with what this server knows about how it got here. */
+function tieNew(
+  command: InstallLicense,
+  view: LicenseView,
+  { keptTotal }: RebasedAll,
+  now: Instant,
+): License {
+  const license = noteFile(noteCheck(command.license, now), command.file, view.license.tie);
+  const { assurance } = license.tie;
+  return assurance === undefined
+    ? license
+    : { ...license, tie: { ...license.tie, assurance: { ...assurance, keptTotal } } };
 }
 
 /** The cloud has just spoken about it. Other licenses do not depend on that. */

@@ -37,17 +37,17 @@ describe('the end of a license', () => {
   test('is told once', () => {
     const key = { kind: 'license_expiring', subject: String(licenseId) } as const;
     assert.deepEqual(noticeKeyOf(expiring(END)), key);
-    assert.deepEqual(decideNotice(expiring(END), viewOf(null)), {
+    assert.deepEqual(decideNotice(expiring(END), viewOf(null), NOW), {
       outcome: { kind: 'done', count: 1 },
       changes: [{ kind: 'put_notice', key, value: END }],
       events: [{ kind: 'license_expiring', licenseId, product, validUntil: END }],
     });
-    assert.deepEqual(decideNotice(expiring(END), viewOf(END)), NOTHING);
+    assert.deepEqual(decideNotice(expiring(END), viewOf(END), NOW), NOTHING);
   });
 
   test('is told again when it is another one', () => {
     const later = plus(END, DAY_MS);
-    assert.equal(decideNotice(expiring(later), viewOf(END)).events.length, 1);
+    assert.equal(decideNotice(expiring(later), viewOf(END), NOW).events.length, 1);
   });
 
   const cases: readonly (readonly [string, Partial<License>, boolean])[] = [
@@ -69,15 +69,15 @@ describe('the end of a license', () => {
 
 describe('an outage of the cloud', () => {
   test('is told once, though it seems to begin anew with every start of the server', () => {
-    const { changes, events } = decideNotice(AWAY, viewOf(null));
+    const { changes, events } = decideNotice(AWAY, viewOf(null), NOW);
     assert.deepEqual(changes, [{ kind: 'put_notice', key: noticeKeyOf(AWAY), value: NOW }]);
     assert.deepEqual(events, [AWAY.notice]);
-    assert.deepEqual(decideNotice(AWAY, viewOf(NOW - 1)), NOTHING);
+    assert.deepEqual(decideNotice(AWAY, viewOf(NOW - 1), NOW), NOTHING);
   });
 
   test('is over once, and only if it was told', () => {
-    assert.deepEqual(decideNotice(BACK, viewOf(null)), NOTHING);
-    assert.deepEqual(decideNotice(BACK, viewOf(NOW)), {
+    assert.deepEqual(decideNotice(BACK, viewOf(null), NOW), NOTHING);
+    assert.deepEqual(decideNotice(BACK, viewOf(NOW), NOW), {
       outcome: { kind: 'done', count: 1 },
       changes: [{ kind: 'remove_notice', key: noticeKeyOf(AWAY) }],
       events: [{ kind: 'cloud_reachable', failingAt: NOW }],
@@ -87,7 +87,7 @@ describe('an outage of the cloud', () => {
 
 test('how far the webhook was told is noted, and is no event', () => {
   const position = { seq: 7, index: 1 };
-  const { changes, events } = decideNotice({ kind: 'set_webhook_cursor', position }, viewOf(null));
+  const { changes, events } = decideNotice({ kind: 'set_webhook_cursor', position }, viewOf(null), NOW);
   assert.deepEqual(changes, [{ kind: 'set_webhook_cursor', position }]);
   assert.deepEqual(events, []);
 });

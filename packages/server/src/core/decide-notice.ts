@@ -9,15 +9,27 @@ export type NoticeCommand = Note | SetWebhookCursor;
 
 /** Under which name it is written down that something was told. */
 export interface NoticeKey {
-  readonly kind: 'license_expiring' | 'cloud_unreachable';
+  readonly kind: 'license_expiring' | 'cloud_unreachable' | 'cloud_held';
   /** Empty where there is only one such thing. */
   readonly subject: string;
 }
 
 /** That an outage is over is told of an outage that was told of. */
 export function noticeKeyOf({ notice }: Note): NoticeKey {
-  if (notice.kind === 'license_expiring') return { kind: notice.kind, subject: String(notice.licenseId) };
-  return { kind: 'cloud_unreachable', subject: '' };
+  switch (notice.kind) {
+    case 'license_expiring':
+      return { kind: notice.kind, subject: String(notice.licenseId) };
+    case 'cloud_held_to_nonces':
+    case 'cloud_released_from_nonces':
+      return heldKey(notice.fingerprint);
+    default:
+      return { kind: 'cloud_unreachable', subject: '' };
+  }
+}
+
+/** Where it is remembered since when a cloud has to bind its answers to requests. */
+export function heldKey(fingerprint: string): NoticeKey {
+  return { kind: 'cloud_held', subject: fingerprint };
 }
 
 /** Whether it is time to say that a license ends. Its grace comes on top, and is not counted. */
@@ -28,8 +40,8 @@ export function isExpiring({ validUntil, enabled, active }: License, now: Instan
 
 const NOTHING_NEW: SystemDecision = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
 
-export function decideNotice(command: NoticeCommand, view: SystemView): SystemDecision {
-  if (command.kind === 'note') return decideNote(command, view);
+export function decideNotice(command: NoticeCommand, view: SystemView, now: Instant): SystemDecision {
+  if (command.kind === 'note') return decideNote(command, view, now);
   const { position, isFirst = false } = command;
   const told = view.webhookCursor;
   // Never back: a server that was the leader may be late, and what it has delivered others have passed.
@@ -43,9 +55,10 @@ export function decideNotice(command: NoticeCommand, view: SystemView): SystemDe
 
 /**
  * Each thing is told once, however often and by however many servers it is noticed: the end of a license's
- * term once for every such end, an outage once until it is over.
+ * term once for every such end, an outage once until it is over, that a cloud binds its answers until an
+ * administrator releases it.
  */
-function decideNote(command: Note, { notedValue }: SystemView): SystemDecision {
+function decideNote(command: Note, { notedValue }: SystemView, now: Instant): SystemDecision {
   const { notice } = command;
   const key = noticeKeyOf(command);
   switch (notice.kind) {
@@ -58,6 +71,10 @@ function decideNote(command: Note, { notedValue }: SystemView): SystemDecision {
     case 'cloud_reachable':
       if (notedValue === null) return NOTHING_NEW;
       return tell({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
+    case 'cloud_held_to_nonces':
+      return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : NOTHING_NEW;
+    case 'cloud_released_from_nonces':
+      return notedValue === null ? NOTHING_NEW : tell({ kind: 'remove_notice', key }, notice);
   }
 }
 

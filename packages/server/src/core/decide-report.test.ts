@@ -12,9 +12,11 @@ const SETTLE = {
   kind: 'settle_report',
   isCounted: true,
   cloudTotal: null,
+  isSure: true,
+  takesLower: true,
   by: 'cloud',
 } as const;
-const RESOLVE = { ...CUT, kind: 'resolve_report' } as const;
+const RESOLVE = { ...CUT, kind: 'resolve_report', takesLower: true } as const;
 const REPORT: Report = { id: 'r1', feature: '', amount: 4, cutAt: NOW, uncertainAt: null };
 const METER = {
   total: 9,

@@ -1,6 +1,6 @@
 import type { Actor } from './actor.ts';
 import type { LicenseEvent } from './audit-event.ts';
-import { isOneWindow, listUnderWay, periodOf, type Rebased, rebase } from './cloud-total.ts';
+import { isOneWindow, knownTotal, listUnderWay, periodOf, type Rebased, rebase } from './cloud-total.ts';
 import { type Collected, collect, collectedChanges } from './collect.ts';
 import type { CutReport, ResolveReport, SettleReport } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
@@ -40,13 +40,17 @@ export function decideCutReport(command: CutReport, view: LicenseView, now: Inst
   };
 }
 
-/** The report's amount is reported, or pending again. Settling it twice changes nothing. */
+/**
+ * The report's amount is reported, or pending again. Settling it twice changes nothing. An answer that may be
+ * to an older report settles it only if its total can hold it; otherwise the report stays where it is.
+ */
 export function decideSettleReport(command: SettleReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const report = findReport(view, command.reportId);
-  if (report === undefined) return withoutEffect(view, base, { kind: 'done', count: 0 });
+  const isTold = report !== undefined && (command.isSure || canHold(command, report, view, now));
+  if (!isTold) return withoutEffect(view, base, NOTHING_DONE);
   const settled = command.isCounted
-    ? counted(view, report, command.cloudTotal, now)
+    ? counted(view, report, command, now)
     : withdrawn(view.meter as Meter, report);
   return {
     outcome: { kind: 'done', count: report.amount },
@@ -59,26 +63,30 @@ export function decideSettleReport(command: SettleReport, view: LicenseView, now
   };
 }
 
+/** In a window that the cloud has told nothing of, it has counted nothing but reports. */
+function canHold(
+  { cloudTotal }: SettleReport,
+  { amount }: Report,
+  { license, meter }: LicenseView,
+  now: Instant,
+): boolean {
+  return cloudTotal !== null && cloudTotal >= (knownTotal(license, meter as Meter, now) ?? 0) + amount;
+}
+
 /** Nobody heard the vendor's answer, but its total tells: counted, not counted, or nobody knows. */
 export function decideResolveReport(command: ResolveReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const report = findReport(view, command.reportId);
   if (report === undefined || report.uncertainAt !== null) return withoutEffect(view, base, NOTHING_DONE);
   const { cloudTotal } = command;
-  const before = cloudTotalNow(view, now);
+  const before = knownTotal(view.license, view.meter as Meter, now);
   if (cloudTotal !== null && before === cloudTotal) return withoutEffect(view, base, NOTHING_DONE);
   if (cloudTotal !== null && before !== null && before + report.amount === cloudTotal) {
-    const settle = { kind: 'settle_report', isCounted: true, by: 'cloud' } as const;
+    const settle = { kind: 'settle_report', isCounted: true, isSure: true, by: 'cloud' } as const;
     return decideSettleReport({ ...command, ...settle }, view, now);
   }
-  return hold(view, base, report, cloudTotal, now);
-}
-
-/** The total that the cloud's new one can be compared with: one of another window says nothing. */
-function cloudTotalNow(view: LicenseView, now: Instant): number | null {
-  const { cloudTotal, cloudAt, feature } = view.meter as Meter;
-  if (cloudTotal === null || cloudAt === null) return null;
-  return isOneWindow(periodOf(view.license, feature), cloudAt, now) ? cloudTotal : null;
+  const isCredible = command.takesLower || cloudTotal === null || cloudTotal >= (before ?? 0);
+  return hold(view, base, report, isCredible ? cloudTotal : null, now);
 }
 
 const NOTHING_DONE = { kind: 'done', count: 0 } as const;
@@ -113,10 +121,10 @@ function findReport(view: LicenseView, id: string): Report | undefined {
  * The cloud's total holds the report now. What it was before is forgotten where the cloud did not say; only
  * an uncertain report was in it all along.
  */
-function counted(view: LicenseView, report: Report, told: number | null, now: Instant): Rebased {
+function counted(view: LicenseView, report: Report, told: SettleReport, now: Instant): Rebased {
   const meter = view.meter as Meter;
   const { amount, uncertainAt } = report;
-  const cloudTotal = uncertainAt === null ? told : meter.cloudTotal;
+  const cloudTotal = uncertainAt === null ? totalWith(view, report, told, now) : meter.cloudTotal;
   const reported = { ...meter, reported: addUp(meter.reported, amount) };
   const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
   if (isUsable) {
@@ -125,6 +133,18 @@ function counted(view: LicenseView, report: Report, told: number | null, now: In
   }
   const { storedInUse: _, ...rest } = reported;
   return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal, cloudAt: now } }], events: [] };
+}
+
+/** The cloud's total with the report. One that is too low for that is old, unless it certainly is not. */
+function totalWith(
+  { license, meter }: LicenseView,
+  { amount }: Report,
+  { cloudTotal, takesLower }: SettleReport,
+  now: Instant,
+): number | null {
+  const known = knownTotal(license, meter as Meter, now);
+  if (cloudTotal === null || takesLower || known === null) return cloudTotal;
+  return Math.max(cloudTotal, known + amount);
 }
 
 /** Pending again. The total of a meter whose report was uncertain was the cloud's, without the amount. */

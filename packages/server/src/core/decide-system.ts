@@ -60,7 +60,7 @@ export function decideSystem(command: DecidedCommand, view: SystemView, now: Ins
       return decideNumberUsage(command, view);
     case 'note':
     case 'set_webhook_cursor':
-      return decideNotice(command, view);
+      return decideNotice(command, view, now);
     default:
       return decideAccount(command, view, now);
   }

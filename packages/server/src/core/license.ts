@@ -1,3 +1,4 @@
+import type { Verdict } from './command.ts';
 import type { ConsumptionLimits, Feature } from './feature.ts';
 import { DAY_MS, earlier, HOUR_MS, type Instant, MINUTE_MS, plus } from './instant.ts';
 
@@ -61,6 +62,18 @@ export interface LicenseTie {
   /** The confirmation code that a policy came with. */
   readonly confirmationId: string | null;
   readonly isGivenBack: boolean;
+  /** How far the cloud's word about it can be trusted; left out where the cloud has not said a word yet. */
+  readonly assurance?: Assurance;
+}
+
+/** What Berth knows about the answers of the cloud to questions about a license. */
+export interface Assurance {
+  /** The last one repeated the nonce of its request. Without that, a recorded answer could be replayed. */
+  readonly isBound: boolean;
+  /** A verdict that nothing bound to this license, and that the next check has to confirm. */
+  readonly unconfirmed: Verdict | null;
+  /** The last answer had a lower total than the cloud has told before. It was not taken. */
+  readonly keptTotal: boolean;
 }
 
 /** The license on a machine with this hardware id: at home, or away since now or since it was noticed. */

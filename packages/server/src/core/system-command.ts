@@ -1,6 +1,8 @@
 import type { Actor } from './actor.ts';
 import type {
+  CloudHeld,
   CloudReachable,
+  CloudReleased,
   CloudUnreachable,
   LicenseExpiring,
   MasterKeyExported,
@@ -178,10 +180,15 @@ export interface SetRules {
   readonly by: Actor;
 }
 
-/** Something that an administrator should hear of, and hear of once. */
+/** Something that is remembered, and that an administrator should hear of once. */
 export interface Note {
   readonly kind: 'note';
-  readonly notice: LicenseExpiring | CloudUnreachable | Omit<CloudReachable, 'failingAt'>;
+  readonly notice:
+    | LicenseExpiring
+    | CloudUnreachable
+    | Omit<CloudReachable, 'failingAt'>
+    | CloudHeld
+    | CloudReleased;
 }
 
 /** Everything up to this event was delivered to the webhook, or is none of its business. */

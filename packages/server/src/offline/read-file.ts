@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { isAnswerContent } from '@berth/protocol/cloud-binding';
 import { cloudLicense } from '@berth/protocol/cloud-license';
 import { isVendorFile, LicenseFileError, readLicenseFile } from '@berth/protocol/license-file';
 import { parseTimestamp } from '@berth/protocol/timestamp';
@@ -15,11 +16,14 @@ export interface VendorFile extends Vouched {
   readonly requestId: string | null;
 }
 
+export type FileKind = 'license' | 'policy';
+
 /** A license file, or a policy file, which says the type of its license under another name. */
-export function readVendorFile(text: string, publicKey: KeyObject | null): VendorFile {
+export function readVendorFile(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
   if (text.trim() === '') throw new LicenseFileError('It is empty.');
   const file = readLicenseFile(text);
   const { fields } = file;
+  rejectOtherKind(fields, kind);
   const type = fields.default_license_type ?? fields.license_type;
   const parsed = cloudLicense.safeParse({ ...fields, license_type: type });
   if (!parsed.success) {
@@ -33,6 +37,24 @@ export function readVendorFile(text: string, publicKey: KeyObject | null): Vendo
     hardwareId: readText(fields.hardware_id),
     requestId: readText(fields.request_id),
   };
+}
+
+/**
+ * The vendor signs license files, policies and the answers of its cloud with one key. What each is good for
+ * differs, so none passes as another: a policy names no machine, because its confirmation code does.
+ */
+function rejectOtherKind(fields: Readonly<Record<string, unknown>>, kind: FileKind): void {
+  if (isAnswerContent(fields)) {
+    throw new LicenseFileError('It is an answer of the licensing cloud, and no file.');
+  }
+  const isPolicy = readText(fields.default_license_type) !== null;
+  if (kind === 'license' && isPolicy) {
+    throw new LicenseFileError('It is a policy, which needs codes: use "berth airgap install".');
+  }
+  const isForMachine = readText(fields.hardware_id) !== null || readText(fields.request_id) !== null;
+  if (kind === 'policy' && (!isPolicy || isForMachine)) {
+    throw new LicenseFileError('It is no policy. License files are installed with "berth offline install".');
+  }
 }
 
 /** Of two files for one license the newer counts, so each must say when it was made. */

@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { openTestApp, readTraces } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
-import { type Cloud, CloudFault, type CloudReply, type Vouched } from '../cloud/cloud.ts';
+import { type Cloud, CloudFault, type CloudReply, UNPROVEN, type Vouched } from '../cloud/cloud.ts';
 import { refusalError } from './activation.ts';
 
 const AWAY = new CloudFault('unreachable', 'The licensing cloud is away.', { mayHaveArrived: false });
 
 function vouchFor(isFloating: boolean): CloudReply<Vouched> {
-  return { kind: 'ok', value: { license: testLicense(7), isFloating, counted: { total: 0, features: [] } } };
+  return {
+    kind: 'ok',
+    value: { license: testLicense(7), isFloating, counted: { total: 0, features: [] } },
+    isBound: false,
+  };
 }
 
 /** A server with a cloud that answers as it is told, and everything that it was asked. */
@@ -52,7 +56,7 @@ describe('adding a license', () => {
   });
 
   for (const [title, deactivate] of Object.entries({
-    'gives back': async () => ({ kind: 'ok', value: null }) as const,
+    'gives back': async () => ({ kind: 'ok', value: null, isBound: false }) as const,
     'cannot give back': () => Promise.reject(AWAY),
   })) {
     test(`${title} a license that is not floating, and says why it is not added`, async (t) => {
@@ -68,7 +72,7 @@ describe('adding a license', () => {
 
 describe('a refusal of the cloud', () => {
   const refuse = (code: string, message: string) =>
-    refusalError({ kind: 'refused', code, message, isSigned: true });
+    refusalError({ kind: 'refused', code, message, ...UNPROVEN });
 
   test('is told under its own code where that is one of ours', () => {
     const { code, message } = refuse('license_expired', 'It is over.');

@@ -32,18 +32,20 @@ export async function addLicense(parts: AddParts, request: AddRequest, by: Actor
   const { product, holder } = readRequest(request);
   const hardwareId = await identity.readHardwareId();
   const { now: askedAt } = await store.keepClock();
-  const meant = { hardwareId, product, holder };
+  const meant = { hardwareId, licenseId: null, product, holder };
   const reply = await session.ask(null, (cloud, keys) => cloud.activate(keys, meant, host));
   if (reply.kind === 'refused') throw refusalError(reply);
   const { value } = reply;
   return locks.withLock(value.license.id, async () => {
     const known = await findRecord(store, value.license.id);
-    if (!value.isFloating && known === undefined) await rejectNotFloating(parts, meant);
+    if (!value.isFloating && known === undefined) {
+      await rejectNotFloating(parts, { ...meant, licenseId: value.license.id });
+    }
     const username = 'username' in holder ? holder.username : null;
     const key = 'licenseKey' in holder ? holder.licenseKey : '';
     const tie = { ...NO_TIE, hardwareId, username };
-    const counted = { ...value.counted, askedAt };
-    await install(store, value, { tie, key, by, ...(known === undefined ? { counted } : {}) });
+    const counted = { ...value.counted, askedAt, takesLower: reply.isBound };
+    await install(store, reply, { tie, key, by, ...(known === undefined ? { counted } : {}) });
     await checkAgain(parts, value.license.id);
     return requireRecord(store, value);
   });

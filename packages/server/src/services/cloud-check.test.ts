@@ -7,7 +7,11 @@ import type { Cloud, CloudReply, Vouched } from '../cloud/cloud.ts';
 function vouchFor(id: number): CloudReply<Vouched> {
   // Without a key it can only be asked for by its user.
   const license = testLicense(id, { slots: 50 + id, key: '' });
-  return { kind: 'ok', value: { license, isFloating: true, counted: { total: 0, features: [] } } };
+  return {
+    kind: 'ok',
+    value: { license, isFloating: true, counted: { total: 0, features: [] } },
+    isBound: false,
+  };
 }
 
 /** A server that was given the license 7 by its user, with a cloud that answers checks as it is told. */

@@ -4,6 +4,7 @@ import {
   type CloudRefusal,
   type CloudReply,
   type Identification,
+  UNPROVEN,
   type Vouched,
 } from '../cloud/cloud.ts';
 import type { Actor } from '../core/actor.ts';
@@ -28,9 +29,14 @@ export interface CheckParts {
 /**
  * Asks the cloud about a license and lets the store follow. Only a signed license, and a signed refusal that
  * is about the license, change anything; everything else is a matter of the link. A license that came with
- * its data from another machine is activated on this one.
+ * its data from another machine is activated on this one. `acceptedBy`: who takes totals that are lower than
+ * before, although nothing shows that they are not old.
  */
-export async function checkLicense(parts: CheckParts, license: License): Promise<CheckResult> {
+export async function checkLicense(
+  parts: CheckParts,
+  license: License,
+  acceptedBy?: Actor,
+): Promise<CheckResult> {
   const { store, session, identity, host } = parts;
   const { now: askedAt } = await store.keepClock();
   const hardwareId = await identity.readHardwareId();
@@ -45,8 +51,11 @@ export async function checkLicense(parts: CheckParts, license: License): Promise
     await followRefusal(store, license, reply);
     return { kind: 'refused', refusal: reply };
   }
-  const counted = { ...reply.value.counted, askedAt };
-  await install(store, reply.value, { tie, counted, key: license.key });
+  const counted = {
+    ...{ ...reply.value.counted, askedAt, takesLower: reply.isBound },
+    ...(acceptedBy === undefined ? {} : { acceptedBy }),
+  };
+  await install(store, reply, { tie, counted, key: license.key });
   return { kind: 'checked', counted };
 }
 
@@ -55,7 +64,7 @@ const NEEDS_PASSWORD: CloudRefusal = {
   kind: 'refused',
   code: 'server_identity_changed',
   message: 'It was activated with a password on another machine. Add it again, with its user and password.',
-  isSigned: false,
+  ...UNPROVEN,
 };
 
 /** What the vendor says about another license, however genuine, is no word about this one. */
@@ -70,12 +79,14 @@ async function requireSame(
 }
 
 /** By its key, or, where it has none, by its user; a password is needed for the activation only. */
-export function identify({ product, key, tie }: License, hardwareId: string): Identification {
+export function identify({ id, product, key, tie }: License, hardwareId: string): Identification {
   const { username } = tie;
   const isByUser = key === '' && username !== null;
   const holder = isByUser ? { username, password: null } : { licenseKey: key };
-  return { hardwareId: tie.hardwareId ?? hardwareId, product, holder };
+  return { hardwareId: tie.hardwareId ?? hardwareId, licenseId: id, product, holder };
 }
+
+type Granted = Exclude<CloudReply<Vouched>, CloudRefusal>;
 
 export interface Installation {
   readonly tie: License['tie'];
@@ -86,11 +97,18 @@ export interface Installation {
   readonly by?: Actor;
 }
 
-/** The license as the vendor vouches for it, tied to this server. */
-export function install(store: Store, { license }: Vouched, { tie, counted, key, by }: Installation) {
+/** The license as the vendor vouches for it, tied to this server. Whatever verdict waited is over. */
+export function install(store: Store, reply: Granted, { tie, counted, key, by }: Installation) {
+  const { license } = reply.value;
+  const assurance = { isBound: reply.isBound, unconfirmed: null, keptTotal: false };
   return store.execute({
     kind: 'install_license',
-    license: { ...license, key: license.key === '' ? key : license.key, source: 'cloud', tie },
+    license: {
+      ...license,
+      key: license.key === '' ? key : license.key,
+      source: 'cloud',
+      tie: { ...tie, assurance },
+    },
     ...(counted === undefined ? {} : { counted }),
     by: by ?? 'cloud',
   });
@@ -108,8 +126,10 @@ const VERDICTS: ReadonlySet<string> = new Set<Verdict>([
 /** What is said about a machine that the license is not on yet is no word about the license. */
 const ABOUT_THE_MACHINE: ReadonlySet<string> = new Set<Verdict>(['device_not_found', 'blacklisted']);
 
-async function followRefusal(store: Store, license: License, { code, isSigned }: CloudRefusal) {
+async function followRefusal(store: Store, license: License, refusal: CloudRefusal) {
+  const { code, isSigned, isBound, isAboutLicense } = refusal;
   if (!isSigned || !VERDICTS.has(code)) return;
   if (license.tie.movedAt !== null && ABOUT_THE_MACHINE.has(code)) return;
-  await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code as Verdict });
+  const proof = isAboutLicense ? (isBound ? 'bound' : 'license') : 'none';
+  await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code as Verdict, proof });
 }

@@ -6,6 +6,7 @@ import type { BacklogRecord, LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type AddRequest, addLicense, refusalError } from './activation.ts';
 import { type CheckParts, checkLicense } from './cloud-check.ts';
+import type { CloudHold } from './cloud-hold.ts';
 import { createReporter, type Reporter } from './cloud-report.ts';
 import type { CloudSession } from './cloud-session.ts';
 import { goThrough } from './go-through.ts';
@@ -28,7 +29,7 @@ export interface CloudLink {
   /** `isLocal`: the cloud is not told, and what it was not told before stays untold. */
   remove(request: RemoveRequest, isLocal: boolean, by: Actor): Promise<License>;
   /** Reports and checks now: one license, or all. What goes wrong with one is told with it. */
-  sync(licenseId: LicenseId | null): Promise<readonly SyncResult[]>;
+  sync(licenseId: LicenseId | null, accepting?: Accepting): Promise<readonly SyncResult[]>;
   /** The background's round of checks. Without a license it only tries the keys. */
   checkAll(): Promise<void>;
   /** The background's round of reports. */
@@ -41,6 +42,15 @@ export interface CloudLink {
   isFailing(): boolean;
   /** Other servers have done the rounds until now. */
   takeOver(): void;
+}
+
+/** What an administrator takes from the cloud although it may be old. */
+export interface Accepting {
+  /** Totals that are lower than before. */
+  readonly older: boolean;
+  /** Answers that are not bound to a request, of a cloud that has bound them before. */
+  readonly unbound: boolean;
+  readonly by: Actor;
 }
 
 export interface SyncResult {
@@ -62,6 +72,7 @@ export interface CloudStatus extends LinkStatus {
 export interface CloudLinkOptions {
   readonly store: Store;
   readonly session: CloudSession;
+  readonly hold: CloudHold;
   readonly identity: Identity;
   readonly state: LinkState;
   readonly host: CloudHost;
@@ -71,6 +82,7 @@ export interface CloudLinkOptions {
 }
 
 interface LinkParts extends CheckParts {
+  readonly hold: CloudHold;
   readonly reporter: Reporter;
   readonly locks: LicenseLocks;
 }
@@ -85,7 +97,7 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
       state.drop(license.id);
       return license;
     },
-    sync: (licenseId) => sync(parts, licenseId),
+    sync: (licenseId, accepting) => sync(parts, licenseId, accepting),
     async checkAll() {
       if ((await session.findObstacle()) !== null) return;
       const licenses = await listCloudLicenses(store);
@@ -137,7 +149,11 @@ function onLicense<T>(
   });
 }
 
-async function sync(parts: LinkParts, licenseId: LicenseId | null): Promise<readonly SyncResult[]> {
+async function sync(
+  parts: LinkParts,
+  licenseId: LicenseId | null,
+  accepting?: Accepting,
+): Promise<readonly SyncResult[]> {
   const all = await listCloudLicenses(parts.store);
   const meant = licenseId === null ? all : all.filter(({ id }) => id === licenseId);
   if (licenseId !== null && meant.length === 0) {
@@ -146,11 +162,13 @@ async function sync(parts: LinkParts, licenseId: LicenseId | null): Promise<read
       `This server holds no license with the id ${licenseId} that came from the cloud.`,
     );
   }
+  if (accepting?.unbound === true) await parts.hold.release(accepting.by);
+  const acceptedBy = accepting?.older === true ? accepting.by : undefined;
   // Where nothing can be asked, that is the answer.
   if (meant.length === 0) await probe(parts);
   const results: SyncResult[] = [];
   for (const { id, product } of meant) {
-    const error = await onLicense(parts, id, (license) => syncLicense(parts, license));
+    const error = await onLicense(parts, id, (license) => syncLicense(parts, license, acceptedBy));
     results.push({ licenseId: id, product, error, untold: await sumUntold(parts.store, id) });
   }
   return results;
@@ -174,11 +192,15 @@ async function sumUntold(store: Store, id: LicenseId): Promise<SyncResult['untol
 }
 
 /** Reports first: the check then finds the cloud's total with everything in it. */
-async function syncLicense(parts: LinkParts, license: License): Promise<LinkError | null> {
+async function syncLicense(
+  parts: LinkParts,
+  license: License,
+  acceptedBy?: Actor,
+): Promise<LinkError | null> {
   try {
     const isHere = license.tie.movedAt === null;
     const reported = isHere ? await parts.reporter.report(license) : null;
-    const checked = await checkLicense(parts, (await findAgain(parts, license)) ?? license);
+    const checked = await checkLicense(parts, (await findAgain(parts, license)) ?? license, acceptedBy);
     const refusal = checked.kind === 'refused' ? checked.refusal : reported;
     return refusal === null ? null : describeRefusal(refusal);
   } catch (error) {
@@ -211,7 +233,7 @@ async function settle(
     throw new RequestError('report_not_found', `There is no report ${reportId}: it may be settled already.`);
   }
   const { licenseId, feature } = record;
-  const told = { isCounted, cloudTotal: null, by };
+  const told = { isCounted, cloudTotal: null, isSure: true, takesLower: false, by };
   await locks.withLock(licenseId, () =>
     store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told }),
   );

@@ -38,13 +38,13 @@ function createForgetfulCloud() {
     async check() {
       const { tie: _, source: __, ...facts } = license;
       const counted = { total: state.total, features: [] };
-      return { kind: 'ok', value: { license: facts, isFloating: true, counted } };
+      return { kind: 'ok', value: { license: facts, isFloating: true, counted }, isBound: false };
     },
     async report(_: unknown, __: unknown, { amount }: { amount: number }) {
       if (amount > 0 && state.fate === 'lost') throw fail(false);
       state.total += amount;
       if (amount > 0 && state.fate === 'unheard') throw fail(true);
-      return { kind: 'ok', value: { total: state.total, knowsReportIds: false } };
+      return { kind: 'ok', value: { total: state.total, knowsReportIds: false }, isBound: false };
     },
   } as unknown as Cloud;
   return { license, state, cloud };

@@ -123,7 +123,8 @@ async function settleUnclear(
   const cloudTotal = feature === null ? total : features.find(({ code }) => code === feature)?.total;
   if (cloudTotal === undefined) return true;
   const { id: licenseId } = license;
-  await options.store.execute({ kind: 'resolve_report', licenseId, feature, reportId, cloudTotal });
+  const told = { cloudTotal, takesLower: result.counted.takesLower };
+  await options.store.execute({ kind: 'resolve_report', licenseId, feature, reportId, ...told });
   const isDone = (await findOpen(options.store, licenseId, feature)) === null;
   if (isDone) unclear.forget(reportId);
   else unclear.noteUnsent(reportId);
@@ -160,9 +161,14 @@ async function send(
     await followRefusal(options.store, unclear, { licenseId, feature, reportId, wasUncounted }, reply);
     return reply;
   }
-  const told = { isCounted: true, cloudTotal: reply.value.total, by: 'cloud' };
-  await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told });
-  unclear.forget(reportId);
+  const { total: cloudTotal, knowsReportIds } = reply.value;
+  const told = { isCounted: true, cloudTotal, takesLower: reply.isBound, by: 'cloud' };
+  const isSure = reply.isBound || knowsReportIds;
+  await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, isSure, ...told });
+  // An answer that may be to an older report has not settled this one: its fate is as unclear as without.
+  const isLeft = !isSure && (await findOpen(options.store, licenseId, feature))?.id === reportId;
+  if (isLeft) unclear.noteUnclear(reportId);
+  else unclear.forget(reportId);
   return null;
 }
 
@@ -193,9 +199,11 @@ async function followRefusal(
       ...report,
       isCounted: false,
       cloudTotal: null,
+      isSure: true,
+      takesLower: false,
       by: 'cloud',
     });
-  } else await store.execute({ kind: 'resolve_report', ...report, cloudTotal: null });
+  } else await store.execute({ kind: 'resolve_report', ...report, cloudTotal: null, takesLower: false });
   unclear.forget(report.reportId);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cloud, CloudReply } from '../cloud/cloud.ts';
-import { CloudFault } from '../cloud/cloud.ts';
+import { CloudFault, UNPROVEN } from '../cloud/cloud.ts';
 import { instant } from '../core/instant.ts';
 import { createCloudSession } from './cloud-session.ts';
 import { LinkState } from './link-state.ts';
@@ -16,11 +16,17 @@ function open(cloud: Cloud | null, keys: { apiKey: string | null; sharedKey: str
   );
   return {
     state,
-    session: createCloudSession({ cloud, readKeys: async () => keys, state, requireHome: async () => {} }),
+    session: createCloudSession({
+      cloud,
+      readKeys: async () => keys,
+      state,
+      hold: { admit: async () => {} },
+      requireHome: async () => {},
+    }),
   };
 }
 
-const answer = async (): Promise<CloudReply<number>> => ({ kind: 'ok', value: 5 });
+const answer = async (): Promise<CloudReply<number>> => ({ kind: 'ok', value: 5, isBound: true });
 
 describe('what keeps the cloud from being asked', () => {
   const OBSTACLES = [
@@ -59,7 +65,7 @@ describe('how a question went', () => {
       assert.deepEqual([cloud, keys], [CLOUD, KEYS]);
       return answer();
     });
-    assert.deepEqual(reply, { kind: 'ok', value: 5 });
+    assert.deepEqual(reply, { kind: 'ok', value: 5, isBound: true });
     assert.equal(state.describe().state, 'ok');
   });
 
@@ -69,7 +75,7 @@ describe('how a question went', () => {
       kind: 'refused',
       code,
       message: 'No.',
-      isSigned: true,
+      ...UNPROVEN,
     });
     await session.ask(1, refuse('invalid_api_key'));
     assert.equal(state.describe().state, 'refused');
@@ -86,7 +92,7 @@ describe('how a question went', () => {
   test('is told without the keys, whatever the cloud says', async () => {
     const { session, state } = open(CLOUD, { apiKey: 'api-4711', sharedKey: 'shared-4711' });
     const message = 'The key api-4711 with shared-4711 is unknown.';
-    const refusal = { kind: 'refused', code: 'invalid_api_key', message, isSigned: true } as const;
+    const refusal = { kind: 'refused', code: 'invalid_api_key', message, ...UNPROVEN } as const;
     const reply = await session.ask(1, async (): Promise<CloudReply<never>> => refusal);
     assert.equal(reply.kind === 'refused' && reply.message, 'The key … with … is unknown.');
     assert.doesNotMatch(JSON.stringify(state.describe()), /4711/);
@@ -108,7 +114,13 @@ describe('how a question went', () => {
     );
     const away = new Error('Not here.');
     const requireHome = () => Promise.reject(away);
-    const session = createCloudSession({ cloud: CLOUD, readKeys: async () => KEYS, state, requireHome });
+    const session = createCloudSession({
+      cloud: CLOUD,
+      readKeys: async () => KEYS,
+      state,
+      hold: { admit: () => assert.fail() },
+      requireHome,
+    });
     await assert.rejects(
       session.ask(1, () => assert.fail()),
       away,

@@ -1,5 +1,6 @@
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
-import type { Cloud, CloudRefusal, CloudReply } from '../cloud/cloud.ts';
+import { type Cloud, type CloudRefusal, type CloudReply, UNPROVEN } from '../cloud/cloud.ts';
+import type { CloudHold } from './cloud-hold.ts';
 import type { LinkState, Subject } from './link-state.ts';
 import { RequestError } from './request-error.ts';
 
@@ -23,11 +24,14 @@ export interface SessionOptions {
   readonly cloud: Cloud | null;
   readonly readKeys: ReadKeys;
   readonly state: LinkState;
+  readonly hold: Pick<CloudHold, 'admit'>;
   /** Throws where this process must not speak for the server. */
   readonly requireHome: () => Promise<void>;
 }
 
-export function createCloudSession({ cloud, readKeys, state, requireHome }: SessionOptions): CloudSession {
+export function createCloudSession(options: SessionOptions): CloudSession {
+  const { cloud, readKeys, state, hold, requireHome } = options;
+
   async function requireUsable() {
     await requireHome();
     return requireKeys(cloud, readKeys);
@@ -38,6 +42,7 @@ export function createCloudSession({ cloud, readKeys, state, requireHome }: Sess
       const usable = await requireUsable();
       try {
         const asked = isSendable(usable.keys) ? await question(usable.cloud, usable.keys) : NOT_SENDABLE;
+        if (asked !== NOT_SENDABLE) await hold.admit(asked.isBound);
         const reply = withoutKeys(asked, usable.keys);
         if (reply.kind === 'refused') state.noteRefusal(subject, reply);
         else state.noteReached(subject);
@@ -85,7 +90,7 @@ const NOT_SENDABLE: CloudRefusal = {
   kind: 'refused',
   code: 'invalid_api_key',
   message: 'The API key has letters or quotes that no cloud could be sent. Set the right one.',
-  isSigned: false,
+  ...UNPROVEN,
 };
 
 /** A refusal is shown and logged; a cloud that repeats a key in it must not make us do so. */

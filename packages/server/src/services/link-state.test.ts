@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CloudFault } from '../cloud/cloud.ts';
+import { CloudFault, UNPROVEN } from '../cloud/cloud.ts';
 import { instant } from '../core/instant.ts';
 import { type KnownLink, LinkState } from './link-state.ts';
 
@@ -18,7 +18,7 @@ const AWAY = new CloudFault('unreachable', 'It is away.', { mayHaveArrived: fals
 const OTHER = new CloudFault('timeout', 'It is slow.', { mayHaveArrived: true });
 
 function refusal(code: string) {
-  return { kind: 'refused', code, message: 'No.', isSigned: true } as const;
+  return { kind: 'refused', code, message: 'No.', ...UNPROVEN } as const;
 }
 
 describe('the state of the link', () => {

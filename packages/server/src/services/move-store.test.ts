@@ -7,6 +7,7 @@ import { hasPostgres, sharedPostgres } from '../../../../test/support/postgres.t
 import { writeRichHistory } from '../../../../test/support/rich-history.ts';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import type { Command } from '../core/command.ts';
+import { heldKey } from '../core/decide-notice.ts';
 import { borrow, consume, exampleLicense, NOW, register, registerFeature } from '../core/examples.ts';
 import { DAY_MS, instant, MINUTE_MS } from '../core/instant.ts';
 import { licenseId } from '../core/license.ts';
@@ -263,6 +264,7 @@ const LISTS: readonly Query[] = [
   { kind: 'find_rules' },
   { kind: 'find_cloud_keys' },
   { kind: 'find_webhook_cursor' },
+  { kind: 'find_notice', key: heldKey('a-cloud') },
   { kind: 'describe_seal' },
 ];
 

@@ -5,7 +5,7 @@ import type { Actor } from '../core/actor.ts';
 import type { FileFacts } from '../core/command.ts';
 import type { Refused } from '../core/decision.ts';
 import { type License, NO_TIE } from '../core/license.ts';
-import { readVendorFile, type VendorFile } from '../offline/read-file.ts';
+import { type FileKind, readVendorFile, type VendorFile } from '../offline/read-file.ts';
 import type { LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import type { Identity } from './identity.ts';
@@ -53,7 +53,7 @@ export async function installFile(
       'License files cannot be checked: set cloud.publicKey to the public key of the vendor.',
     );
   }
-  const file = readOrReject(text, vendorKey, 'offline_file_invalid');
+  const file = readOrReject(text, 'license', vendorKey);
   const facts: FileFacts = {
     kind: 'offline',
     isSigned: file.isSigned,
@@ -68,15 +68,12 @@ export async function installFile(
   return take(store, file, { source: 'offline', hardwareId: file.hardwareId, facts, by });
 }
 
-function readOrReject(
-  text: string,
-  publicKey: KeyObject | null,
-  code: 'offline_file_invalid' | 'airgap_policy_invalid',
-): VendorFile {
+function readOrReject(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
   try {
-    return readVendorFile(text, publicKey);
+    return readVendorFile(text, kind, publicKey);
   } catch (error) {
     if (!(error instanceof LicenseFileError)) throw error;
+    const code = kind === 'license' ? 'offline_file_invalid' : 'airgap_policy_invalid';
     throw new RequestError(code, `The file cannot be read. ${error.message}`);
   }
 }
@@ -92,7 +89,8 @@ interface Taking {
 async function take(store: Store, file: VendorFile, { source, hardwareId, facts, by }: Taking) {
   const slots = file.isFloating ? file.license.slots : 0;
   const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, hardwareId } };
-  const counted = { ...file.counted, askedAt: file.issuedAt };
+  // They only count where nothing was counted here.
+  const counted = { ...file.counted, askedAt: file.issuedAt, takesLower: true };
   const outcome = await store.execute({ kind: 'install_license', license, counted, file: facts, by });
   if (outcome.kind === 'refused') return outcome;
   const records = await store.read({ kind: 'list_licenses', product: null });
@@ -134,7 +132,7 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
   }
   const hardwareId = await identity.readHardwareId();
   const isConfirmed = isConfirmationCode(airgapKey, { hardwareId, licenseKey, policyId }, code);
-  const file = readOrReject(policy, vendorKey, 'airgap_policy_invalid');
+  const file = readOrReject(policy, 'policy', vendorKey);
   const facts: FileFacts = {
     kind: 'airgap',
     isSigned: file.isSigned || options.acceptUnsignedPolicies,

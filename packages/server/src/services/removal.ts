@@ -101,11 +101,12 @@ async function activateAgain(parts: CheckParts, license: License): Promise<boole
   return (await session.ask(license.id, (cloud, keys) => cloud.activate(keys, meant, host))).kind === 'ok';
 }
 
-/** Gives the activation back to the cloud. One that the cloud does not know is given back already. */
+/** Gives the activation back to the cloud. One that the vendor does not know is given back already. */
 async function deactivate({ session, identity }: CheckParts, license: License): Promise<void> {
   const meant = identify(license, await identity.readHardwareId());
   const reply = await session.ask(license.id, (cloud, keys) => cloud.deactivate(keys, meant));
-  if (reply.kind === 'refused' && !GONE_ALREADY.has(reply.code)) throw refusalError(reply);
+  if (reply.kind === 'ok' || (reply.isSigned && GONE_ALREADY.has(reply.code))) return;
+  throw refusalError(reply);
 }
 
 const GONE_ALREADY: ReadonlySet<string> = new Set(['device_not_found', 'license_not_found']);

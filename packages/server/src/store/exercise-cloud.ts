@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ApplyVerdict, CloudCounts, Verdict } from '../core/command.ts';
 import { exampleLimits, NOW } from '../core/examples.ts';
 import { DAY_MS, instant, MINUTE_MS, plus } from '../core/instant.ts';
 import { type License, licenseId, NO_TIE } from '../core/license.ts';
@@ -46,20 +47,28 @@ export const REPORTS = {
   },
 };
 
-const CLOUD = { source: 'cloud', consumption: exampleLimits({ max: 100 }) } as const;
+export const CLOUD = { source: 'cloud', consumption: exampleLimits({ max: 100 }) } as const;
 
 /** The cloud was asked about the license, and says what it has counted. */
-async function check(bench: Bench, license: License, total: number, features: Record<string, number> = {}) {
+export async function check(
+  bench: Bench,
+  license: License,
+  total: number,
+  features: Record<string, number> = {},
+  more: Partial<CloudCounts> = {},
+) {
   const counted = {
     askedAt: await bench.now(),
+    takesLower: true,
     total,
     features: Object.entries(features).map(([code, amount]) => ({ code, total: amount })),
+    ...more,
   };
   return bench.execute({ kind: 'install_license', license, counted, by: 'cloud' });
 }
 
 async function settleWith(bench: Bench, license: License, reportId: string, cloudTotal: number) {
-  const told = { isCounted: true, cloudTotal, by: 'cloud' } as const;
+  const told = { isCounted: true, cloudTotal, isSure: true, takesLower: true, by: 'cloud' } as const;
   await bench.execute({ kind: 'settle_report', licenseId: license.id, feature: null, reportId, ...told });
 }
 
@@ -70,10 +79,11 @@ function resolve(bench: Bench, license: License, reportId: string, cloudTotal: n
     feature: null,
     reportId,
     cloudTotal,
+    takesLower: true,
   });
 }
 
-async function totalOf(bench: Bench, license: License): Promise<number> {
+export async function totalOf(bench: Bench, license: License): Promise<number> {
   return (await bench.readStanding(license)).total;
 }
 
@@ -107,7 +117,7 @@ export const CLOUD_TOTALS = {
     await check(bench, license, 10);
     await bench.consume(5);
     bench.clock.advance(MINUTE_MS);
-    const early = { askedAt: await bench.now(), total: 10, features: [] };
+    const early = { askedAt: await bench.now(), total: 10, features: [], takesLower: true };
     bench.clock.advance(MINUTE_MS);
     await bench.cutReport(license, 'a');
     await settleWith(bench, license, 'a', 15);
@@ -185,6 +195,10 @@ export const CLOUD_TOTALS = {
   },
 };
 
+export function judge(bench: Bench, license: License, verdict: Verdict, proof: ApplyVerdict['proof']) {
+  return bench.execute({ kind: 'apply_verdict', licenseId: license.id, verdict, proof });
+}
+
 export const VERDICTS = {
   'what the cloud says about a license changes it, and the next good check repairs it': async (
     bench: Bench,
@@ -198,8 +212,8 @@ export const VERDICTS = {
       ['license_not_found', 'license_not_active'],
       ['license_expired', 'license_expired'],
     ] as const) {
-      await bench.execute({ kind: 'apply_verdict', licenseId: license.id, verdict });
-      await bench.execute({ kind: 'apply_verdict', licenseId: license.id, verdict });
+      await judge(bench, license, verdict, 'bound');
+      await judge(bench, license, verdict, 'bound');
       assert.equal(codeOf(await bench.register('ada')), code, verdict);
       assert.equal((await bench.listEventsOf('license_changed', license.id)).at(-1)?.verdict, verdict);
       await check(bench, license, 0);

@@ -22,6 +22,7 @@ import { restartCases, wallClockCases } from './exercise-restart.ts';
 import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
 import { TWO_SERVERS } from './exercise-two-servers.ts';
+import { unboundCases } from './exercise-unbound.ts';
 
 type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
 
@@ -53,6 +54,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'licenses in files, after a crash': fileCases('crash'),
   "the server's own files, after a close": ownFileCases('restart'),
   "the server's own files, after a crash": ownFileCases('crash'),
+  'answers that may be old, after a close': unboundCases('restart'),
+  'answers that may be old, after a crash': unboundCases('crash'),
   'what was told, after a close': noticeCases('restart'),
   'what was told, after a crash': noticeCases('crash'),
   'counting goes on after a close': countingRestartCases('restart'),

@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../core/audit-event.ts';
 import type { AuditPosition } from '../core/audit-position.ts';
 import type { Standing } from '../core/consumption.ts';
+import type { NoticeKey } from '../core/decide-notice.ts';
 import type { Instant } from '../core/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/license.ts';
 import type { Registration } from '../core/registration.ts';
@@ -27,6 +28,7 @@ export type Query =
   | { readonly kind: 'list_tokens'; readonly limit: number }
   | { readonly kind: 'is_set_up' }
   | { readonly kind: 'find_webhook_cursor' }
+  | { readonly kind: 'find_notice'; readonly key: NoticeKey }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
@@ -85,6 +87,8 @@ export interface Answers {
   is_set_up: boolean;
   /** Up to where the webhook was told; `null`: there never was one. */
   find_webhook_cursor: AuditPosition | null;
+  /** What is remembered under this name; `null`: nothing. */
+  find_notice: number | null;
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];

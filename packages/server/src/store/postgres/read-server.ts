@@ -1,4 +1,5 @@
 import type { AuditPosition } from '../../core/audit-position.ts';
+import type { NoticeKey } from '../../core/decide-notice.ts';
 import type { Instant } from '../../core/instant.ts';
 import { type MasterKey, SealError, unsealWithAny } from '../../secrets/seal.ts';
 import { cursorFromRow, instantOrNull, rulesFromRow } from '../engine/rows.ts';
@@ -14,6 +15,11 @@ export async function isSetUp(ask: Ask): Promise<boolean> {
 export async function findWebhookCursor(ask: Ask): Promise<AuditPosition | null> {
   const [row] = await ask('SELECT webhook_seq, webhook_index FROM server');
   return cursorFromRow(row);
+}
+
+export async function findNotice(ask: Ask, { kind, subject }: NoticeKey): Promise<number | null> {
+  const [row] = await ask('SELECT value FROM notice WHERE kind = $1 AND subject = $2', [kind, subject]);
+  return (row?.value as number | undefined) ?? null;
 }
 
 export async function findRules(ask: Ask): Promise<RulesRecord> {

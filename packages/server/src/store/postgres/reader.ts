@@ -15,6 +15,7 @@ import { listBacklog, listUsage } from './read-consumption.ts';
 import { listLicenses, listRegistrations, listUntidy } from './read-licenses.ts';
 import {
   describeStore,
+  findNotice,
   findRules,
   findWebhookCursor,
   isSetUp,
@@ -44,6 +45,7 @@ const QUICK = [
   'find_token',
   'is_set_up',
   'find_webhook_cursor',
+  'find_notice',
   'find_rules',
   'find_identity_key',
   'describe_seal',
@@ -171,6 +173,8 @@ async function answerQuick(
       return isSetUp(ask);
     case 'find_webhook_cursor':
       return findWebhookCursor(ask);
+    case 'find_notice':
+      return findNotice(ask, query.key);
     case 'find_rules':
       return findRules(ask);
     case 'find_identity_key':

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { AuditPosition } from '../../core/audit-position.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
 import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
+import type { NoticeKey } from '../../core/decide-notice.ts';
 import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
 import type { ConsumptionLimits } from '../../core/feature.ts';
 import { type Instant, instant } from '../../core/instant.ts';
@@ -90,6 +91,8 @@ export class SqliteReader {
         return isSetUp(this.#db);
       case 'find_webhook_cursor':
         return this.#findWebhookCursor();
+      case 'find_notice':
+        return this.#findNotice(query.key);
       case 'list_untidy':
         return this.#listUntidy(now);
       case 'list_backlog':
@@ -201,6 +204,14 @@ export class SqliteReader {
   }
 
   /** Licenses on which the sweeper has something to collect. */
+  #findNotice({ kind, subject }: NoticeKey): number | null {
+    const row = this.#get('SELECT value FROM notice WHERE kind = :kind AND subject = :subject', {
+      kind,
+      subject,
+    });
+    return (row?.value as number | undefined) ?? null;
+  }
+
   #listUntidy(now: Instant): readonly LicenseId[] {
     const rows = this.#all(
       `SELECT id FROM license

@@ -17,6 +17,8 @@ export function cloudRoutes(link: CloudLink): readonly Route[] {
 
 const linkError = z.object({ code: z.string(), reason: z.string().nullable(), message: z.string() });
 
+const consent = z.boolean({ error: 'must be true or false' }).optional();
+
 function syncRoute(link: CloudLink): Route {
   return defineRoute({
     name: 'admin_sync',
@@ -24,7 +26,7 @@ function syncRoute(link: CloudLink): Route {
     paths: ['/api/admin/licenses/sync'],
     access: 'admin',
     summary: 'Report consumption to the licensing cloud and check licenses there, now',
-    body: z.object({ license_id: licenseIdField }),
+    body: z.object({ license_id: licenseIdField, accept_older: consent, accept_unbound: consent }),
     answer: {
       kind: 'json',
       schema: z.object({
@@ -39,9 +41,11 @@ function syncRoute(link: CloudLink): Route {
       }),
     },
     errors: ['license_not_found', ...CLOUD_ERRORS],
-    handle: async ({ body }) => {
-      const id = body.license_id === undefined ? null : licenseId(body.license_id);
-      return json({ licenses: (await link.sync(id)).map(toWire) });
+    handle: async ({ body, caller }) => {
+      const { license_id, accept_older: older = false, accept_unbound: unbound = false } = body;
+      const id = license_id === undefined ? null : licenseId(license_id);
+      const accepting = { older, unbound, by: actorOf(caller) };
+      return json({ licenses: (await link.sync(id, accepting)).map(toWire) });
     },
   });
 }

@@ -1,7 +1,7 @@
 import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import { licenseState } from '../../../core/license.ts';
+import { type License, licenseState } from '../../../core/license.ts';
 import type { AuditTrail } from '../../../services/audit-trail.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import type { CertificateFacts } from '../../../services/certificates.ts';
@@ -175,10 +175,20 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): 
   const { license, now, borrowed, addedAt } = record;
   const { checkedAt, movedAt } = license.tie;
   const state = licenseState(license, now);
-  const extra = JSON.stringify(
-    toWire({ source: license.source, state, borrowed, addedAt, checkedAt, movedAt }),
-  );
+  const facts = { source: license.source, state, borrowed, addedAt, checkedAt, movedAt };
+  const extra = JSON.stringify({ ...toWire(facts), ...presentAssurance(license) });
   return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
+}
+
+/** How far the cloud's word about the license can be trusted; nothing for licenses from elsewhere. */
+function presentAssurance({ source, tie }: License): Readonly<Record<string, unknown>> {
+  if (source !== 'cloud') return {};
+  const { isBound = false, unconfirmed = null, keptTotal = false } = tie.assurance ?? {};
+  return {
+    cloud_answers_bound: isBound,
+    unconfirmed_verdict: unconfirmed,
+    lower_total_kept_out: keptTotal,
+  };
 }
 
 function clockRoute(oversight: Oversight): Route {

@@ -1,0 +1,43 @@
+import { type AnswerBinding, digestRequest, NONCE_HEADER, readNonce } from '@berth/protocol/cloud-binding';
+import { MOST_BODY_BYTES, readBytes } from './read-input.ts';
+import type { Reply } from './reply.ts';
+
+/** What is known of a request so far. A refusal halfway repeats what was read until then. */
+export interface Asked {
+  /** `null`: answers keep the shape that they have for callers without a nonce. */
+  readonly nonce: string | null;
+  requestDigest: string | null;
+  hardwareId: string | null;
+  licenseId: number | null;
+}
+
+export function noteAsked(headers: Headers): Asked {
+  const nonce = readNonce(headers.get(NONCE_HEADER));
+  return { nonce, requestDigest: null, hardwareId: null, licenseId: null };
+}
+
+/** Notes what is asked for, to the byte, and hands on a request that can still be read. */
+export async function noteContent(request: Request, asked: Asked): Promise<Request> {
+  if (asked.nonce === null) return request;
+  const { pathname, search } = new URL(request.url);
+  const operation = pathname.slice(pathname.lastIndexOf('/') + 1);
+  if (request.method === 'GET') {
+    asked.requestDigest = digestRequest(operation, search.slice(1));
+    return request;
+  }
+  const body = await readBytes(request, MOST_BODY_BYTES);
+  asked.requestDigest = digestRequest(operation, body);
+  return new Request(request.url, { method: request.method, headers: request.headers, body });
+}
+
+/** Inside the body, so that the signature covers it. */
+export function bindReply(reply: Reply, { nonce, requestDigest, hardwareId, licenseId }: Asked): Reply {
+  if (nonce === null || reply.type !== 'json') return reply;
+  const binding: AnswerBinding = {
+    nonce,
+    license_id: licenseId,
+    hardware_id: hardwareId,
+    request_digest: requestDigest,
+  };
+  return { ...reply, body: JSON.stringify({ ...JSON.parse(reply.body), ...binding }) };
+}

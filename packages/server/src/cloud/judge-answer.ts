@@ -1,0 +1,94 @@
+import type { KeyObject } from 'node:crypto';
+import { type AnswerBinding, isFileContent } from '@berth/protocol/cloud-binding';
+import { isSignedBy, licenseSignatureText } from '@berth/protocol/vendor-signature';
+import { CloudFault, type Identification } from './cloud.ts';
+
+/** What was asked. An answer counts for this and for nothing else. */
+export interface Question {
+  readonly nonce: string;
+  readonly requestDigest: string;
+  /** `null`: about no license. */
+  readonly meant: Identification | null;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** The members of a JSON object; none for anything else. */
+export function fieldsOf(parsed: unknown): Fields {
+  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Fields) : {};
+}
+
+/** License files and policies are signed with the same key as answers, and must not pass as such. */
+export function rejectFile(fields: Fields): void {
+  if (!isFileContent(fields)) return;
+  throw fault('not_understood', 'The licensing cloud sent a license file in place of an answer.');
+}
+
+/**
+ * Whether the answer repeats the nonce of this request. One that repeats another nonce, or was given to
+ * another request than the one that was sent, is worth nothing. The signature has been checked before.
+ */
+export function isBoundTo({ nonce, requestDigest, meant }: Question, fields: Fields): boolean {
+  const bound = fields as Partial<AnswerBinding>;
+  if ((bound.nonce ?? null) === null) return false;
+  if (bound.nonce !== nonce) {
+    throw fault('not_bound', 'The licensing cloud answered with the answer to another request.');
+  }
+  if ((bound.request_digest ?? requestDigest) !== requestDigest) {
+    throw fault('not_bound', 'The request was changed on its way to the licensing cloud.');
+  }
+  const isOtherMachine = (bound.hardware_id ?? null) !== null && bound.hardware_id !== meant?.hardwareId;
+  const expected = meant?.licenseId ?? null;
+  const isOtherLicense = expected !== null && (bound.license_id ?? expected) !== expected;
+  if (!isOtherMachine && !isOtherLicense) return true;
+  throw fault('not_bound', 'The licensing cloud answered about another license or machine.');
+}
+
+/** An answer that grants or counts something has to say for which license and machine. */
+export function requireNamed({ meant }: Question, fields: Fields): void {
+  const expected = meant?.licenseId ?? fields.id;
+  if (fields.license_id === expected && fields.hardware_id === meant?.hardwareId) return;
+  throw fault('not_bound', 'The licensing cloud did not say which license and machine its answer is about.');
+}
+
+/**
+ * Whether a signature of the vendor covers this server's hardware id: the one over the whole body, where it
+ * is named there, or the license's own.
+ */
+export function coversMachine({ meant }: Question, fields: Fields, publicKey: KeyObject): boolean {
+  if (meant === null) return false;
+  const named = fields.hardware_id ?? null;
+  if (named !== null) return named === meant.hardwareId;
+  return hasLicenseSignature(meant, fields, publicKey);
+}
+
+/**
+ * Whether a refusal certainly is about this license on this machine. Where no license was found, the cloud
+ * names none: then the digest shows that it looked for the right one.
+ */
+export function isAboutLicense(question: Question, fields: Fields, publicKey: KeyObject): boolean {
+  const { meant, nonce, requestDigest } = question;
+  if (meant === null) return false;
+  if (fields.nonce !== nonce) {
+    return 'licenseKey' in meant.holder && hasLicenseSignature(meant, fields, publicKey);
+  }
+  if (fields.hardware_id !== meant.hardwareId) return false;
+  const isNamed = meant.licenseId !== null && fields.license_id === meant.licenseId;
+  return isNamed || fields.request_digest === requestDigest;
+}
+
+function hasLicenseSignature(
+  { hardwareId, holder }: Identification,
+  fields: Fields,
+  publicKey: KeyObject,
+): boolean {
+  const { license_signature: signature, license_key: named, validity_period: until } = fields;
+  const key = 'licenseKey' in holder ? holder.licenseKey : named;
+  if (typeof signature !== 'string' || typeof key !== 'string') return false;
+  const text = licenseSignatureText(hardwareId, key, typeof until === 'string' ? until : null);
+  return isSignedBy(publicKey, Buffer.from(text), signature);
+}
+
+function fault(reason: 'not_understood' | 'not_bound', message: string): CloudFault {
+  return new CloudFault(reason, message, { mayHaveArrived: true });
+}

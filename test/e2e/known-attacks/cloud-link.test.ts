@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, describe, type TestContext, test } from 'node:test';
+import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
+import {
+  ACTIVATE,
+  CHECK,
+  count,
+  DEACTIVATE,
+  findError,
+  openAttackedCloud,
+  play,
+  REPORT,
+  type Recorded,
+  register,
+  show,
+} from '../../support/attacked-link.ts';
+import { type CloudApp, openCloudApp } from '../../support/cloud-app.ts';
+import { readEvents } from '../../support/test-app.ts';
+
+/**
+ * Attacks by somebody between a server and its vendor's cloud: they can read and record everything, answer in
+ * place of the cloud and change requests, but have no key of the vendor. `bound` is a cloud that repeats
+ * nonces; `older` is one that does not know them.
+ */
+const { vendor, runVendor, showAtVendor, record, openServer } = await openAttackedCloud({ after });
+
+describe('a replayed check', () => {
+  test('does not reset 100 counted to 0', async (t) => {
+    const { app, who } = await openServer(t, 'bound');
+    const old = await record(CHECK, who, 'a'.repeat(32));
+    await count(app, 100);
+    assert.equal(await findError(app), null);
+    play(app, CHECK, old);
+    assert.equal((await findError(app))?.reason, 'not_bound');
+    assert.equal((await show(app)).total_consumptions, 100);
+  });
+
+  test('does not reset it without nonces either, until an administrator says so', async (t) => {
+    const { app, who } = await openServer(t, 'older');
+    const old = await record(CHECK, who);
+    await count(app, 100);
+    assert.equal(await findError(app), null);
+    play(app, CHECK, old);
+    assert.equal(await findError(app), null);
+    const { total_consumptions, cloud_answers_bound, lower_total_kept_out } = await show(app);
+    assert.deepEqual([total_consumptions, cloud_answers_bound, lower_total_kept_out], [100, false, true]);
+    await app.sync({ accept_older: true });
+    assert.equal((await show(app)).total_consumptions, 0);
+    const corrected = (await readEvents(app.store)).findLast(({ kind }) => kind === 'total_corrected');
+    assert.equal((corrected as { by?: string } | undefined)?.by, 'local', 'it is audited who did that');
+  });
+
+  for (const [title, change, code] of [
+    ['disabled', 'license disable KEY', 'license_not_enabled'],
+    ['reduced', 'license change KEY --slots 1', 200],
+  ] as const) {
+    test(`does not hide that a license was ${title}`, async (t) => {
+      const { app, key, who } = await openServer(t, 'bound');
+      const old = await record(CHECK, who, 'b'.repeat(32));
+      await runVendor(change.replace('KEY', key));
+      await findError(app);
+      const before = await show(app);
+      play(app, CHECK, old);
+      assert.equal((await findError(app))?.reason, 'not_bound');
+      assert.deepEqual(await show(app), before);
+      assert.equal(await register(app), code);
+    });
+  }
+});
+
+describe('a refusal for another license', () => {
+  const unknown = (who: object) => ({ ...who, license_key: 'NO-SUCH-KEY' });
+
+  test('signed, does not stop this one', async (t) => {
+    const { app, who } = await openServer(t, 'bound');
+    play(app, CHECK, await record(CHECK, unknown(who)));
+    assert.equal((await findError(app))?.reason, 'not_bound');
+    assert.equal(await register(app), 200);
+  });
+
+  test('made by changing the key in the request does not stop this one', async (t) => {
+    const { app, who } = await openServer(t, 'bound');
+    // Somebody on the way forwards another question with the nonce of this one.
+    const nonces: string[] = [];
+    app.way.url = await openMiddle(t, async ({ headers }) => {
+      nonces.push(String(headers[NONCE_HEADER.toLowerCase()]));
+      return record(CHECK, unknown(who), nonces.at(-1));
+    });
+    assert.equal((await findError(app))?.reason, 'not_bound');
+    assert.match(nonces.join(), /^[0-9a-f]{32}$/);
+    assert.equal(await register(app), 200);
+  });
+
+  test('does not stop this one at once where the cloud knows no nonces', async (t) => {
+    const { app, who } = await openServer(t, 'older');
+    play(app, CHECK, await record(CHECK, unknown(who)));
+    assert.equal((await findError(app))?.code, 'license_not_found');
+    assert.equal(await register(app), 200);
+    assert.equal((await show(app)).unconfirmed_verdict, 'license_not_found');
+    app.proxy.setPlan({ kind: 'pass' });
+    assert.equal(await findError(app), null);
+    assert.equal((await show(app)).unconfirmed_verdict, null);
+  });
+});
+
+/** Somebody between the two, who answers as they like. */
+async function openMiddle(
+  t: TestContext,
+  answer: (request: IncomingMessage, body: Buffer) => Promise<Recorded>,
+): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { code, body, headers } = await answer(request, Buffer.concat(await request.toArray()));
+    response.writeHead(code, headers).end(body);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('a forged word that a license was deactivated', () => {
+  const remove = (app: CloudApp) => app.post('/api/v4/removeProduct', { product: 'cad' });
+
+  for (const cloud of ['bound', 'older'] as const) {
+    for (const [title, forged] of [
+      ['license_deactivated', { code: 200, body: 'license_deactivated' }],
+      ['device_not_found', { code: 400, body: '{"status":400,"code":"device_not_found","message":"No."}' }],
+    ] as const) {
+      test(`unsigned, "${title}", is not believed (${cloud})`, async (t) => {
+        const { app, key } = await openServer(t, cloud);
+        play(app, DEACTIVATE, { kind: 'status', ...forged });
+        assert.notEqual((await remove(app)).status, 200);
+        assert.equal((await app.catalogue.list(null)).length, 1);
+        app.proxy.setPlan({ kind: 'pass' });
+        assert.equal((await remove(app)).status, 200);
+        assert.equal((await showAtVendor(key)).activations, 0);
+      });
+    }
+  }
+
+  test('signed and recorded is not believed by a server that was answered with nonces', async (t) => {
+    const { app, who } = await openServer(t, 'bound', '--activations', '2');
+    const other = { ...who, hardware_id: 'another' };
+    await record(ACTIVATE, other);
+    const recorded = await record(DEACTIVATE, other);
+    assert.equal(recorded.body, 'license_deactivated');
+    play(app, DEACTIVATE, recorded);
+    assert.equal((await remove(app)).body.code, 'cloud_unavailable');
+    assert.equal((await app.catalogue.list(null)).length, 1);
+  });
+});
+
+describe('the answer to an old report', () => {
+  for (const cloud of ['bound', 'older'] as const) {
+    test(`does not settle a new one (${cloud})`, async (t) => {
+      const { app, key, who } = await openServer(t, cloud);
+      await count(app, 5);
+      assert.equal(await findError(app), null);
+      // Without an id, as clouds answer that know none.
+      const old = await record(REPORT, { ...who, consumptions: 0 });
+      await count(app, 7);
+      play(app, REPORT, old);
+      await app.sync();
+      const { pending, reports_under_way } = (await app.status()).cloud;
+      assert.deepEqual([pending, reports_under_way], [0, 1]);
+      app.proxy.setPlan({ kind: 'pass' });
+      assert.equal(await findError(app), null);
+      assert.equal((await showAtVendor(key)).total_consumptions, 12);
+      assert.equal((await show(app)).total_consumptions, 12);
+    });
+  }
+
+  test('with its status turned into a refusal does not make a report count twice', async (t) => {
+    const { app, key } = await openServer(t, 'bound', '--feature', 'export,consumptions=unlimited');
+    const count = { product: 'cad', feature: 'export', consumptions: 3 };
+    assert.equal((await app.post('/api/v4/add_feature_consumption', count)).status, 200);
+    app.way.url = await openMiddle(t, async ({ method = '', url = '', headers }, body) => {
+      const { host: _, connection: __, ...rest } = headers as Record<string, string>;
+      const sent = method === 'GET' ? {} : { body };
+      const answer = await fetch(`${vendor.url}${url}`, { method, headers: rest, ...sent });
+      const LicenseSignature = answer.headers.get('LicenseSignature') ?? '';
+      const code = url.includes('consumption') ? 400 : answer.status;
+      return { code, body: await answer.text(), headers: { LicenseSignature } };
+    });
+    await app.sync();
+    app.way.url = app.proxy.url;
+    for (let round = 0; round < 3; round++) await app.sync();
+    assert.equal((await showAtVendor(key)).features[0]?.total_consumptions, 3);
+    assert.deepEqual((await app.status()).cloud.reports_uncertain, 0);
+  });
+});
+
+describe('the answer to another server', () => {
+  for (const cloud of ['bound', 'older'] as const) {
+    test(`is none for this one (${cloud})`, async (t) => {
+      const { app, who } = await openServer(t, cloud, '--unlimited-activations');
+      const others = { ...who, hardware_id: 'another-server' };
+      await record(ACTIVATE, others);
+      for (const nonce of [null, 'c'.repeat(32)]) {
+        play(app, CHECK, await record(CHECK, others, nonce));
+        assert.match(String((await findError(app))?.reason), /^not_(bound|understood)$/);
+      }
+      const fresh = await openCloudApp(t, { vendor, hardwareId: 'fresh' });
+      play(fresh, ACTIVATE, await record(ACTIVATE, others));
+      const { license_key: licenseKey } = who;
+      const added = await fresh.post('/api/v4/addProduct', { product: 'cad', licenseKey });
+      assert.equal(added.body.code, 'cloud_unavailable');
+    });
+  }
+});
+
+describe('taking the nonce out of requests', () => {
+  test('makes a cloud that was seen with nonces unbelievable, and lending goes on', async (t) => {
+    const { app, key, who } = await openServer(t, 'bound');
+    assert.equal((await show(app)).cloud_answers_bound, true);
+    const old = await record(CHECK, who);
+    await runVendor(`license disable ${key}`);
+    app.proxy.hideHeaders(NONCE_HEADER);
+    for (const answer of [null, old]) {
+      if (answer !== null) play(app, CHECK, answer);
+      assert.equal((await findError(app))?.reason, 'not_bound');
+      assert.match((await app.status()).cloud.error?.message ?? '', /--accept-unbound/);
+      assert.equal(await register(app), 200);
+    }
+    const held = (await readEvents(app.store)).filter(({ kind }) => kind === 'cloud_held_to_nonces');
+    assert.equal(held.length, 1);
+  });
+
+  test('is accepted when an administrator says so, and the weaker guarantee is shown', async (t) => {
+    const { app } = await openServer(t, 'bound');
+    app.proxy.hideHeaders(NONCE_HEADER);
+    assert.equal((await app.sync({ accept_unbound: true })).licenses[0]?.error, null);
+    assert.equal(await findError(app), null);
+    assert.equal((await show(app)).cloud_answers_bound, false);
+    const released = (await readEvents(app.store)).filter(
+      ({ kind }) => kind === 'cloud_released_from_nonces',
+    );
+    assert.equal(released.length, 1);
+    app.proxy.hideHeaders();
+    assert.equal(await findError(app), null);
+    assert.equal((await show(app)).cloud_answers_bound, true, 'the next nonce holds it again');
+  });
+});
