@@ -1,37 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, describe, type TestContext, test } from 'node:test';
-import { setHeader } from '../faults/cloud-mitm/messages.ts';
-import { forward } from '../support/chaos-message.ts';
-import { openChaosProxy } from '../support/chaos-proxy.ts';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
+import { ask, createCommandLine } from '../support/cloud-command-line.ts';
 import { startCloudProcess } from '../support/cloud-process.ts';
 
 const vendor = await startCloudProcess({ after });
-const { signal } = new AbortController();
-const TERMS = ['--slots', '5', '--consumptions', '1000', '--feature', 'export,consumptions=unlimited'];
+const commandLine = createCommandLine({ after }, vendor.data);
+const runVendor = (words: string) => ask(commandLine, words);
+await runVendor('product create cad');
+
+const TERMS = '--slots 5 --consumptions 1000 --feature export,consumptions=unlimited';
 const USER = { product: 'cad', user: 'ada' };
 
-/** A cloud that does not know nonces is one that never gets to see them. */
-async function openEarlierCloud(t: TestContext): Promise<string> {
-  const proxy = await openChaosProxy({
-    target: vendor.url,
-    plan: {
-      kind: 'meddle',
-      answer: (request) => {
-        const headers = setHeader(request.headers, 'Berth-Nonce', undefined);
-        return forward(vendor.url, { ...request, headers }, signal);
-      },
-    },
-  });
-  t.after(() => proxy.close());
-  return proxy.url;
-}
-
 async function openServer(t: TestContext) {
-  const key = await vendor.grant('cad', ...TERMS);
-  const app = await openCloudApp(t, { vendor, target: await openEarlierCloud(t), hardwareId: key });
+  const { license_key: key } = await runVendor(`license create --product cad ${TERMS}`);
+  const app = await openCloudApp(t, { vendor, hardwareId: key, hidesNonces: true });
   await app.add('cad', key);
-  return { app, key };
+  return { app, key: key as string };
 }
 
 /** What is not bound to a request may have to be said twice before it counts. */
@@ -48,10 +33,10 @@ describe('a newer server with an earlier cloud', () => {
   test('activates a license, lends it and gives it back', async (t) => {
     const { app, key } = await openServer(t);
     assert.equal((await app.post('/api/v4/register', USER)).status, 200);
-    assert.equal((await vendor.showLicense(key)).devices.length, 1);
+    assert.equal((await runVendor(`license show ${key}`)).devices.length, 1);
     const removed = await app.post('/api/v4/removeProduct', { product: 'cad' });
     assert.equal(removed.status, 200, removed.text);
-    assert.equal((await vendor.showLicense(key)).devices.length, 0);
+    assert.equal((await runVendor(`license show ${key}`)).devices.length, 0);
   });
 
   test('tells what was counted, once', async (t) => {
@@ -62,21 +47,21 @@ describe('a newer server with an earlier cloud', () => {
       await app.post('/api/v4/add_feature_consumption', feature);
       assert.equal(await syncTwice(app), null);
     }
-    const { total_consumptions: total, features } = await vendor.showLicense(key);
-    assert.deepEqual([total, features[0]?.total_consumptions], [12, 2]);
+    const { total_consumptions: total, features } = await runVendor(`license show ${key}`);
+    assert.deepEqual([total, features[0].total_consumptions], [12, 2]);
     assert.equal((await readLicense(app)).total_consumptions, 12);
   });
 
   test('follows the vendor', async (t) => {
     const { app, key } = await openServer(t);
-    await vendor.run('license', 'change', key, '--slots', '2', '--consumptions', '50');
+    await runVendor(`license change ${key} --slots 2 --consumptions 50`);
     assert.equal(await syncTwice(app), null);
     const { floating_users: slots, max_consumptions: max } = await readLicense(app);
     assert.deepEqual([slots, max], [2, 50]);
-    await vendor.run('license', 'disable', key);
+    await runVendor(`license disable ${key}`);
     assert.equal((await syncTwice(app))?.code, 'license_not_enabled');
     assert.equal((await app.post('/api/v4/register', USER)).body.code, 'license_not_enabled');
-    await vendor.run('license', 'enable', key);
+    await runVendor(`license enable ${key}`);
     assert.equal(await syncTwice(app), null);
     assert.equal((await app.post('/api/v4/register', USER)).status, 200);
   });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { isSignedBy, readPublicKey, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
 import { runBerth } from '../faults/berth-command.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
+import { ask, createCommandLine, type Run } from '../support/cloud-command-line.ts';
+import { startCloudProcess } from '../support/cloud-process.ts';
 import { ADMIN, HARDWARE_ID, KEYS, OPERATOR } from '../support/earlier-data/facts.ts';
 import { OLD_REQUESTS, sendOldRequest } from '../support/earlier-data/old-requests.ts';
 import { copyEarlierData, OLD_ANSWERS, SECRETS } from '../support/earlier-data/open.ts';
@@ -21,7 +22,8 @@ const WITHOUT_KEYS = { withKeys: false } as const;
 
 interface World {
   readonly url: string;
-  readonly cloud: CloudProcess;
+  /** The vendor's command line. */
+  readonly vendor: Run;
   /** Of an administrator. */
   readonly token: string;
 }
@@ -31,7 +33,8 @@ async function open(t: TestContext, store: 'SQLite' | 'PostgreSQL'): Promise<Wor
   const { server: data, cloud: cloudData } = copyEarlierData(t);
   const cloud = await startCloudProcess(t, { data: cloudData, ...WITHOUT_KEYS });
   const airgapKey = join(temporaryFolder(t), 'airgap.key');
-  writeFileSync(airgapKey, await cloud.runText('airgap-public-key'));
+  const vendor = createCommandLine(t, cloudData);
+  writeFileSync(airgapKey, (await vendor('airgap-public-key')).out);
   const env: Record<string, string> = { BERTH_HARDWARE_ID: HARDWARE_ID };
   if (store === 'PostgreSQL') {
     env.BERTH_DATABASE_URL = await (await shared()).createDatabase();
@@ -44,7 +47,7 @@ async function open(t: TestContext, store: 'SQLite' | 'PostgreSQL'): Promise<Wor
   ];
   const server = await startServerProcess({ data, args, env });
   t.after(() => server.stop('SIGKILL'));
-  return { url: server.url, cloud, token: await signIn(server.url, ADMIN) };
+  return { url: server.url, vendor, token: await signIn(server.url, ADMIN) };
 }
 
 async function send(
@@ -79,9 +82,10 @@ async function readTotals({ url }: World, product: string): Promise<readonly num
   return [total, feature.total_consumptions];
 }
 
-async function readVendorTotals({ cloud }: World, key: string): Promise<readonly (number | undefined)[]> {
-  const { total_consumptions: total, features } = await cloud.showLicense(key);
-  return [total, features.find(({ code }) => code === 'export')?.total_consumptions];
+async function readVendorTotals({ vendor }: World, key: string): Promise<readonly number[]> {
+  const { total_consumptions: total, features } = await ask(vendor, `license show ${key}`);
+  const [feature] = features.filter(({ code }: { code: string }) => code === 'export');
+  return [total, feature.total_consumptions];
 }
 
 /** Whoever could sign in still can, and so can programs. */
@@ -141,7 +145,7 @@ async function syncOnce(world: World): Promise<void> {
 async function assertUsageFile(t: TestContext, world: World): Promise<void> {
   const file = join(temporaryFolder(t), 'usage');
   writeFileSync(file, (await administrate(world, '/api/admin/usage', {})).usage_data);
-  await world.cloud.run('offline', 'usage', file);
+  await ask(world.vendor, `offline usage ${file}`);
   for (const key of [KEYS.drawing, KEYS.render]) {
     assert.deepEqual(await readVendorTotals(world, key), [10, 3]);
   }
@@ -158,7 +162,7 @@ async function assertLending({ url }: World): Promise<void> {
 /** Given back and taken again, a license goes on where it was. */
 async function assertRemovable(world: World): Promise<void> {
   await administrate(world, `/api/v4/removeProduct?product=cad`);
-  assert.equal((await world.cloud.showLicense(KEYS.cad)).devices.length, 0);
+  assert.equal((await ask(world.vendor, `license show ${KEYS.cad}`)).devices.length, 0);
   await administrate(world, `/api/v4/addProduct?product=cad&licenseKey=${KEYS.cad}`);
   assert.deepEqual(await readTotals(world, 'cad'), [21, 3]);
 }
@@ -187,7 +191,7 @@ describe('data of an earlier release', () => {
 
   test('an earlier server gets from a newer cloud what it got from an earlier one', async (t) => {
     const cloud = await startCloudProcess(t, { data: copyEarlierData(t).cloud, ...WITHOUT_KEYS });
-    const publicKey = readPublicKey(await cloud.runText('public-key'));
+    const publicKey = readPublicKey(readFileSync(cloud.publicKeyFile, 'utf8'));
     for (const [index, request] of OLD_REQUESTS.entries()) {
       const response = await sendOldRequest(cloud.url, SECRETS, request);
       const bytes = Buffer.from(await response.arrayBuffer());

@@ -1,9 +1,6 @@
 import { SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
 import type { Answer, RawHeaders, Request } from '../../support/chaos-fault.ts';
 
-/** The header with which a server binds an answer to its request. */
-export const NONCE_HEADER = 'Berth-Nonce';
-
 export type Operation = 'activate' | 'check' | 'deactivate' | 'count' | 'count_feature';
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {

@@ -1,15 +1,8 @@
+import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
 import { DEACTIVATED_TEXT } from '@berth/protocol/cloud-requests';
 import type { Answer } from '../../support/chaos-fault.ts';
 import { pickNumber, pickOne } from '../random.ts';
-import {
-  askInstead,
-  makeAnswer,
-  NONCE_HEADER,
-  setHeader,
-  signatureOf,
-  withBody,
-  withSignature,
-} from './messages.ts';
+import { askInstead, makeAnswer, setHeader, signatureOf, withBody, withSignature } from './messages.ts';
 import type { Exchange, Middle, Recorded } from './middle.ts';
 import { findStop } from './vendor.ts';
 
