@@ -1,3 +1,22 @@
+/** Names and values by turns, in the order and the spelling of the wire. */
+export type RawHeaders = readonly string[];
+
+export interface Request {
+  readonly method: string;
+  /** With the query. */
+  readonly target: string;
+  readonly headers: RawHeaders;
+  readonly body: Buffer;
+}
+
+/** An answer; its headers say how long the body is, unless it has none. */
+export interface Answer {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: RawHeaders;
+  readonly body: Buffer;
+}
+
 /** What a chaos proxy knows of a request when it is asked for a fault. */
 export interface ChaosRequest {
   /** Counts from 0 over the life of the proxy. */
@@ -63,7 +82,9 @@ export type Fault =
   /** Forwards twice, one after the other, and gives back the second answer. */
   | { readonly kind: 'duplicate' }
   /** Forwards a JSON object without one of its keys; any other body as it is. */
-  | { readonly kind: 'strip'; readonly field: string };
+  | { readonly kind: 'strip'; readonly field: string }
+  /** Leaves everything to the test, which forwards what it likes. `null` closes the connection. */
+  | { readonly kind: 'meddle'; readonly answer: (request: Request) => Promise<Answer | null> };
 
 /** Chooses a fault for each request; a fault alone holds for all of them. */
 export type ChaosPlan = Fault | ((request: ChaosRequest) => Fault);

@@ -2,26 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request as openRequest } from 'node:http';
 import { SIGNATURE_HEADER } from '../../packages/protocol/src/vendor-signature.ts';
-import type { Fault, MadeUpStatus } from './chaos-fault.ts';
-
-/** Names and values by turns, in the order and the spelling of the wire. */
-type RawHeaders = readonly string[];
-
-export interface Request {
-  readonly method: string;
-  /** With the query. */
-  readonly target: string;
-  readonly headers: RawHeaders;
-  readonly body: Buffer;
-}
-
-/** An answer; its headers say how long the body is, unless it has none. */
-export interface Answer {
-  readonly status: number;
-  readonly statusText: string;
-  readonly headers: RawHeaders;
-  readonly body: Buffer;
-}
+import type { Answer, Fault, MadeUpStatus, RawHeaders, Request } from './chaos-fault.ts';
 
 /** These belong to one connection, and bodies are read as a whole: the proxy says them anew. */
 const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding'];

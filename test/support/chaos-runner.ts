@@ -3,10 +3,9 @@ import type { Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import type { ChaosPlan, Fault } from './chaos-fault.ts';
+import type { Answer, ChaosPlan, Fault, Request } from './chaos-fault.ts';
 import { Journal } from './chaos-journal.ts';
 import {
-  type Answer,
   changeAnswer,
   changeRequest,
   encodeAnswer,
@@ -16,7 +15,6 @@ import {
   GARBAGE,
   hideHeaders,
   makeUpAnswer,
-  type Request,
 } from './chaos-message.ts';
 
 /** Enough to be sure that a caller reads without a bound, and bounded itself. */
@@ -124,6 +122,10 @@ export class ChaosRunner {
         return cut(line, fault);
       case 'garbage':
         return line.stream.end(GARBAGE);
+      case 'meddle': {
+        const answer = await fault.answer(request);
+        return answer === null ? cut(line, fault) : line.stream.end(encodeAnswer(answer));
+      }
       case 'huge':
       case 'huge_declared':
         return sendAll(line.stream, makeHuge(encodeHugeHead(fault.kind === 'huge_declared')));

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 import { runCli } from '@berth/cloud/cli/cli';
 import { cloudFolder } from './test-cloud.ts';
+
+interface TestLife {
+  after(work: () => unknown): void;
+}
 
 interface Ran {
   readonly code: number;
@@ -10,7 +13,7 @@ interface Ran {
 }
 
 /** The command line on a folder of its own, as a function. */
-export function createCommandLine(t: Pick<TestContext, 'after'>, data = cloudFolder(t)) {
+export function createCommandLine(t: TestLife, data = cloudFolder(t)) {
   return async (words: string, secret = ''): Promise<Ran> => {
     const out: string[] = [];
     const err: string[] = [];

@@ -46,6 +46,8 @@ export interface VendorView {
 }
 
 export interface CloudOptions {
+  /** A folder with data; by default there is none yet. */
+  readonly data?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Whether the vendor has made a pair of keys already; by default it has. */
@@ -58,7 +60,7 @@ interface TestContext {
 
 /** Starts a cloud on a free port with a pair of keys. It ends with the test. */
 export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
-  const data = temporaryFolder(t);
+  const data = options.data ?? temporaryFolder(t);
   const run = (...words: readonly string[]) => runVendor(data, words);
   const keys = options.withKeys === false ? NO_KEYS : await createKeys(data);
   const publicKeyFile = join(data, 'public.pem');

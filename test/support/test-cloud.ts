@@ -44,7 +44,7 @@ export interface TestCloud {
 }
 
 /** A folder for a cloud that is gone after the test, with a signing key that was made before. */
-export function cloudFolder(t: Pick<TestContext, 'after'>): string {
+export function cloudFolder(t: { after(work: () => unknown): void }): string {
   const path = mkdtempSync(join(tmpdir(), 'berth-cloud-'));
   t.after(() => rmSync(path, { recursive: true, force: true }));
   writeFileSync(join(path, 'signing-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Storm {
+  readonly name: string;
+  /** What node is given, from the root of the project. */
+  readonly words: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What the suite runs small, at full size. */
+const STORMS: readonly Storm[] = [
+  {
+    name: 'lending-model',
+    words: ['--test', '--test-name-pattern', 'PostgreSQL', 'test/model/lending-model.test.ts'],
+    env: { BERTH_MODEL_RUNS: '5000' },
+  },
+  { name: 'kill-storm', words: ['test/faults/kill-storm.ts', '--cycles', '100'] },
+  { name: 'count-storm', words: ['test/faults/count-storm.ts', '--cycles', '20'] },
+  { name: 'fleet-storm', words: ['test/faults/fleet-storm.ts', '--seconds', '60'] },
+  { name: 'database-storm', words: ['test/faults/database-storm.ts', '--cycles', '20'] },
+  { name: 'stopped-server', words: ['test/faults/stopped-server.ts', '--seconds', '70'] },
+  { name: 'takeover', words: ['test/faults/takeover.ts', '--cycles', '5'] },
+  { name: 'clocks', words: ['test/faults/clocks.ts', '--seconds', '60'] },
+  { name: 'cloud-mitm', words: ['test/faults/cloud-mitm.ts', '--exchanges', '10000'] },
+];
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** One at a time: they measure nothing, but each wants the machine for itself. */
+async function runStorm({ name, words, env }: Storm): Promise<string> {
+  print(`# ${name}: node ${words.join(' ')}`);
+  const startedMs = performance.now();
+  const options = { cwd: ROOT, env: { ...process.env, ...env }, stdio: 'inherit' } as const;
+  const [code] = await once(spawn(process.execPath, words, options), 'exit');
+  const seconds = Math.round((performance.now() - startedMs) / 1000);
+  if (code !== 0) process.exitCode = 1;
+  return `${code === 0 ? 'passed' : 'FAILED'}  ${name} in ${seconds} s`;
+}
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !STORMS.some((storm) => storm.name === name));
+if (unknown.length > 0) {
+  print(`There is no ${unknown.join(', ')}. There are: ${STORMS.map(({ name }) => name).join(', ')}.`);
+  process.exitCode = 1;
+} else {
+  const chosen = STORMS.filter(({ name }) => names.length === 0 || names.includes(name));
+  const results: string[] = [];
+  for (const storm of chosen) results.push(await runStorm(storm));
+  print(`\n${results.join('\n')}`);
+}
