@@ -3,6 +3,7 @@ import { createServer, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ErrorCode } from '@berth/protocol/errors';
+import { TLS_HEADERS, TLS_RULES } from '@berth/protocol/tls-rules';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
@@ -50,11 +51,16 @@ export async function listen(app: Hono, options: ListenOptions): Promise<Listeni
       return new Response(bytes, { status, headers });
     },
   });
-  const server = tls === null ? createServer(LIMITS, handle) : createTlsServer({ ...LIMITS, ...tls }, handle);
+  const server =
+    tls === null
+      ? createServer(LIMITS, handle)
+      : createTlsServer({ ...LIMITS, ...TLS_RULES, ...tls }, handle);
   server.maxConnections = MOST_CONNECTIONS;
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     answerBrokenRequest(options, error, socket),
   );
+  const everywhere = new Map(Object.entries(tls === null ? {} : TLS_HEADERS));
+  server.prependListener('request', (_, outgoing) => outgoing.setHeaders(everywhere));
   await started(server, port, host);
   const { port: actual } = server.address() as AddressInfo;
   const shown = host.includes(':') ? `[${host}]` : host;
@@ -85,10 +91,11 @@ function answerBrokenRequest(options: ListenOptions, error: NodeJS.ErrnoExceptio
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${bytes}`);
 }
 
-function lastAnswer({ signingKey, clock }: ListenOptions, code: ErrorCode, message: string) {
+function lastAnswer({ signingKey, clock, tls }: ListenOptions, code: ErrorCode, message: string) {
   const reply = signReply(problem(code, message), signingKey, clock.readWallMs());
   const length = String(reply.bytes.length);
-  return { ...reply, headers: { ...reply.headers, 'Content-Length': length, Connection: 'close' } };
+  const headers = { ...reply.headers, ...(tls === null ? {} : TLS_HEADERS) };
+  return { ...reply, headers: { ...headers, 'Content-Length': length, Connection: 'close' } };
 }
 
 async function stopServer(server: Server): Promise<void> {
