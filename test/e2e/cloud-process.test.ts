@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
@@ -22,6 +23,20 @@ const MAIN = fileURLToPath(new URL('../../packages/cloud/src/main.ts', import.me
 async function tell(data: string, ...words: string[]) {
   const { stdout } = await run(process.execPath, [MAIN, ...words, '--data', data, '--json']);
   return JSON.parse(stdout);
+}
+
+/** Fails where the cloud does not speak this cipher of TLS 1.2. */
+async function shakeHands(url: string, ciphers: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const place = {
+    host: hostname,
+    port: Number(port),
+    maxVersion: 'TLSv1.2',
+    rejectUnauthorized: false,
+  } as const;
+  const socket = connectTls({ ...place, ciphers });
+  await once(socket, 'secureConnect');
+  socket.destroy();
 }
 
 interface Started {
@@ -105,7 +120,10 @@ describe('the cloud as a process', () => {
     const asked = request(`${url}/health`, { ca: readFileSync(cert) }).end();
     const [incoming] = await once(asked, 'response');
     assert.equal(incoming.statusCode, 200);
+    assert.match(incoming.headers['strict-transport-security'], /^max-age=31536000; includeSubDomains$/);
     incoming.resume();
+    await assert.rejects(shakeHands(url, 'AES256-GCM-SHA384'), 'a cipher without forward secrecy');
+    await shakeHands(url, 'ECDHE-RSA-AES256-GCM-SHA384');
     assert.equal(secure.readLog().includes('without TLS'), false);
     const open = await start(t, [...words, '--host', '0.0.0.0']);
     assert.match(open.readLog(), /"level":"warn".+without TLS/);

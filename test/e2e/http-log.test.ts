@@ -64,7 +64,7 @@ describe('the log', () => {
     for (const [index, sentence] of expected.entries()) assert.match(told[index] as string, sentence);
   });
 
-  test('has a line for every request when asked to, with names of routes, never an address', async (t) => {
+  test('has a line for every request when asked to, with names of routes, never a URL', async (t) => {
     const lines = parseLines(await collectLog(t, ['--log-requests', '--log-format', 'json']));
     const requests = lines.filter(({ msg }) => msg === 'request');
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe('the log', () => {
       ],
     );
     for (const line of requests) {
-      assert.deepEqual(Object.keys(line), ['level', 'time', 'route', 'status', 'ms', 'msg']);
+      assert.deepEqual(Object.keys(line), ['level', 'time', 'route', 'address', 'status', 'ms', 'msg']);
       assert.match(line.time as string, /^\d{4}-.*Z$/);
     }
   });
@@ -90,7 +90,10 @@ describe('the log', () => {
     const lines = await collectLog(t, args, { BERTH_PROT: '1' });
     const requests = lines.filter((line) => line.includes(' route='));
     assert.equal(requests.length, 7);
-    assert.match(requests[0] ?? '', /^\d\d:\d\d:\d\d info request route="register" status=200 ms=\d+$/);
+    assert.match(
+      requests[0] ?? '',
+      /^\d\d:\d\d:\d\d info request route="register" address="127.0.0.1" status=200 ms=\d+$/,
+    );
     const warning = 'warn The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?';
     assert.ok(lines.some((line) => line.endsWith(warning)));
   });

@@ -7,15 +7,16 @@ import {
   signedHeaders,
   type TestCloud,
 } from '../../../../test/support/test-cloud.ts';
+import { SECURITY_HEADERS } from './sign-reply.ts';
 
 function assertSigned(cloud: TestCloud, { headers, bytes }: Answer): void {
   assert.ok(isSignedBy(cloud.publicKey, bytes, headers.get(SIGNATURE_HEADER) ?? ''));
-  assert.equal(headers.get('cache-control'), 'no-store');
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) assert.equal(headers.get(name), value);
   assert.equal(headers.get('date'), new Date(cloud.now).toUTCString());
 }
 
 describe('every answer', () => {
-  test('is signed, and kept by nobody', async (t) => {
+  test('is signed, and has the security headers', async (t) => {
     const cloud = createTestCloud(t);
     const who = { product: 'cad', license_key: cloud.grant(), hardware_id: 'm' };
     const answers = [
@@ -28,11 +29,13 @@ describe('every answer', () => {
       await cloud.send('/nothing', {}),
       await cloud.send('/', {}),
       await cloud.send('/health', {}),
+      await cloud.send('/portal', {}),
+      await cloud.send('/portal/offline', { method: 'POST' }),
     ];
     for (const answer of answers) assertSigned(cloud, answer);
     assert.deepEqual(
       answers.map(({ status }) => status),
-      [200, 200, 200, 200, 400, 400, 404, 200, 200],
+      [200, 200, 200, 200, 400, 400, 404, 200, 200, 200, 400],
     );
   });
 

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
+import { TLS_HEADERS, TLS_RULES } from '@berth/protocol/tls-rules';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
@@ -61,11 +62,12 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
   const server =
     tls === null
       ? createServer(TIMEOUTS, handle)
-      : createTlsServer({ ...TIMEOUTS, handshakeTimeout, ...tls }, handle);
+      : createTlsServer({ ...TIMEOUTS, handshakeTimeout, ...TLS_RULES, ...tls }, handle);
   limitConnections(server, { places, isTls: tls !== null });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     answerBrokenRequest(options, error, socket),
   );
+  if (tls !== null) server.prependListener('request', (_, outgoing) => outgoing.setHeaders(TLS_HEADERS));
   await started(server, port, host);
   const { port: actual } = server.address() as AddressInfo;
   const shown = host.includes(':') ? `[${host}]` : host;
@@ -96,10 +98,11 @@ function answerBrokenRequest(options: ListenOptions, error: NodeJS.ErrnoExceptio
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${bytes}`);
 }
 
-function lastAnswer({ signingKey, clock }: ListenOptions, code: ErrorCode, message: string) {
+function lastAnswer({ signingKey, clock, tls }: ListenOptions, code: ErrorCode, message: string) {
   const reply = signReply(problem(code, message), signingKey, clock.readWallMs());
   const length = String(reply.bytes.length);
-  return { ...reply, headers: { ...reply.headers, 'Content-Length': length, Connection: 'close' } };
+  const headers = { ...reply.headers, ...(tls === null ? {} : Object.fromEntries(TLS_HEADERS)) };
+  return { ...reply, headers: { ...headers, 'Content-Length': length, Connection: 'close' } };
 }
 
 async function stopServer(server: Server): Promise<void> {

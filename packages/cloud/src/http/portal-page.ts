@@ -6,13 +6,6 @@ import { type Html, html } from './html.ts';
 import { type Problem, retryHeaders } from './problem.ts';
 import type { Reply } from './reply.ts';
 
-/** Nothing but the page's own style: no script at all, and nobody frames it or takes its forms elsewhere. */
-const HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
-} as const;
-
 export const PORTAL = '/portal';
 
 function page(title: string, content: Html): string {
@@ -38,7 +31,7 @@ ${content}
 }
 
 function reply(title: string, content: Html): Reply {
-  return { status: 200, body: page(title, content), type: 'html', headers: HEADERS };
+  return { status: 200, body: page(title, content), type: 'html' };
 }
 
 /** What somebody typed; it stands there again when something was wrong. */
@@ -64,7 +57,7 @@ export function showProblem({ code, message }: Problem, form: FormName, typed: T
       ? html`${offlineForm(typed)}${airgapForm(NOTHING_TYPED)}`
       : html`${airgapForm(typed)}${offlineForm(NOTHING_TYPED)}`;
   const { status } = ERRORS[code];
-  const headers = { ...HEADERS, ...retryHeaders(status) };
+  const headers = retryHeaders(status);
   return { ...reply('That did not work · License portal', html`${note}${forms}`), status, code, headers };
 }
 

@@ -183,12 +183,12 @@ describe('the log of requests', () => {
     assert.deepEqual(log, []);
   });
 
-  test('names who knocked in vain', async (t) => {
+  test('names who knocked in vain, and where from', async (t) => {
     const { get, log } = await openTestApp(t);
     await get('/api/admin/status', { peer: FOREIGN });
     assert.deepEqual(
-      log.map(({ route, status, msg }) => ({ route, status, msg })),
-      [{ route: 'admin_status', status: 401, msg: 'request refused' }],
+      log.map(({ route, address, status, msg }) => ({ route, address, status, msg })),
+      [{ route: 'admin_status', address: FOREIGN.address, status: 401, msg: 'request refused' }],
     );
   });
 

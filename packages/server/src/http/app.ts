@@ -49,7 +49,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   }
   app.notFound((c) => {
     const reply = nothingHere(c.req.method, c.req.path, options.routes);
-    requestLog.note('unknown', reply, 0);
+    requestLog.note({ route: 'unknown', address: c.env.peer.address }, reply, 0);
     return toResponse(reply);
   });
   app.onError((error) => toResponse(requestLog.noteBug('unknown', error)));
@@ -73,7 +73,8 @@ async function answer(
     if (error instanceof Fault) requestLog.noteFault(route.name, error);
     return errorReply(error) ?? requestLog.noteBug(route.name, error);
   });
-  requestLog.note(route.name, reply, options.readMonotonicMs() - startedMs);
+  const logged = { route: route.name, address: peer.address };
+  requestLog.note(logged, reply, options.readMonotonicMs() - startedMs);
   return withCors(reply, { route, request, pages: options.pages });
 }
 

@@ -10,6 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { placeOf } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
+import { TLS_HEADERS } from '@berth/protocol/tls-rules';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { LIMITS } from '../config.ts';
@@ -117,12 +118,6 @@ export function createHttpServer(handle: Handle, certificates: Certificates | nu
   server.on('clientError', answerBrokenRequest);
   return server;
 }
-
-/**
- * A browser that came over TLS never comes without it again, nor sends anything in the clear. Behind a proxy
- * this is the proxy's to say, which may serve other things under the same name.
- */
-const TLS_HEADERS = new Map([['Strict-Transport-Security', 'max-age=31536000; includeSubDomains']]);
 
 /** A client without a certificate, or with one that is not believed, is a client like any other. */
 function createSecureServer(options: object, certificates: Certificates): Server {

@@ -4,11 +4,17 @@ import type { Log } from '../telemetry/log.ts';
 import { bugReply } from './problem.ts';
 import type { Reply } from './reply.ts';
 
+export interface LoggedRequest {
+  readonly route: string;
+  /** Where it came from: who tries doors is looked for by it. */
+  readonly address: string;
+}
+
 export interface RequestLog {
   /**
    * A request was answered. Writes a line only where it is worth one, or where every request is asked for.
    */
-  note(route: string, reply: Reply, durationMs: number): void;
+  note(request: LoggedRequest, reply: Reply, durationMs: number): void;
   /** Something that the server stands on is away. Told once a second at most: such things come in floods. */
   noteFault(route: string, error: Fault): void;
   /** A bug: the caller gets a request id, the log gets the rest under it. */
@@ -33,7 +39,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   const refused = new Map<string, { lastMs: number; more: number }>();
 
   /** One line a second for each route and status: whoever tries doors makes floods, too. */
-  function noteRefused(facts: { route: string; status: number; ms: number }): void {
+  function noteRefused(facts: LoggedRequest & { status: number; ms: number }): void {
     const key = `${facts.route} ${facts.status}`;
     const nowMs = readMonotonicMs();
     const last = refused.get(key);
@@ -47,8 +53,8 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   }
 
   return {
-    note(route, { status }, durationMs) {
-      const facts = { route, status, ms: Math.round(durationMs) };
+    note({ route, address }, { status }, durationMs) {
+      const facts = { route, address, status, ms: Math.round(durationMs) };
       if (durationMs > slowRequestMs) log.warn(facts, 'slow request');
       else if (logRequests) log.info(facts, 'request');
       else if (REFUSED.has(status)) noteRefused(facts);

@@ -1,37 +1,19 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { TLS_RULES } from '@berth/protocol/tls-rules';
 import type { Config } from '../config.ts';
 import { readFileVersion } from '../files/file-version.ts';
 
+type TlsRules = typeof TLS_RULES;
+
 /** What a TLS server is set up with. Everything in PEM. */
-export interface TlsContext {
+export interface TlsContext extends TlsRules {
   readonly cert: string;
   readonly key: string;
   /** Who signs the certificates of clients that are believed; without it none is asked for. */
   readonly ca?: string;
-  readonly minVersion: 'TLSv1.2';
-  readonly ciphers: string;
-  readonly honorCipherOrder: true;
 }
-
-/**
- * Every key is made for one connection and forgotten: whoever records connections and gets the certificate's
- * key later still reads none of them. TLS 1.3 has no other ciphers.
- */
-const CIPHERS = [
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  'TLS_AES_128_GCM_SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-].join(':');
-
-const PROTOCOL = { minVersion: 'TLSv1.2', ciphers: CIPHERS, honorCipherOrder: true } as const;
 
 /** Files that cannot be used; the message says which and why, and never what is in them. */
 export class CertificateError extends Error {}
@@ -49,7 +31,7 @@ export function loadFiles(files: Files): LoadedFiles {
   const key = read('tls.key', files.key);
   const [certificate] = parseCertificates('tls.cert', files.cert, cert);
   checkKey(files, certificate, key);
-  const context: TlsContext = { cert, key, ...PROTOCOL, ...readClientCa(files) };
+  const context: TlsContext = { cert, key, ...TLS_RULES, ...readClientCa(files) };
   try {
     createSecureContext(context);
   } catch (error) {

@@ -114,6 +114,21 @@ describe('a session', () => {
     assert.equal((await who()).status, 401);
   });
 
+  test('ends when the same browser signs in again', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const signIn = (cookie: string, secret = password) =>
+      app.post(START, { name: 'admin', password: secret }, { peer: FOREIGN, headers: { cookie } });
+    const cookieOf = ({ headers }: { headers: Headers }) => headers.get('set-cookie')?.split(';')[0] ?? '';
+    const who = async (cookie: string) =>
+      (await app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie } })).status;
+    const [first, other] = [cookieOf(await signIn('')), cookieOf(await signIn(''))];
+    assert.equal((await signIn(first, 'wrong')).status, 401);
+    assert.equal(await who(first), 200, 'a wrong password ends nothing');
+    const second = cookieOf(await signIn(first));
+    assert.deepEqual([await who(first), await who(second), await who(other)], [401, 200, 200]);
+  });
+
   test('is not given for a wrong name or password, nor for half of them', async (t) => {
     const app = await openTestApp(t);
     await createAdministrator(app.accounts);

@@ -1,5 +1,6 @@
 import { name, secret } from '@berth/protocol/fields';
 import { z } from 'zod';
+import type { Actor } from '../../../core/actor.ts';
 import { ROLES } from '../../../core/role.ts';
 import type { Accounts } from '../../../services/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
@@ -32,7 +33,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
   return [signInRoute(services), whoRoute(services), signOutRoute(services)];
 }
 
-function signInRoute({ accounts }: SessionServices): Route {
+function signInRoute({ accounts, rules }: SessionServices): Route {
   return defineRoute({
     name: 'admin_sign_in',
     methods: ['POST'],
@@ -51,10 +52,17 @@ function signInRoute({ accounts }: SessionServices): Route {
       const credentials = { name: body.name, password: body.password, address: peer.address };
       const token = await accounts.signIn({ ...credentials, isBrowser: true });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
+      await endReplaced(readSessionToken(request, peer, rules), credentials, accounts);
       const reply = json({ name: body.name, csrf_token: csrfTokenOf(token) });
       return { ...reply, headers: { 'Set-Cookie': sessionCookie(token, peer) } };
     },
   });
+}
+
+/** The browser forgets the session that it signs in over, so nobody else may go on using it either. */
+async function endReplaced(session: string | null, by: Actor, { tokens }: Accounts): Promise<void> {
+  const holder = session === null ? null : await tokens.find(session, { isUse: false });
+  if (holder?.kind === 'session') await tokens.revoke(holder.tokenId, by);
 }
 
 function whoRoute({ rules }: SessionServices): Route {

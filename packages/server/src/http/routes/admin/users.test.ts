@@ -48,6 +48,19 @@ describe('accounts', () => {
     for (const hidden of [OWN, oneTime, 'scrypt']) assert.ok(!events.includes(hidden), hidden);
   });
 
+  test('get another password without the old one from others only', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const headers = { authorization: await signIn(app, 'admin', password) };
+    const replace = (name: string) =>
+      app.post('/api/admin/users/password', { name, password: OWN }, { peer: FOREIGN, headers });
+    await app.post('/api/admin/users/add', { name: 'ann', role: 'admin' });
+    assert.equal((await replace('ann')).status, 200);
+    const own = await replace('admin');
+    assert.deepEqual([own.status, own.body.code], [403, 'forbidden']);
+    assert.match(await signIn(app, 'admin', password), /^Bearer [\w-]{43}$/, 'the old one still counts');
+  });
+
   test('are refused with a reason', async (t) => {
     const app = await openTestApp(t);
     await createAdministrator(app.accounts);

@@ -5,7 +5,7 @@ import { oneTimeUntil as untilOf } from '../../../core/one-time-password.ts';
 import { ROLES } from '../../../core/role.ts';
 import type { Accounts, PasswordSet } from '../../../services/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf, type Caller } from '../../caller.ts';
 import { countReply } from '../../count-reply.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, type Reply } from '../../reply.ts';
@@ -87,15 +87,25 @@ function passwordRoute(accounts: Accounts): Route {
     paths: ['/api/admin/users/password'],
     access: 'admin',
     takesPassword: true,
-    summary: 'Give an account another password, and sign it out everywhere',
+    summary: 'Give another account a new password, and sign it out everywhere',
     body: z.object({ name, password: secret }),
     answer: { kind: 'json', schema: passwordSet },
     errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
     handle: async ({ body, caller }) => {
       const user = requireName(body);
+      requireAnother(user, caller);
       return passwordReply(user, await accounts.setPassword(user, body.password ?? null, actorOf(caller)));
     },
   });
+}
+
+/** A session that somebody left open must not be enough to take its account over. */
+function requireAnother(user: string, { holder }: Caller): void {
+  if (holder?.account !== user) return;
+  throw new RequestError(
+    'forbidden',
+    'Change your own password at /api/v4/setPassword, which also asks for the old one.',
+  );
 }
 
 function roleRoute(accounts: Accounts): Route {
