@@ -38,6 +38,11 @@ describe('an answer that repeats the nonce', () => {
     report: { total_consumptions: 5 },
   };
 
+  test('to a probe is bound, too', async (t) => {
+    const { cloud } = await openCloud(t, answerBound({}, 200, { license_id: null, hardware_id: null }));
+    assert.deepEqual(await cloud.probe(KEYS), { kind: 'ok', value: null, isBound: true });
+  });
+
   for (const [name, facts] of Object.entries(FACTS)) {
     test(`is bound to ${name}, which sends a new one each time`, async (t) => {
       const { cloud, seen } = await openCloud(t, answerBound(facts));
