@@ -76,11 +76,19 @@ describe('migrating', { skip }, () => {
     await migrateBefore(connection, '0009-origins.sql');
     await connection.query(
       `INSERT INTO registration VALUES (7, 'ada', 'desk', '10.0.0.1', NULL, 1, 2, NULL);
-       INSERT INTO recall VALUES (7, 1, 'bob', 2)`,
+       INSERT INTO recall VALUES (7, 1, 'bob', 2);
+       INSERT INTO account VALUES ('admin', 'admin', 'hash', 1, 5), ('ada', 'admin', 'hash', 0, 5);
+       INSERT INTO token VALUES ('hash', 'id', 'api', NULL, 'ci', 'user', 1, 2, NULL)`,
     );
+    const startedMs = Date.now();
     await migrate(connection);
     const [row] = await connection.query('SELECT * FROM registration');
     assert.deepEqual([row?.user, row?.origin, row?.credential], ['ada', null, null]);
+    const [ada, admin] = await connection.query('SELECT * FROM account ORDER BY name');
+    assert.deepEqual([ada?.one_time_at, ada?.one_time_used], [null, 0]);
+    assert.ok((admin?.one_time_at as number) >= startedMs - 60_000, 'its days begin with the upgrade');
+    const [token] = await connection.query('SELECT * FROM token');
+    assert.deepEqual([token?.name, token?.expires_at, token?.restriction], ['ci', null, null]);
     const [version] = await connection.query('SELECT max(version) AS version FROM berth_schema');
     assert.equal(version?.version, SCHEMA_VERSION);
   });
