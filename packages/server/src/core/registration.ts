@@ -45,6 +45,16 @@ export function holderFacts({ host, by, credential }: Holder, held: Registration
   };
 }
 
+export function isSameHolder(a: Registration, b: Registration): boolean {
+  return (
+    a.origin === b.origin &&
+    a.credential === b.credential &&
+    a.host.hostname === b.host.hostname &&
+    a.host.address === b.host.address &&
+    a.host.info === b.host.info
+  );
+}
+
 export function isLive(registration: Registration, now: Instant): boolean {
   return now < registration.endsAt;
 }
