@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Address, formatAddress, isWithin, parseAddress, parseRange, placeOf } from './address-range.ts';
+import {
+  type Address,
+  type AddressRange,
+  addressFromKey,
+  addressKey,
+  formatAddress,
+  isWithin,
+  parseAddress,
+  parseRange,
+  placeOf,
+  placeRange,
+  rangeKeys,
+} from './address-range.ts';
 
 function address(text: string): Address {
   const parsed = parseAddress(text);
@@ -142,4 +154,47 @@ test('one place is an address of IPv4 and a network of IPv6', () => {
   assert.notEqual(placeOf('2001:db8:1:2::1'), placeOf('2001:db8:1:3::1'));
   assert.equal(placeOf('::ffff:203.0.113.9'), '::ffff:203.0.113.9');
   assert.equal(placeOf('control'), 'control');
+});
+
+test('all addresses of one place are a range, whichever of them asks', () => {
+  assert.deepEqual(placeRange('203.0.113.9'), parseRange('203.0.113.9/32'));
+  for (const text of ['2001:db8:1:2::', '2001:db8:1:2::1', '2001:db8:1:2:ffff::']) {
+    assert.deepEqual(placeRange(text), parseRange('2001:db8:1:2::/64'), text);
+  }
+  assert.equal(placeRange('control'), null);
+});
+
+describe('the key of an address', () => {
+  const keyOf = (text: string) => addressKey(parseAddress(text) as Address);
+
+  test('is the address, there and back', () => {
+    for (const text of ['0.0.0.0', '10.0.0.9', '255.255.255.255', '::', '::1', '2001:db8::1', 'ffff::']) {
+      assert.equal(formatAddress(addressFromKey(keyOf(text))), text);
+    }
+    assert.equal(keyOf('::ffff:10.0.0.9'), keyOf('10.0.0.9'));
+  });
+
+  test('lies between those of the ends of its ranges, and of no others', () => {
+    const addresses = [
+      '9.255.255.255',
+      '10.0.0.0',
+      '10.9.8.7',
+      '10.255.255.255',
+      '11.0.0.0',
+      '::',
+      '::1',
+      'a::',
+    ];
+    for (const range of ['10.0.0.0/8', '10.9.0.0/16', '0.0.0.0/0', '::/0', '::/127', '10.9.8.7']) {
+      const { first, last } = rangeKeys(parseRange(range) as AddressRange);
+      for (const text of addresses) {
+        const isBetween = first <= keyOf(text) && keyOf(text) <= last;
+        assert.equal(
+          isBetween,
+          isWithin(parseAddress(text) as Address, parseRange(range) as AddressRange),
+          text,
+        );
+      }
+    }
+  });
 });
