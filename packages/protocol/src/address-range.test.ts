@@ -2,12 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   type Address,
+  type AddressRange,
+  addressFromKey,
+  addressKey,
   formatAddress,
   isWithin,
   networksOf,
   parseAddress,
   parseRange,
   placeOf,
+  placeRange,
+  rangeKeys,
 } from './address-range.ts';
 
 function address(text: string): Address {
@@ -158,4 +163,47 @@ test('an address is in networks, from the widest to its place', () => {
   const wide = ['2001:db8::/32', '2001:db8:1::/48', '2001:db8:1:2::/64'];
   assert.deepEqual(networksOf('2001:db8:1:2:3:4:5:6'), wide);
   assert.deepEqual(networksOf('control'), ['control']);
+});
+
+test('all addresses of one place are a range, whichever of them asks', () => {
+  assert.deepEqual(placeRange('203.0.113.9'), parseRange('203.0.113.9/32'));
+  for (const text of ['2001:db8:1:2::', '2001:db8:1:2::1', '2001:db8:1:2:ffff::']) {
+    assert.deepEqual(placeRange(text), parseRange('2001:db8:1:2::/64'), text);
+  }
+  assert.equal(placeRange('control'), null);
+});
+
+describe('the key of an address', () => {
+  const keyOf = (text: string) => addressKey(parseAddress(text) as Address);
+
+  test('is the address, there and back', () => {
+    for (const text of ['0.0.0.0', '10.0.0.9', '255.255.255.255', '::', '::1', '2001:db8::1', 'ffff::']) {
+      assert.equal(formatAddress(addressFromKey(keyOf(text))), text);
+    }
+    assert.equal(keyOf('::ffff:10.0.0.9'), keyOf('10.0.0.9'));
+  });
+
+  test('lies between those of the ends of its ranges, and of no others', () => {
+    const addresses = [
+      '9.255.255.255',
+      '10.0.0.0',
+      '10.9.8.7',
+      '10.255.255.255',
+      '11.0.0.0',
+      '::',
+      '::1',
+      'a::',
+    ];
+    for (const range of ['10.0.0.0/8', '10.9.0.0/16', '0.0.0.0/0', '::/0', '::/127', '10.9.8.7']) {
+      const { first, last } = rangeKeys(parseRange(range) as AddressRange);
+      for (const text of addresses) {
+        const isBetween = first <= keyOf(text) && keyOf(text) <= last;
+        assert.equal(
+          isBetween,
+          isWithin(parseAddress(text) as Address, parseRange(range) as AddressRange),
+          text,
+        );
+      }
+    }
+  });
 });

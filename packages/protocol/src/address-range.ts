@@ -33,8 +33,13 @@ export function parseRange(text: string): AddressRange | null {
   if (address === null) return null;
   const prefix = slash === -1 ? address.bits : parsePrefix(text, slash, address);
   if (prefix === null || prefix < 0 || prefix > address.bits) return null;
-  const shift = BigInt(address.bits - prefix);
-  return { first: { bits: address.bits, value: (address.value >> shift) << shift }, prefix };
+  return startRange(address, prefix);
+}
+
+/** The range of this length that the address is in. */
+function startRange({ bits, value }: Address, prefix: number): AddressRange {
+  const shift = BigInt(bits - prefix);
+  return { first: { bits, value: (value >> shift) << shift }, prefix };
 }
 
 /** Behind ::ffff: the first 96 bits are those of the notation. */
@@ -131,20 +136,19 @@ function join(parts: readonly number[], size: number): bigint {
 }
 
 /** A household has at least this much of IPv6, and may use a new address for every request. */
-const HOUSEHOLD_BITS = 64n;
+const HOUSEHOLD_BITS = 64;
 
 /** What counts as one place that requests come from: an address of IPv4, a network of IPv6. */
 export function placeOf(address: string): string {
   if (!address.includes(':')) return address;
-  const parsed = parseAddress(address);
-  if (parsed === null || parsed.bits === 32) return address;
-  return formatAddress({ bits: 128, value: (parsed.value >> HOUSEHOLD_BITS) << HOUSEHOLD_BITS });
+  const place = placeRange(address);
+  return place === null || place.first.bits === 32 ? address : formatAddress(place.first);
 }
 
 /** All addresses of the same place. */
 export function placeRange(address: string): AddressRange | null {
-  const place = placeOf(address);
-  return parseRange(place === address ? place : `${place}/${HOUSEHOLD_BITS}`);
+  const parsed = parseAddress(address);
+  return parsed === null ? null : startRange(parsed, Math.min(parsed.bits, HOUSEHOLD_BITS));
 }
 
 /** What often belongs to one owner, from the widest to one place. */

@@ -1,5 +1,3 @@
-import { formatAddress, parseAddress } from '@berth/protocol/address-range';
-
 /** Who asked: one of Berth's own names, or a caller by name with the address that they came from. */
 export type Actor = string | Visitor;
 
@@ -10,7 +8,5 @@ export interface Visitor {
 
 /** The address that a request came from; `null` where it did not come over the network. */
 export function addressOf(by: Actor | undefined): string | null {
-  if (typeof by !== 'object') return null;
-  const address = parseAddress(by.address);
-  return address === null ? null : formatAddress(address);
+  return typeof by === 'object' && by.address !== '' ? by.address : null;
 }

@@ -6,7 +6,7 @@ import { denySlot } from './deny.ts';
 import { type Instant, later } from './instant.ts';
 import { heartbeatEnd } from './license.ts';
 import { lenderOf, refuseByState, refuseFull, refuseRenewal } from './refusals.ts';
-import { holderFacts, type Registration, spelledAs } from './registration.ts';
+import { holderFacts, isSameHolder, type Registration, spelledAs } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -42,11 +42,14 @@ function renew(
     ...holderFacts(command, held),
     endsAt: held.borrowedUntil === null ? timeout : later(timeout, held.borrowedUntil),
   };
+  const { user, endsAt } = registration;
   return {
     outcome: { kind: 'granted', license: view.license, registration, inUse: base.inUse, now },
     changes: [
       ...base.changes,
-      { kind: 'put_registration', registration },
+      isSameHolder(registration, held)
+        ? { kind: 'renew_registration', user, endsAt }
+        : { kind: 'put_registration', registration },
       ...inUseChange(view, base.storedInUse),
     ],
     events: base.events,

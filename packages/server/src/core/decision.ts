@@ -59,6 +59,8 @@ export interface Refused {
 /** What the store writes, in this order, in the same commit as the events. */
 export type Change =
   | { readonly kind: 'put_registration'; readonly registration: Registration }
+  /** Only its end is another one, as with most heartbeats. */
+  | { readonly kind: 'renew_registration'; readonly user: string; readonly endsAt: Instant }
   | { readonly kind: 'remove_registration'; readonly user: string }
   | { readonly kind: 'remove_live_registrations' }
   | { readonly kind: 'set_in_use'; readonly inUse: number }

@@ -52,6 +52,16 @@ export function spelledAs({ user, spelling }: Pick<Registration, 'user' | 'spell
   return spelling === undefined ? { user } : { user, spelling };
 }
 
+export function isSameHolder(a: Registration, b: Registration): boolean {
+  return (
+    a.origin === b.origin &&
+    a.credential === b.credential &&
+    a.host.hostname === b.host.hostname &&
+    a.host.address === b.host.address &&
+    a.host.info === b.host.info
+  );
+}
+
 export function isLive(registration: Registration, now: Instant): boolean {
   return now < registration.endsAt;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { consume, register } from '../core/examples.ts';
+import { consume, from, register } from '../core/examples.ts';
 import { HOUR_MS, plus, SECOND_MS } from '../core/instant.ts';
 import { licenseId } from '../core/license.ts';
 import { type Bench, codeOf, users } from './exercise-bench.ts';
@@ -23,6 +23,17 @@ export const TWO_SERVERS = {
     const other = await bench.openBeside(false);
     assert.equal(codeOf(await other.execute(register('Ada'))), 'granted');
     assert.equal(codeOf(await bench.register('ada')), 'granted', 'somebody else');
+  },
+
+  'an address gets no more at both than its limit': async (bench: Bench) => {
+    const other = await bench.openBeside();
+    const license = await bench.install({ slots: 500 });
+    const asked = { ...from('192.0.2.7'), perAddress: { slots: 5, borrows: 0 } };
+    const outcomes = await Promise.all(
+      users(100).map((user, index) => (index % 2 ? bench.store : other).execute(register(user, asked))),
+    );
+    assert.equal(outcomes.filter(({ kind }) => kind === 'granted').length, 5);
+    assert.equal(await bench.countInUse(license), 5);
   },
 
   'what both count reaches the limit exactly': async (bench: Bench) => {

@@ -45,6 +45,10 @@ export function applyChange(target: ChangeTarget, change: Change): void {
     case 'put_registration':
       putRegistration(statements, entry, change.registration);
       break;
+    case 'renew_registration':
+      statements.renewRegistration.run(change.endsAt, id, change.user);
+      noteEnd(entry, change.endsAt);
+      break;
     case 'remove_registration':
       statements.removeRegistration.run(id, change.user);
       break;

@@ -76,19 +76,35 @@ export function registrationFromRow(row: Row): Registration {
   };
 }
 
-/** Addresses are kept in a form that sorts, so that an index finds all of a range. */
-export function originToKey(origin: string | null): string | null {
-  const address = origin === null ? null : parseAddress(origin);
+/**
+ * Addresses are kept in a form that sorts, so that an index finds all of a range. Every heartbeat asks for
+ * both directions, mostly of an address that was there before.
+ */
+export const originToKey = remembering((origin) => {
+  const address = parseAddress(origin);
   return address === null ? null : addressKey(address);
+});
+
+const originFromKey = remembering((key) => formatAddress(addressFromKey(key)));
+
+const REMEMBERED_ADDRESSES = 10_000;
+
+function remembering(translate: (text: string) => string | null) {
+  const known = new Map<string, string | null>();
+  return (text: string | null): string | null => {
+    if (text === null) return null;
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    if (known.size >= REMEMBERED_ADDRESSES) known.clear();
+    const translated = translate(text);
+    known.set(text, translated);
+    return translated;
+  };
 }
 
 /** Between which two all addresses of a range lie; `null`: wherever. */
 export function originKeys(range: AddressRange | undefined) {
   return range === undefined ? { first: null, last: null } : rangeKeys(range);
-}
-
-function originFromKey(key: string | null): string | null {
-  return key === null ? null : formatAddress(addressFromKey(key));
 }
 
 export function denialFromRow(row: Row): Denial {

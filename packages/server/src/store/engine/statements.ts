@@ -17,6 +17,7 @@ export const STATEMENT_NAMES = [
   'countEnded',
   'countCrowd',
   'putRegistration',
+  'renewRegistration',
   'removeRegistration',
   'removeLiveRegistrations',
   'endRegistrationsBy',

@@ -49,6 +49,14 @@ const ROW_WRITES: Partial<Record<StatementName, { table: TableName; columns?: re
   rememberAnswer: { table: 'remembered_answer', columns: Object.keys(TABLES.remembered_answer.columns) },
 };
 
+/** A row that is known gets another end; whoever renews has looked at it. */
+function renew(table: RowTable, [endsAt, ...group]: readonly RowValue[]): boolean {
+  const [row] = table.list(group) ?? [];
+  if (row === undefined) return false;
+  table.put({ ...row, ends_at: endsAt as RowValue });
+  return true;
+}
+
 /** Answers a statement from the rows that are held ready; `null`: it is not one of those that can be. */
 export function listFromTable(
   tables: Tables,
@@ -89,6 +97,7 @@ function sortBy(rows: readonly Row[], columns: readonly string[]): readonly Row[
 
 /** Writes a row; `false`: the statement is not one that writes a single row. */
 export function writeToTable(tables: Tables, name: StatementName, values: readonly RowValue[]): boolean {
+  if (name === 'renewRegistration') return renew(tables.registration, values);
   const write = ROW_WRITES[name];
   if (write === undefined) return false;
   const { table, columns } = write;

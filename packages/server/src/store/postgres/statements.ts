@@ -31,6 +31,7 @@ const SQL = {
       address = excluded.address, info = excluded.info, registered_at = excluded.registered_at,
       ends_at = excluded.ends_at, borrowed_until = excluded.borrowed_until, origin = excluded.origin,
       credential = excluded.credential, spelling = excluded.spelling`,
+  renewRegistration: 'UPDATE registration SET ends_at = ? WHERE license_id = ? AND "user" = ?',
   removeRegistration: 'DELETE FROM registration WHERE license_id = ? AND "user" = ?',
   endRegistrationsBy: `
     UPDATE registration SET ends_at = :endsBy,
