@@ -72,6 +72,37 @@ describeStores('the air gap', () => {
       'airgap_policy_mismatch',
       () => ({ license_policy: vendor.policy({ license_key: 'OTHER' }) }),
     ],
+    'a code whose text is cut at another place: the policy id': [
+      'airgap_policy_mismatch',
+      () => ({ license_key: `${KEY}4`, policy_id: '711', license_policy: vendor.policy({ id: 711 }) }),
+    ],
+    'a code whose text is cut at another place: a policy without a key': [
+      'airgap_policy_mismatch',
+      () => ({
+        license_key: `${KEY}4`,
+        policy_id: '711',
+        license_policy: vendor.policy({ id: 711, license_key: '' }),
+      }),
+    ],
+    'a policy id that is only the same number': [
+      'airgap_policy_mismatch',
+      () => ({ policy_id: '04711', confirmation_code: vendor.confirm(HARDWARE_ID, KEY, '04711') }),
+    ],
+    'a policy id with a sign': [
+      'airgap_policy_mismatch',
+      () => ({ policy_id: '+4711', confirmation_code: vendor.confirm(HARDWARE_ID, KEY, '+4711') }),
+    ],
+    'a license key in another case': [
+      'airgap_policy_mismatch',
+      () => {
+        const license_key = KEY.toLowerCase();
+        return { license_key, confirmation_code: vendor.confirm(HARDWARE_ID, license_key, '4711') };
+      },
+    ],
+    'a license key with a blank': [
+      'airgap_policy_mismatch',
+      () => ({ license_key: `${KEY} `, confirmation_code: vendor.confirm(HARDWARE_ID, `${KEY} `, '4711') }),
+    ],
     'a policy without a signature': [
       'airgap_policy_invalid',
       () => ({ license_policy: unsigned({ floating_users: 1000 }) }),

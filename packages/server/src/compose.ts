@@ -233,7 +233,9 @@ async function prepareStore(
   { demo, announce }: ServeOptions,
   log: Log,
 ) {
-  if (await cloud.identity.bind()) {
+  const bound = await cloud.identity.bind();
+  if (typeof bound === 'object') throw new StartError(bound.message);
+  if (bound) {
     log.warn(
       'this data was used on another machine before: licenses from the cloud lend for seven days while ' +
         'they are activated here, others lend nothing new until they are moved with the help of their vendor',

@@ -4,8 +4,10 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { createDataFolder } from '../../../packages/server/src/store/folder-lock.ts';
 import { runBerth } from '../../faults/berth-command.ts';
+import { exchange } from '../../support/raw-socket.ts';
 import {
   type ServerProcess,
   seedLicenses,
@@ -13,6 +15,7 @@ import {
   temporaryFolder,
 } from '../../support/server-process.ts';
 import { testLicense } from '../../support/test-license.ts';
+import { TEST_VENDOR as vendor } from '../../support/test-vendor.ts';
 
 /** Attacks by names and words: what people read, what rules compare, what a server calls itself. */
 
@@ -144,5 +147,79 @@ describe('attacks by names', () => {
       assert.ok(shown.length > 0, words.join(' '));
       assert.doesNotMatch(shown, UNPRINTABLE, words.join(' '));
     }
+  });
+});
+
+const KEY = 'AAAA-BBBB-CCCC-DDDD';
+
+const started: ServerProcess[] = [];
+after(() => Promise.all(started.map((one) => one.stop('SIGKILL'))));
+
+/** A server behind an air gap, which knows the keys of the vendor. */
+async function startBehindGap(name: string, ...args: string[]): Promise<ServerProcess> {
+  const env = {
+    BERTH_CLOUD_PUBLIC_KEY: vendor.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    BERTH_AIRGAP_PUBLIC_KEY: writeAirgapPublicKey(vendor.airgapKey),
+  };
+  const behindGap = await startServerProcess({ data: join(folder, name), args, env });
+  started.push(behindGap);
+  return behindGap;
+}
+
+/** As a program on the machine asks that is no browser, which `fetch` looks like. */
+async function ask({ url }: ServerProcess, method: string, path: string, fields: object = {}) {
+  const body = JSON.stringify(fields);
+  const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${Buffer.byteLength(body)}`;
+  const answer = await exchange(url, `${head}\r\nConnection: close\r\n\r\n${body}`);
+  return JSON.parse(answer.text) as Record<string, unknown>;
+}
+
+/** Installs the policy with the code that the vendor gave for this hardware id. */
+function activate(behindGap: ServerProcess, hardwareId: string, fields: object = {}) {
+  return ask(behindGap, 'POST', '/api/v4/airgap/license', {
+    license_key: KEY,
+    policy_id: '4711',
+    license_policy: vendor.policy({ date: '2026-01-10T00:00:00.000Z' }),
+    confirmation_code: vendor.confirm(hardwareId, KEY, '4711'),
+    ...fields,
+  });
+}
+
+async function lends(behindGap: ServerProcess, user: string): Promise<boolean> {
+  return (await ask(behindGap, 'POST', '/api/v4/register', { user })).license_key === KEY;
+}
+
+describe('attacks on codes', () => {
+  test('a second server by --hardware-id: no id is set or changed after an activation', async () => {
+    const first = await startBehindGap('made');
+    const { hardware_id } = await ask(first, 'GET', '/api/admin/status');
+    assert.equal((await activate(first, String(hardware_id))).license_key, KEY);
+    await first.stop();
+    await assert.rejects(startBehindGap('made', '--hardware-id', 'second'), /activated without internet/);
+    const again = await startBehindGap('made');
+    assert.ok(await lends(again, 'ada'), 'what it had made for itself stays as it is');
+    await again.stop();
+  });
+
+  test('a container that was activated under an id that was set keeps it, and no other', async () => {
+    const first = await startBehindGap('chosen', '--hardware-id', 'box-1');
+    assert.equal((await activate(first, 'box-1')).license_key, KEY);
+    await first.stop();
+    await assert.rejects(startBehindGap('chosen', '--hardware-id', 'box-2'), /Set hardwareId to box-1/);
+    const again = await startBehindGap('chosen', '--hardware-id', 'box-1');
+    assert.ok(await lends(again, 'ada'));
+    await again.stop();
+  });
+
+  test('a confirmation code that is cut elsewhere: the policy says what is meant', async () => {
+    const behindGap = await startBehindGap('shifted', '--hardware-id', 'box-1');
+    const confirmation_code = vendor.confirm('box-1', KEY, '4711');
+    for (const license_key of [KEY, '', undefined]) {
+      const license_policy = vendor.policy({ id: 711, license_key, date: '2026-01-10T00:00:00.000Z' });
+      const shifted = { license_key: `${KEY}4`, policy_id: '711', license_policy, confirmation_code };
+      const { code } = await activate(behindGap, 'box-1', shifted);
+      assert.equal(code, 'airgap_policy_mismatch', String(license_key));
+    }
+    await behindGap.stop();
   });
 });

@@ -43,8 +43,14 @@ function refusePolicy(license: License, file: FileFacts): Refused | null {
   if (!file.isSigned) {
     return refuse('airgap_policy_invalid', 'The policy file does not carry a valid signature of the vendor.');
   }
+  // The code covers hardware id, key and policy id written one behind the other, as the protocol has it: the
+  // same code is right for "ABC1" and "23" as for "ABC12" and "3". Only the policy, which the vendor signed,
+  // says where one ends and the next begins, so it must name both, letter by letter.
   if (String(license.id) !== file.policyId || license.key !== file.licenseKey) {
-    return refuse('airgap_policy_mismatch', 'The policy file is not the policy that was confirmed.');
+    return refuse(
+      'airgap_policy_mismatch',
+      'The policy file is not the policy that was confirmed: it names another license key or policy id.',
+    );
   }
   return refuseNotFloating(license, 'airgap_policy_invalid');
 }

@@ -49,6 +49,8 @@ export interface License {
 export interface LicenseTie {
   /** The hardware id that it was activated for; `null` where it is not bound to a machine. */
   readonly hardwareId: string | null;
+  /** Whether the administrator had chosen that id; missing where an earlier release did not note it. */
+  readonly isIdChosen?: boolean;
   /** The user who activated it, where that was not done with a key. */
   readonly username: string | null;
   /** When the vendor's cloud last spoke about it. */

@@ -139,6 +139,8 @@ export interface NumberUsage {
 export interface BindHardware {
   readonly kind: 'bind_hardware';
   readonly hardwareId: string;
+  /** The administrator chose it: it is none that the server would make from its data. */
+  readonly isChosen?: boolean;
 }
 
 /** Follow a wall clock that has jumped ahead. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../test/support/test-license.ts';
+import { type License, licenseId, NO_TIE } from '../core/license.ts';
 import type { Store } from '../store/store.ts';
 import { createIdentity, type Machine } from './identity.ts';
 
@@ -49,6 +51,66 @@ describe('being bound to a machine', () => {
     assert.equal(await bind('a'), true);
     const kinds = (await readEvents(store)).map(({ kind }) => kind);
     assert.deepEqual(kinds, ['identity_changed', 'identity_changed']);
+  });
+});
+
+describe('a hardware id that the administrator chooses', () => {
+  const HERE = { ...NOTHING, machineId: 'a' };
+
+  async function openWith(t: TestContext, machine: Machine, source: License['source'] = 'airgap') {
+    const { store } = await openTestStore(t);
+    const identity = createIdentity(store, machine);
+    await identity.bind();
+    const bound = { hardwareId: await identity.readHardwareId(), isIdChosen: await identity.isChosen() };
+    const license = testLicense(7, { source, tie: { ...NO_TIE, ...bound } });
+    await store.execute({ kind: 'install_license', license, by: 'test' });
+    return { store, ...bound };
+  }
+
+  async function bindWith(store: Store, machine: Partial<Machine>): Promise<unknown> {
+    const bound = await createIdentity(store, { ...HERE, ...machine }).bind();
+    return typeof bound === 'object' ? bound.code : bound;
+  }
+
+  for (const source of ['airgap', 'offline'] as const) {
+    test(`is refused once a license was activated under one that was made (${source})`, async (t) => {
+      const { store, hardwareId } = await openWith(t, HERE, source);
+      assert.equal(await bindWith(store, { hardwareId: 'chosen' }), 'server_identity_changed');
+      const copied = { hardwareId, machineId: 'b' };
+      assert.equal(await bindWith(store, copied), 'server_identity_changed', 'of a copy, the same id');
+      assert.equal(await bindWith(store, { hardwareId }), false, 'on its machine it is what it would be');
+      assert.equal(await bindWith(store, {}), false, 'and nothing has changed');
+    });
+
+    test(`is kept where a license was activated under it (${source})`, async (t) => {
+      const { store } = await openWith(t, { ...NOTHING, hardwareId: 'chosen' }, source);
+      assert.equal(await bindWith(store, { hardwareId: 'chosen', machineId: 'b' }), false);
+      assert.equal(await bindWith(store, { hardwareId: 'other' }), 'server_identity_changed');
+    });
+  }
+
+  test('is free again when the license was given back, and not when it was only removed', async (t) => {
+    const { store } = await openWith(t, HERE);
+    const remove = { kind: 'remove_license', licenseId: licenseId(7), by: 'test' } as const;
+    await store.execute(remove);
+    assert.equal(await bindWith(store, { hardwareId: 'chosen' }), 'server_identity_changed');
+    const { store: other } = await openWith(t, HERE);
+    await other.execute({ ...remove, isGivenBack: true });
+    assert.equal(await bindWith(other, { hardwareId: 'chosen' }), true);
+  });
+
+  test('is no matter for licenses of a cloud, which notices', async (t) => {
+    const { store } = await openWith(t, HERE, 'cloud');
+    assert.equal(await bindWith(store, { hardwareId: 'chosen' }), true);
+  });
+
+  test('is accepted where an earlier release noted nothing, while it is the same', async (t) => {
+    const { store } = await openTestStore(t);
+    const tie = { ...NO_TIE, hardwareId: 'chosen' };
+    const license = testLicense(7, { source: 'airgap', tie });
+    await store.execute({ kind: 'install_license', license, by: 'test' });
+    assert.equal(await bindWith(store, { hardwareId: 'chosen' }), false);
+    assert.equal(await bindWith(store, { hardwareId: 'other' }), 'server_identity_changed');
   });
 });
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Refused } from '../core/decision.ts';
 import type { Store } from '../store/store.ts';
 import { RequestError } from './request-error.ts';
 
@@ -21,8 +22,10 @@ export interface Machine {
 export interface Identity {
   /** The same as long as the data stays on this machine. */
   readHardwareId(): Promise<string>;
+  /** Whether the administrator chose it, and it is none that the server would make from its data. */
+  isChosen(): Promise<boolean>;
   /** Tells the store where it is, and answers whether that is another machine than the last time. */
-  bind(): Promise<boolean>;
+  bind(): Promise<boolean | Refused>;
   /**
    * For whoever opens the data of a stopped server: throws where that server would be another one. A command
    * does not decide that the data has moved; it may just lack the server's settings.
@@ -37,11 +40,21 @@ export function createIdentity(store: Store, machine: Machine): Identity {
     if (!machine.isShared) return hashIdentity(identity, machine.machineId);
     return last ?? hashIdentity(identity, null);
   };
+  const isChosen = async () => {
+    if (machine.hardwareId === null) return false;
+    const { identity, hardwareId: last } = await store.read({ kind: 'describe_store' });
+    const made = [hashIdentity(identity, machine.machineId), hashIdentity(identity, null)];
+    // Data in a database keeps the id that it had.
+    return ![...made, ...(machine.isShared ? [last] : [])].includes(machine.hardwareId);
+  };
   return {
     readHardwareId,
+    isChosen,
     async bind() {
       const hardwareId = await readHardwareId();
-      const outcome = await store.execute({ kind: 'bind_hardware', hardwareId });
+      const command = { hardwareId, isChosen: await isChosen() };
+      const outcome = await store.execute({ kind: 'bind_hardware', ...command });
+      if (outcome.kind === 'refused') return outcome;
       return outcome.kind === 'done' && outcome.count > 0;
     },
     async requireHome() {

@@ -4,7 +4,7 @@ import { LicenseFileError } from '@berth/protocol/license-file';
 import type { Actor } from '../core/actor.ts';
 import type { FileFacts } from '../core/command.ts';
 import type { Refused } from '../core/decision.ts';
-import { type License, NO_TIE } from '../core/license.ts';
+import { type License, type LicenseTie, NO_TIE } from '../core/license.ts';
 import { type FileKind, readVendorFile, type VendorFile } from '../offline/read-file.ts';
 import type { LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
@@ -46,7 +46,7 @@ export async function installFile(
   text: string,
   by: Actor,
 ): Promise<LicenseRecord | Refused> {
-  const { store, vendorKey } = options;
+  const { identity, store, vendorKey } = options;
   if (vendorKey === null) {
     throw new RequestError(
       'offline_key_not_configured',
@@ -65,7 +65,8 @@ export async function installFile(
     policyId: null,
     confirmationId: null,
   };
-  return take(store, file, { source: 'offline', hardwareId: file.hardwareId, facts, by });
+  const bound = { hardwareId: file.hardwareId, isIdChosen: await identity.isChosen() };
+  return take(store, file, { source: 'offline', bound, facts, by });
 }
 
 function readOrReject(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
@@ -80,15 +81,15 @@ function readOrReject(text: string, kind: FileKind, publicKey: KeyObject | null)
 
 interface Taking {
   readonly source: 'offline' | 'airgap';
-  readonly hardwareId: string | null;
+  readonly bound: Pick<LicenseTie, 'hardwareId' | 'isIdChosen'>;
   readonly facts: FileFacts;
   readonly by: Actor;
 }
 
 /** A file for a single machine has no slots, whatever number it names. */
-async function take(store: Store, file: VendorFile, { source, hardwareId, facts, by }: Taking) {
+async function take(store: Store, file: VendorFile, { source, bound, facts, by }: Taking) {
   const slots = file.isFloating ? file.license.slots : 0;
-  const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, hardwareId } };
+  const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, ...bound } };
   // They only count where nothing was counted here.
   const counted = { ...file.counted, askedAt: file.issuedAt, takesLower: true };
   const outcome = await store.execute({ kind: 'install_license', license, counted, file: facts, by });
@@ -144,8 +145,8 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
     policyId,
     confirmationId: hashCode(code),
   };
-  const license = { ...file.license, key: file.license.key === '' ? licenseKey : file.license.key };
-  return take(store, { ...file, license }, { source: 'airgap', hardwareId, facts, by });
+  const bound = { hardwareId, isIdChosen: await identity.isChosen() };
+  return take(store, file, { source: 'airgap', bound, facts, by });
 }
 
 /** By its first half: the second can be written in two ways, and both are valid. */

@@ -1,5 +1,7 @@
-import type { Done } from '../../core/decision.ts';
+import { refuseChosenId } from '../../core/chosen-id.ts';
+import type { Done, Refused } from '../../core/decision.ts';
 import { moveTie } from '../../core/license.ts';
+import type { BindHardware } from '../../core/system-command.ts';
 import { eventText } from './audit-chain.ts';
 import type { Batch } from './execute-command.ts';
 
@@ -7,8 +9,11 @@ import type { Batch } from './execute-command.ts';
  * The server has started, on the machine it knows or on another one. Licenses that were activated for another
  * hardware id remember since when they are away from it; those that are back at home forget that.
  */
-export function bindHardware(batch: Batch, hardwareId: string): Done {
+export function bindHardware(batch: Batch, { hardwareId, isChosen }: BindHardware): Done | Refused {
   const { statements, shelf, now } = batch;
+  const licenses = [...shelf.entries()].map(({ license }) => license);
+  const refusal = isChosen === true ? refuseChosenId(licenses, hardwareId) : null;
+  if (refusal !== null) return refusal;
   const before = (statements.getServer.get()?.hardware_id as string | null | undefined) ?? null;
   const hasMoved = before !== null && before !== hardwareId;
   if (hasMoved) {

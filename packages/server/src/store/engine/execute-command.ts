@@ -143,7 +143,7 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
       return executeSystem(batch, undo, () => decideSetRules(command, batch.rules));
     case 'bind_hardware':
       rememberAll(batch, undo);
-      return bindHardware(batch, command.hardwareId);
+      return bindHardware(batch, command);
     case 'sign_heads':
       undo.push(rememberSystem(batch));
       return signHeads(batch);
