@@ -45,6 +45,7 @@ describe('wrong values', () => {
     ['license create --product cad --metadata [1]', /one JSON object/],
     ['license create --product cad --feature a,b=c', /has no "b"/],
     ['license create --product cad --user ann', /The password on standard input needs 8/],
+    ['serve --trusted-proxies 10.0.0.1,proxy', /^"trusted-proxies" cannot be "proxy"/],
     ['serve --port 99999', /^"port" cannot be "99999"/],
     ['event list --limit 0', /^"limit" cannot be "0"/],
   ] as const) {
