@@ -40,6 +40,9 @@ describe('serve --demo-cloud', () => {
     assert.equal((await runBerth(data, ['license', 'sync'])).code, 0);
     const { cloud } = await askBerth<Status>(data, ['status']);
     assert.equal(cloud.state, 'ok');
+    const { licenses } = await askBerth<{ licenses: readonly { id: number }[] }>(data, ['license', 'list']);
+    const shown = await runBerth(data, ['license', 'show', String(licenses[0]?.id)]);
+    assert.match(shown.stdout, /^cloud answers +bound to requests$/m);
     assert.equal(await isReachable(cloud.url as string), true);
     assert.equal(await server.stop(), 0);
     assert.equal(await isReachable(cloud.url as string), false);

@@ -258,7 +258,11 @@ function readDeactivated(answered: Answered, options: HttpCloudOptions): CloudRe
 
 /** Asked without a product, a cloud that takes the keys complains about the product. */
 function readProbe(answered: Answered, options: HttpCloudOptions): CloudReply<null> {
-  if (answered.status === 200) return { kind: 'ok', value: null, isBound: false };
+  if (answered.status === 200) {
+    const isBound =
+      isSigned(answered, options) && isBoundTo(answered.question, fieldsOf(parseAnswer(answered)));
+    return { kind: 'ok', value: null, isBound };
+  }
   const refusal = readRefusal(answered, options);
   return KEY_REFUSALS.has(refusal.code) ? refusal : { kind: 'ok', value: null, isBound: refusal.isBound };
 }
