@@ -14,7 +14,7 @@ async function openNotices(t: TestContext, licenses: readonly License[] = []) {
   const cloud = {
     probe: async () => {
       if (isAway) throw new CloudFault('timeout', 'It is away.', { mayHaveArrived: true });
-      return { kind: 'ok', value: null };
+      return { kind: 'ok', value: null, isBound: false };
     },
   } as unknown as Cloud;
   const { cloudLink, credentials } = openTestLink(store, clock, { cloud });

@@ -125,12 +125,10 @@ const QUESTIONS: { readonly [K in Exclude<Query['kind'], 'describe_store'>]: rea
   list_tokens: [1, 4, 100].map((limit) => ({ kind: 'list_tokens', limit })),
   is_set_up: [{ kind: 'is_set_up' }],
   find_webhook_cursor: [{ kind: 'find_webhook_cursor' }],
-  find_notice: ['', '2', 'none', "' OR 1=1 --"].flatMap((subject) =>
-    (['license_expiring', 'cloud_unreachable', 'cloud_held'] as const).map((kind) => ({
-      kind: 'find_notice',
-      key: { kind, subject },
-    })),
-  ),
+  find_notice: ['a-cloud', '', 'none', "' OR 1=1 --"].map((subject) => ({
+    kind: 'find_notice',
+    key: { kind: 'cloud_held', subject },
+  })),
   list_untidy: [{ kind: 'list_untidy' }],
   list_backlog: [{ kind: 'list_backlog' }],
   list_usage: [{ kind: 'list_usage' }],
