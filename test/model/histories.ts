@@ -1,3 +1,4 @@
+import { PLACE_DENIALS } from '@berth/server/core/deny';
 import { HOUR_MS, MINUTE_MS } from '@berth/server/core/instant';
 import { licenseId } from '@berth/server/core/license';
 import fc from 'fast-check';
@@ -42,7 +43,7 @@ const origin = fc.record({
 const visitor = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), origin: fc.option(origin) });
 
 /** More than may leave a record of their own. */
-const INVENTED = Array.from({ length: 25 }, (_, index) => `invented-${index}`);
+const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
 
 const until = fc.constantFrom(
   'longest' as const,

@@ -41,8 +41,9 @@ export function register(who: Who): HistoryCommand {
 /** Several at once, in one batch. */
 export function registerCrowd(users: readonly string[], origin: Origin | null = null): HistoryCommand {
   const facts = { product: 'cad', ...asked(origin) };
+  const names = users.length > 8 ? `${users.length} users` : users.join(', ');
   return inHistory({
-    title: `register at once ${users.join(', ')}${sayOrigin(origin)}`,
+    title: `register at once ${names}${sayOrigin(origin)}`,
     act: ({ bench }) => Promise.all(users.map((user) => bench.register(user, facts))),
     expect: (model) => users.map((user) => model.register(user, null, origin)),
   });

@@ -1,7 +1,7 @@
 import { collect, inUseChange } from './collect.ts';
 import { ANSWER_LIFETIME_MS } from './decide-add-consumption.ts';
 import type { Change, Decision } from './decision.ts';
-import { carryPlaceRepeats, carryRepeats } from './deny.ts';
+import { carryPlaceRepeats, carryRepeats, tidyPlace } from './deny.ts';
 import { type Instant, plus } from './instant.ts';
 import type { LicenseView } from './view.ts';
 
@@ -25,7 +25,7 @@ export function decideCollect(view: LicenseView, now: Instant): Decision {
       ...base.changes,
       ...inUseChange(view, base.storedInUse),
       ...view.staleDenials.map((denial) => ({ kind: 'remove_denial', denial }) as const),
-      ...view.stalePlaceDenials.map((denial) => ({ kind: 'remove_place_denial', denial }) as const),
+      ...view.stalePlaceDenials.map((denial) => tidyPlace(denial, now)),
       ...forgetAnswers(view, now),
     ],
     events: [

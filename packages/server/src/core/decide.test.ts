@@ -4,7 +4,7 @@ import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from './command.ts';
 import { decide, needsOf, targetOf } from './decide.ts';
 import { ANSWER_LIFETIME_MS } from './decide-add-consumption.ts';
-import { DENIAL_WINDOW_MS } from './deny.ts';
+import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from './deny.ts';
 import {
   borrow,
   exampleLicense,
@@ -131,6 +131,7 @@ describe('a view is no wider than the decision needs', () => {
       full,
       {
         denialsOpenedBy: plus(NOW, -DENIAL_WINDOW_MS),
+        placesOpenedBy: plus(NOW, -PLACE_WINDOW_MS),
         answersGivenBy: plus(NOW, -ANSWER_LIFETIME_MS),
       },
     ],

@@ -30,7 +30,7 @@ import { decideReleaseFrom } from './decide-release-from.ts';
 import { decideCutReport, decideResolveReport, decideSettleReport } from './decide-report.ts';
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
-import { DENIAL_WINDOW_MS, deniedPlace, NOBODY } from './deny.ts';
+import { DENIAL_WINDOW_MS, deniedPlace, NOBODY, PLACE_WINDOW_MS } from './deny.ts';
 import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
 import { isUsable, type License, licenseId } from './license.ts';
@@ -119,6 +119,7 @@ export function needsOf(command: LicenseCommand, head: LicenseHead, now: Instant
       return {
         ...NO_NEEDS,
         denialsOpenedBy: plus(now, -DENIAL_WINDOW_MS),
+        placesOpenedBy: plus(now, -PLACE_WINDOW_MS),
         answersGivenBy: plus(now, -ANSWER_LIFETIME_MS),
       };
     case 'install_license':

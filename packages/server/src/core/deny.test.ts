@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { decide } from './decide.ts';
-import { DENIAL_WINDOW_MS, PLACE_DENIALS } from './deny.ts';
+import { DENIAL_WINDOW_MS, PLACE_DENIALS, PLACE_WINDOW_MS } from './deny.ts';
 import { borrow, exampleLicense, exampleView, from, NOW, register } from './examples.ts';
 import { type Instant, plus } from './instant.ts';
 import type { Denial, PlaceDenial } from './view.ts';
@@ -87,14 +87,31 @@ describe('denials of invented users leave a bounded trace', () => {
     assert.deepEqual(other.events, []);
   });
 
-  test('after the minute the next event carries the number, and a new window opens', () => {
-    const now = plus(NOW, DENIAL_WINDOW_MS);
+  test('after the hour the next event carries the number, and a new window opens', () => {
+    const now = plus(NOW, PLACE_WINDOW_MS);
     const { placeDenial, events } = denyFrom(place, [BUSY], now);
     assert.deepEqual(placeDenial, { ...BUSY, deniedAt: now, recorded: 1, repeated: 0 });
     assert.deepEqual(events, [
       ['denials_repeated', 4],
       ['slot_denied', 0],
     ]);
+  });
+
+  test('the sweeper carries the number, and the window goes on until it is over', () => {
+    const sweep = (now: Instant) =>
+      decide(
+        { kind: 'collect', licenseId: license.id },
+        exampleView({ license, stalePlaceDenials: [BUSY] }, null, now),
+        now,
+      );
+    const early = sweep(plus(NOW, PLACE_WINDOW_MS - 1));
+    assert.deepEqual(early.changes, [{ kind: 'put_place_denial', denial: { ...BUSY, repeated: 0 } }]);
+    const by = { name: 'client', address: place };
+    const carried = { kind: 'denials_repeated', user: null, code: FULL, repeated: 4, by };
+    assert.deepEqual(early.events, [carried]);
+    const late = sweep(plus(NOW, PLACE_WINDOW_MS));
+    assert.deepEqual(late.changes, [{ kind: 'remove_place_denial', denial: BUSY }]);
+    assert.deepEqual(late.events, [carried]);
   });
 
   test('a network of IPv6 is one place, and what did not come over the network has none', () => {

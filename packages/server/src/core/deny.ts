@@ -5,18 +5,20 @@ import type { LicenseEvent } from './audit-event.ts';
 import { type Collected, collectedChanges } from './collect.ts';
 import type { Borrow, Register } from './command.ts';
 import { WHOLE_LICENSE } from './consumption.ts';
-import type { Decision, Refused } from './decision.ts';
-import { type Instant, MINUTE_MS } from './instant.ts';
+import type { Change, Decision, Refused } from './decision.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from './instant.ts';
 import type { Denial, LicenseView, PlaceDenial } from './view.ts';
 
 /** A user's repeated denials within this time are counted instead of becoming an event each. */
 export const DENIAL_WINDOW_MS = MINUTE_MS;
 
 /**
- * So many denials from one place become events of a license within that time; more are only counted. Who asks
- * for a slot may call themselves anything, so the user alone bounds nothing.
+ * So many denials from one place become events of a license within this time; more are only counted. Who asks
+ * for a slot may call themselves anything, so the user alone bounds nothing. An office behind one address may
+ * come to work at the same minute, and its people are still told by their names.
  */
-export const PLACE_DENIALS = 20;
+export const PLACE_DENIALS = 500;
+export const PLACE_WINDOW_MS = HOUR_MS;
 
 /** What was asked for, by whom. */
 export interface Denied {
@@ -63,7 +65,7 @@ type Trace = Pick<Decision, 'changes' | 'events'>;
 function trace(view: LicenseView, denied: Denied, code: ErrorCode, now: Instant): Trace {
   const feature = denied.feature ?? WHOLE_LICENSE;
   const last = view.denials.find((denial) => denial.code === code && denial.feature === feature);
-  if (last !== undefined && isInWindow(last, now)) {
+  if (last !== undefined && isInWindow(last, DENIAL_WINDOW_MS, now)) {
     const denial = { ...last, repeated: last.repeated + 1 };
     return { changes: [{ kind: 'put_denial', denial }], events: [] };
   }
@@ -102,7 +104,7 @@ function countAt(
   now: Instant,
 ): Trace {
   const last = known.find((denial) => denial.code === code);
-  const isOpen = last !== undefined && isInWindow(last, now);
+  const isOpen = last !== undefined && isInWindow(last, PLACE_WINDOW_MS, now);
   const before = isOpen ? last : { place, code, deniedAt: now, recorded: 0, repeated: 0 };
   const denial = { ...before, [counter]: before[counter] + 1 };
   const carried = last === undefined || isOpen ? [] : carryPlaceRepeats(last);
@@ -110,7 +112,8 @@ function countAt(
 }
 
 function countRecorded(known: readonly PlaceDenial[], now: Instant): number {
-  return known.reduce((sum, denial) => sum + (isInWindow(denial, now) ? denial.recorded : 0), 0);
+  const open = known.filter((denial) => isInWindow(denial, PLACE_WINDOW_MS, now));
+  return open.reduce((sum, { recorded }) => sum + recorded, 0);
 }
 
 /** Where denials are counted for a request; `null`: it did not come over the network. */
@@ -126,6 +129,13 @@ export function carryRepeats({ user, feature, code, repeated }: Denial): readonl
   return [{ kind: 'denials_repeated', ...subject, user: user === NOBODY ? null : user, code, repeated }];
 }
 
+/** What the sweeper makes of a place's counter: empty, or gone when its window is over. */
+export function tidyPlace(denial: PlaceDenial, now: Instant): Change {
+  return isInWindow(denial, PLACE_WINDOW_MS, now)
+    ? { kind: 'put_place_denial', denial: { ...denial, repeated: 0 } }
+    : { kind: 'remove_place_denial', denial };
+}
+
 /** Of whichever users they were. */
 export function carryPlaceRepeats({ place, code, repeated }: PlaceDenial): readonly LicenseEvent[] {
   if (repeated === 0) return [];
@@ -136,6 +146,6 @@ export function carryPlaceRepeats({ place, code, repeated }: PlaceDenial): reado
 /** Stands for a user that was not named; a user's own name is never empty. */
 export const NOBODY = '';
 
-function isInWindow({ deniedAt }: Pick<Denial, 'deniedAt'>, now: Instant): boolean {
-  return deniedAt <= now && now < deniedAt + DENIAL_WINDOW_MS;
+function isInWindow({ deniedAt }: Pick<Denial, 'deniedAt'>, windowMs: number, now: Instant): boolean {
+  return deniedAt <= now && now < deniedAt + windowMs;
 }

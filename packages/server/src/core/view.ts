@@ -66,6 +66,7 @@ export interface LicenseView extends LicenseHead {
   readonly placeDenials: readonly PlaceDenial[];
   /** Denials whose window is over, at most `COLLECT_LIMIT`. */
   readonly staleDenials: readonly Denial[];
+  /** Those of places that have counted something, or whose window is over. */
   readonly stalePlaceDenials: readonly PlaceDenial[];
   /** How many first answers are too old to be repeated, at most `COLLECT_LIMIT`. */
   readonly staleAnswers: number;
@@ -88,6 +89,8 @@ export interface ViewNeeds {
   readonly denialsFrom: string | null;
   /** Denials whose window was opened at or before this. */
   readonly denialsOpenedBy: Instant | null;
+  /** The same for places, whose window is another one. */
+  readonly placesOpenedBy: Instant | null;
   /** First answers given at or before this. */
   readonly answersGivenBy: Instant | null;
   readonly featureSlotCount: boolean;
@@ -105,6 +108,7 @@ export const NO_NEEDS: ViewNeeds = {
   denialsOf: null,
   denialsFrom: null,
   denialsOpenedBy: null,
+  placesOpenedBy: null,
   answersGivenBy: null,
   featureSlotCount: false,
 };

@@ -38,7 +38,7 @@ export const COMMON_SQL = {
   // denials
   listPlaceDenialsOf: 'SELECT * FROM place_denial WHERE license_id = ? AND place = ? ORDER BY code',
   listPlaceDenialsBy: `
-    SELECT * FROM place_denial WHERE license_id = ? AND denied_at <= ?
+    SELECT * FROM place_denial WHERE license_id = ? AND (repeated > 0 OR denied_at <= ?)
     ORDER BY denied_at, place, code LIMIT ?`,
   putPlaceDenial: `
     INSERT INTO place_denial (license_id, place, code, denied_at, recorded, repeated)

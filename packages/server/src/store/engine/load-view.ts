@@ -139,7 +139,7 @@ function countBeyond(statements: Statements, entry: ShelfEntry, collected: numbe
 function loadHousekeeping(
   statements: Statements,
   id: number,
-  { denialsOpenedBy, answersGivenBy }: ViewNeeds,
+  { denialsOpenedBy, placesOpenedBy, answersGivenBy }: ViewNeeds,
 ): Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'staleAnswers'> {
   return {
     staleDenials:
@@ -147,9 +147,9 @@ function loadHousekeeping(
         ? NONE
         : statements.listDenialsBy.all(id, denialsOpenedBy, COLLECT_LIMIT).map(denialFromRow),
     stalePlaceDenials:
-      denialsOpenedBy === null
+      placesOpenedBy === null
         ? NONE
-        : statements.listPlaceDenialsBy.all(id, denialsOpenedBy, COLLECT_LIMIT).map(placeDenialFromRow),
+        : statements.listPlaceDenialsBy.all(id, placesOpenedBy, COLLECT_LIMIT).map(placeDenialFromRow),
     staleAnswers:
       answersGivenBy === null
         ? 0

@@ -1,6 +1,6 @@
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
 import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
-import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
+import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/deny.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../core/license.ts';
 import {
@@ -130,12 +130,14 @@ const LIST_UNTIDY = `SELECT id FROM license
   WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ends_at <= $1)
     OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = license.id AND ends_at <= $1)
     OR EXISTS (SELECT 1 FROM denial WHERE license_id = license.id AND denied_at <= $2)
-    OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND denied_at <= $2)
+    OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND repeated > 0)
+    OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND denied_at <= $4)
     OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= $3 AND license_id = license.id)
   ORDER BY id`;
 
 /** Licenses on which the sweeper has something to collect. */
 export async function listUntidy(ask: Ask, now: Instant): Promise<readonly LicenseId[]> {
-  const rows = await ask(LIST_UNTIDY, [now, now - DENIAL_WINDOW_MS, now - ANSWER_LIFETIME_MS]);
+  const starts = [now - DENIAL_WINDOW_MS, now - ANSWER_LIFETIME_MS, now - PLACE_WINDOW_MS];
+  const rows = await ask(LIST_UNTIDY, [now, ...starts]);
   return rows.map((row) => licenseId(row.id as number));
 }

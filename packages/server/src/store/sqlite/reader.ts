@@ -3,7 +3,7 @@ import type { AuditPosition } from '../../core/audit-position.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
 import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
 import type { NoticeKey } from '../../core/decide-notice.ts';
-import { DENIAL_WINDOW_MS } from '../../core/deny.ts';
+import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/deny.ts';
 import type { ConsumptionLimits } from '../../core/feature.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../core/license.ts';
@@ -223,9 +223,15 @@ export class SqliteReader {
        WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM denial WHERE license_id = id AND denied_at <= :windowStart)
-          OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = id AND denied_at <= :windowStart)
+          OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = id AND repeated > 0)
+          OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = id AND denied_at <= :placeStart)
           OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = id)`,
-      { now, windowStart: now - DENIAL_WINDOW_MS, forgotten: now - ANSWER_LIFETIME_MS },
+      {
+        now,
+        windowStart: now - DENIAL_WINDOW_MS,
+        placeStart: now - PLACE_WINDOW_MS,
+        forgotten: now - ANSWER_LIFETIME_MS,
+      },
     );
     return rows.map((row) => licenseId(row.id as number));
   }
