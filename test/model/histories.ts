@@ -97,7 +97,9 @@ const someTime = fc.constantFrom(1, 1000, MINUTE_MS, TIMEOUT_MS - 1, TIMEOUT_MS,
 export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
   visitor.map(register),
   fc.array(user, { minLength: 2, maxLength: 8 }).map((users) => registerCrowd(users)),
-  origin.map((one) => registerCrowd(INVENTED, one)),
+  fc
+    .tuple(fc.constantFrom(5, 5, 5, 5, 5, INVENTED.length), origin)
+    .map(([size, one]) => registerCrowd(INVENTED.slice(0, size), one)),
   fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
   fc.tuple(fc.constantFrom('unregister', 'release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
   fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),
