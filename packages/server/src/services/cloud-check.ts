@@ -8,8 +8,8 @@ import {
   type Vouched,
 } from '../cloud/cloud.ts';
 import type { Actor } from '../core/actor.ts';
-import type { CloudCounts, Verdict } from '../core/command.ts';
-import type { License } from '../core/license.ts';
+import type { CloudCounts } from '../core/command.ts';
+import type { License, Verdict } from '../core/license.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudSession } from './cloud-session.ts';
 import type { Identity } from './identity.ts';

@@ -1,5 +1,5 @@
 import type { AddressRange } from '@berth/protocol/address-range';
-import { type Crowd, crowdToCount } from '../../core/address-limits.ts';
+import { crowdToCount } from '../../core/address-limits.ts';
 import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf } from '../../core/decide.ts';
 import type { NoticeKey } from '../../core/decide-notice.ts';
@@ -9,6 +9,7 @@ import type { Rules } from '../../core/rules.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,
+  type Crowd,
   type LicenseHead,
   type LicenseView,
   type RememberedAnswer,
