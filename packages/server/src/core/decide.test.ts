@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from './command.ts';
-import { decide, needsOf, targetOf } from './decide.ts';
+import { decide, needsOf, targetOf, withDenials } from './decide.ts';
 import { ANSWER_LIFETIME_MS } from './decide-add-consumption.ts';
 import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from './deny.ts';
 import {
@@ -120,7 +120,7 @@ describe('a view is no wider than the decision needs', () => {
       'register with a limit for the address',
       register('ada', { ...from('192.0.2.7'), perAddress: { slots: 1, borrows: 0 } }),
       free,
-      { registrationOf: 'ada', denialsOf: 'ada', denialsFrom: '192.0.2.7' },
+      { registrationOf: 'ada' },
     ],
     ['unregister', unregister('ada'), full, own],
     ['release', release('ada'), full, own],
@@ -141,6 +141,13 @@ describe('a view is no wider than the decision needs', () => {
   for (const [title, command, head, needs] of cases) {
     test(title, () => assert.deepEqual(needsOf(command, head, NOW), { ...NO_NEEDS, ...needs }));
   }
+
+  test('earlier denials are asked for besides where the limits of an address may refuse', () => {
+    const command = register('ada', from('192.0.2.7'));
+    const needs = { denialsOf: 'ada', denialsFrom: '192.0.2.7' };
+    assert.deepEqual(withDenials(NO_NEEDS, command), { ...NO_NEEDS, ...needs });
+    assert.deepEqual(withDenials(NO_NEEDS, unregister('ada')), NO_NEEDS);
+  });
 
   test('slots that ended do not make a license full', () => {
     const head = exampleView({ slots: [exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')] }, null);

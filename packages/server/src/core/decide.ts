@@ -140,7 +140,7 @@ function lendingNeeds(command: Register | Borrow, head: LicenseHead, now: Instan
     registrationOf: user,
     // The user's own ended slots may lie beyond those that are collected anyway.
     featureSlotsOf: head.endedBeyond > 0 ? user : null,
-    ...(mayBeDenied || command.perAddress !== undefined ? denialNeeds(command) : {}),
+    ...(mayBeDenied ? denialNeeds(command) : {}),
     nextEnd: mayBeDenied,
   };
 }
@@ -164,6 +164,12 @@ function featureNeeds(command: RegisterFeature | ReleaseFeature): ViewNeeds {
     featureSlotsEnd: true,
     ...(command.kind === 'register_feature' ? denialNeeds(command) : {}),
   };
+}
+
+/** Adds earlier denials, for somebody whom the limits of an address may refuse. Renewals never need them. */
+export function withDenials(needs: ViewNeeds, command: LicenseCommand): ViewNeeds {
+  const isTaking = command.kind === 'register' || command.kind === 'borrow';
+  return isTaking ? { ...needs, ...denialNeeds(command) } : needs;
 }
 
 function denialNeeds({ user, by }: { readonly user: string | null; readonly by?: Actor }) {
