@@ -51,10 +51,8 @@ export async function checkLicense(
     await followRefusal(store, license, reply);
     return { kind: 'refused', refusal: reply };
   }
-  const counted = {
-    ...{ ...reply.value.counted, askedAt, takesLower: reply.isBound },
-    ...(acceptedBy === undefined ? {} : { acceptedBy }),
-  };
+  const accepted = acceptedBy === undefined ? {} : { acceptedBy };
+  const counted = { ...reply.value.counted, askedAt, takesLower: reply.isBound, ...accepted };
   await install(store, reply, { tie, counted, key: license.key });
   return { kind: 'checked', counted };
 }
