@@ -49,6 +49,22 @@ function change(name: string, work: (answer: Answer, middle: Middle) => Answer |
   };
 }
 
+/** Puts a part of an earlier answer to the same question into the cloud's. */
+function mix(name: string, work: (answer: Answer, other: Answer) => Answer): Trick {
+  return {
+    name,
+    find(middle, exchange) {
+      const seen = middle.seen((recorded) => isSameQuestion(recorded, exchange));
+      if (seen.length === 0) return null;
+      const other = pickOne(middle.random, seen).answer;
+      return async () => {
+        const answer = await middle.ask(exchange);
+        return answer === null ? null : work(answer, other);
+      };
+    },
+  };
+}
+
 const isGood = ({ answer }: Recorded) => answer.status === 200;
 const isSameQuestion: Choice = (seen, { operation, server, key }) =>
   seen.operation === operation && seen.server === server && seen.key === key;
@@ -131,30 +147,8 @@ const MIXED: readonly Trick[] = [
             return answer === null ? null : middle.swap(answer);
           },
   },
-  {
-    name: 'signature of another answer',
-    find(middle, exchange) {
-      const seen = middle.seen((recorded) => isSameQuestion(recorded, exchange));
-      if (seen.length === 0) return null;
-      const other = pickOne(middle.random, seen).answer;
-      return async () => {
-        const answer = await middle.ask(exchange);
-        return answer === null ? null : withSignature(answer, signatureOf(other));
-      };
-    },
-  },
-  {
-    name: 'body of another answer',
-    find(middle, exchange) {
-      const seen = middle.seen((recorded) => isSameQuestion(recorded, exchange));
-      if (seen.length === 0) return null;
-      const other = pickOne(middle.random, seen).answer;
-      return async () => {
-        const answer = await middle.ask(exchange);
-        return answer === null ? null : withBody(answer, other.body);
-      };
-    },
-  },
+  mix('signature of another answer', (answer, other) => withSignature(answer, signatureOf(other))),
+  mix('body of another answer', (answer, other) => withBody(answer, other.body)),
   change('another status', (answer) => ({ ...answer, status: answer.status === 200 ? 400 : 200 })),
   change('junk behind the body', (answer, { random }) =>
     withBody(answer, `${answer.body}${pickOne(random, ['\n', ' ', '{}', '\0', ',"license_enabled":true}'])}`),

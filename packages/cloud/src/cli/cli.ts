@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { explainFlagError } from '@berth/protocol/explain-flag-error';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
@@ -173,16 +174,6 @@ function parse(argv: readonly string[]): { words: readonly string[]; flags: Flag
     const { values, positionals } = parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true });
     return { words: positionals, flags: values as Flags };
   } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException;
-    const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'(--?[^' ]+)/.exec(message)?.[1] : undefined;
-    const known = Object.keys(FLAGS).map((name) => `--${name}`);
-    const hint = unknown === undefined ? '' : suggest(unknown, known);
-    throw new UsageError(`${firstSentenceOf(message)}.${hint}`);
+    throw new UsageError(explainFlagError(error, Object.keys(FLAGS)));
   }
-}
-
-/** Without the dot at its end. */
-function firstSentenceOf(message: string): string {
-  const line = message.split('\n', 1)[0]?.trimEnd() ?? '';
-  return line.split('. ', 1)[0]?.replace(/\.$/, '') ?? '';
 }

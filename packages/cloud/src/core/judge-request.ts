@@ -18,7 +18,7 @@ export function judgeRepeat(seen: SeenRequest | null, asked: SeenRequest): 'new'
 }
 
 /** What a file that a person carried asks for. */
-export type Asked = 'activation' | 'deactivation' | 'usage';
+export type FilePurpose = 'activation' | 'deactivation' | 'usage';
 
 /** The key with which the server on a machine signs. */
 export interface KnownKey {
@@ -29,7 +29,7 @@ export interface KnownKey {
 
 export interface ServerKeyFacts {
   readonly hardwareId: string;
-  readonly asks: Asked;
+  readonly asks: FilePurpose;
   /** The key that the file names; `null`: none. */
   readonly claimed: string | null;
   readonly known: KnownKey | null;
@@ -88,7 +88,7 @@ export interface WaitingCounts {
   readonly inAll: number;
 }
 
-/** Who came first stays. The vendor finds room all the same: nobody else hands files in that way. */
+/** Keys that came first stay. Files that the vendor hands in always find room; see `makeRoom`. */
 export function hasRoomToWait(counts: WaitingCounts): boolean {
   return (
     counts.ofMachine < WAITING.perMachine &&

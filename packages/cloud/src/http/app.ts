@@ -44,8 +44,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 const NO_ROUTE = { name: 'unknown' };
 
 /**
- * Who has the keys for the cloud is slowed by wrong guesses made with them, and by nothing that somebody
- * else sends from the same address.
+ * Wrong guesses are counted apart for callers with cloud keys and for the portal: a stranger behind the same
+ * address who guesses at the portal does not slow down a server.
  */
 async function handle(
   route: Route,

@@ -6,7 +6,7 @@ import type { Reply } from './reply.ts';
 /** Does the work, unless whoever asks has guessed wrong too often. */
 export type LimitGuesses = (who: string, work: () => Reply | Promise<Reply>) => Promise<Reply>;
 
-/** What somebody hears who tries keys, users and codes. */
+/** Answers to wrong keys, users and codes. */
 const WRONG: ReadonlySet<string> = new Set<ErrorCode>([
   'license_not_found',
   'unknown_product',

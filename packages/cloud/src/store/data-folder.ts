@@ -65,7 +65,11 @@ function refuseShared(paths: readonly string[]): void {
 }
 
 function readText(path: string): string | null {
-  return existsSync(path) ? readFileSync(path, 'utf8') : null;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
 }
 
 /** Data that is older than the air gap has no such key yet; once it has one, it must be that one. */

@@ -1,12 +1,12 @@
 import { publicKeyFingerprint } from '@berth/protocol/server-key';
-import { type Asked, judgeServerKey, type KnownKey } from '../core/judge-request.ts';
+import { type FilePurpose, judgeServerKey, type KnownKey } from '../core/judge-request.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { record, type Shelf } from './shelf.ts';
 import { type Held, holdForVendor } from './waiting-keys.ts';
 
 /** A file that a person carried, as far as it matters who may speak for its machine. */
 export interface SignedFile {
-  readonly asks: Asked;
+  readonly asks: FilePurpose;
   readonly hardwareId: string;
   /** `null`: it names none. */
   readonly serverKey: string | null;

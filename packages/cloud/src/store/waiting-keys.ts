@@ -1,5 +1,5 @@
 import { publicKeyFingerprint } from '@berth/protocol/server-key';
-import { type Asked, hasRoomToWait, refuseWaiting, WAITING } from '../core/judge-request.ts';
+import { type FilePurpose, hasRoomToWait, refuseWaiting, WAITING } from '../core/judge-request.ts';
 import { type Refusal, refuse } from '../core/refusal.ts';
 import type { Row } from './rows.ts';
 import { record, type Shelf, transact } from './shelf.ts';
@@ -19,7 +19,7 @@ export function release<T>(result: T | Held): T | Refusal {
 }
 
 interface HeldFile {
-  readonly asks: Asked;
+  readonly asks: FilePurpose;
   readonly hardwareId: string;
   readonly serverKey: string;
   readonly from: string | null;
@@ -58,7 +58,7 @@ function makeRoom({ sql }: Shelf, machine: string, from: string | null): boolean
 export interface WaitingKey {
   readonly hardwareId: string;
   readonly fingerprint: string;
-  readonly asks: Asked;
+  readonly asks: FilePurpose;
   /** The licenses that its machine has. */
   readonly licenseKeys: string | null;
   readonly from: string | null;
@@ -74,7 +74,7 @@ function toWaitingKey(row: Row): WaitingKey {
   return {
     hardwareId: row.hardware_id as string,
     fingerprint: publicKeyFingerprint(row.server_key as string),
-    asks: row.asks as Asked,
+    asks: row.asks as FilePurpose,
     licenseKeys: row.license_keys as string | null,
     from: row.came_from as string | null,
     cameAt: row.came_at as number,

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { explainFlagError } from '@berth/protocol/explain-flag-error';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
@@ -273,16 +274,6 @@ function parse(argv: readonly string[]): { words: readonly string[]; flags: Flag
     });
     return { words: positionals, flags: values as Flags };
   } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException;
-    const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'(--?[^' ]+)/.exec(message)?.[1] : undefined;
-    const known = Object.keys(options).map((name) => `--${name}`);
-    const hint = unknown === undefined ? '' : suggest(unknown, known);
-    throw new UsageError(`${firstSentenceOf(message)}.${hint}`);
+    throw new UsageError(explainFlagError(error, Object.keys(options)));
   }
-}
-
-/** Without the dot at its end. */
-function firstSentenceOf(message: string): string {
-  const line = message.split('\n', 1)[0]?.trimEnd() ?? '';
-  return line.split('. ', 1)[0]?.replace(/\.$/, '') ?? '';
 }

@@ -1,22 +1,10 @@
 import { type AddressRange, placeRange } from '@berth/protocol/address-range';
 import { addressOf } from './actor.ts';
-import type { Borrow, LicenseCommand, Register } from './command.ts';
+import type { AddressLimits, Borrow, LicenseCommand, Register } from './command.ts';
 import { type Refused, refuse } from './decision.ts';
 import type { Instant } from './instant.ts';
 import { isBorrowed, isLive, type Registration } from './registration.ts';
-import type { LicenseView } from './view.ts';
-
-/** How much of one license requests from one place may hold; 0 is without a limit. */
-export interface AddressLimits {
-  readonly slots: number;
-  readonly borrows: number;
-}
-
-/** What is held of a license from one place. */
-export interface Crowd {
-  readonly slots: number;
-  readonly borrows: number;
-}
+import type { Crowd, LicenseView } from './view.ts';
 
 /**
  * From where the slots must be counted before the command is decided; `null`: nothing has to be. Only

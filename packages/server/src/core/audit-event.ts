@@ -1,8 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { Actor } from './actor.ts';
-import type { Verdict } from './command.ts';
 import type { Instant } from './instant.ts';
-import type { LicenseId } from './license.ts';
+import type { LicenseId, Verdict } from './license.ts';
 
 /** What is written to a license's chain. Renewals are not: they only move a timer. */
 export type LicenseEvent = LicenseHappening & { readonly by?: Actor | null };

@@ -1,8 +1,7 @@
 import type { Actor } from './actor.ts';
-import type { AddressLimits } from './address-limits.ts';
 import type { Narrowing } from './consumption.ts';
 import type { Instant } from './instant.ts';
-import type { License, LicenseId } from './license.ts';
+import type { License, LicenseId, Verdict } from './license.ts';
 import type { HostInfo } from './registration.ts';
 import type { SystemCommand } from './system-command.ts';
 
@@ -53,6 +52,12 @@ interface Holding extends Asked {
    * with one is given back with the same one, or by a request without: those come from operators.
    */
   readonly credential?: string;
+}
+
+/** How much of one license requests from one place may hold; 0 is without a limit. */
+export interface AddressLimits {
+  readonly slots: number;
+  readonly borrows: number;
 }
 
 /** Servers that share a database may be set up differently, so every request brings its own limits. */
@@ -172,15 +177,6 @@ export interface RemoveLicense {
   readonly isGivenBack?: boolean;
   readonly by: Actor;
 }
-
-/** What the vendor's cloud can say about a license without sending it. */
-export type Verdict =
-  | 'license_not_enabled'
-  | 'license_not_active'
-  | 'license_expired'
-  | 'blacklisted'
-  | 'device_not_found'
-  | 'license_not_found';
 
 /** The vendor's cloud refuses a license that the server holds. */
 export interface ApplyVerdict {

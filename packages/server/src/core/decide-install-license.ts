@@ -1,11 +1,18 @@
 import type { Actor } from './actor.ts';
 import { type RebasedAll, rebaseAll } from './cloud-total.ts';
 import { collect, collectedChanges } from './collect.ts';
-import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense, Verdict } from './command.ts';
+import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense } from './command.ts';
 import type { Meter } from './consumption.ts';
 import type { Change, Decision } from './decision.ts';
 import { type Instant, instant } from './instant.ts';
-import { type Assurance, isSameGrant, type License, listDifferences, withinValidity } from './license.ts';
+import {
+  type Assurance,
+  isSameGrant,
+  type License,
+  listDifferences,
+  type Verdict,
+  withinValidity,
+} from './license.ts';
 import type { LicenseView } from './view.ts';
 
 const NEVER = instant(Number.MAX_SAFE_INTEGER);

@@ -13,8 +13,8 @@ import type { Denial, LicenseView, PlaceDenial } from './view.ts';
 export const DENIAL_WINDOW_MS = MINUTE_MS;
 
 /**
- * So many denials from one place become events of a license within this time; more are only counted. Who asks
- * for a slot may call themselves anything, so the user alone bounds nothing. An office behind one address may
+ * So many denials from one place become events of a license within this time; more are only counted. A
+ * client can invent users, so a limit per user alone bounds nothing. An office behind one address may
  * come to work at the same minute, and its people are still told by their names.
  */
 export const PLACE_DENIALS = 500;

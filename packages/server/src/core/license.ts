@@ -1,4 +1,3 @@
-import type { Verdict } from './command.ts';
 import type { ConsumptionLimits, Feature } from './feature.ts';
 import { DAY_MS, earlier, HOUR_MS, type Instant, MINUTE_MS, plus } from './instant.ts';
 
@@ -67,6 +66,15 @@ export interface LicenseTie {
   /** How far the cloud's word about it can be trusted; left out where the cloud has not said a word yet. */
   readonly assurance?: Assurance;
 }
+
+/** What the vendor's cloud can say about a license without sending it. */
+export type Verdict =
+  | 'license_not_enabled'
+  | 'license_not_active'
+  | 'license_expired'
+  | 'blacklisted'
+  | 'device_not_found'
+  | 'license_not_found';
 
 /** What Berth knows about the answers of the cloud to questions about a license. */
 export interface Assurance {

@@ -25,7 +25,7 @@ export interface Registration {
 }
 
 /** What a register or a borrow says about the one who asks. */
-export interface Holder {
+interface Asking {
   readonly host: HostInfo;
   readonly by?: Actor;
   readonly credential?: string;
@@ -35,7 +35,7 @@ export interface Holder {
  * Facts about a holder stay until a request brings newer ones. The credential is that of the last request,
  * even if that had none.
  */
-export function holderFacts({ host, by, credential }: Holder, held: Registration | null) {
+export function holderFacts({ host, by, credential }: Asking, held: Registration | null) {
   return {
     host: {
       hostname: host.hostname ?? held?.host.hostname ?? null,

@@ -1,5 +1,4 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { Crowd } from './address-limits.ts';
 import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
 import type { Measured } from './decision.ts';
@@ -33,6 +32,12 @@ export interface LicenseHead {
   readonly meter: Meter | null;
   /** What the administrator allows beyond the license. */
   readonly rules: Rules;
+}
+
+/** What is held of a license from one place. */
+export interface Crowd {
+  readonly slots: number;
+  readonly borrows: number;
 }
 
 /** The head, and the facts that this command asked for with `needsOf`. */

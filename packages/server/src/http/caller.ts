@@ -142,7 +142,7 @@ function tooOld(): RequestError {
 
 /** Without credentials, only a caller on this machine administrates, and only until the server is set up. */
 async function requireLocal({ request, peer, rules, accounts }: Visit): Promise<void> {
-  const why = whyNotLocal(request.headers, peer, rules) ?? (await whySetUp(rules, accounts));
+  const why = whyNotLocal(request.headers, peer, rules) ?? (await whySetupIsOver(rules, accounts));
   if (why === null) return;
   throw new RequestError(
     'unauthorized',
@@ -151,7 +151,7 @@ async function requireLocal({ request, peer, rules, accounts }: Visit): Promise<
   );
 }
 
-async function whySetUp({ localAdmin }: AccessRules, accounts: Accounts): Promise<string | null> {
+async function whySetupIsOver({ localAdmin }: AccessRules, accounts: Accounts): Promise<string | null> {
   if (localAdmin === 'always' || (await accounts.isBeingSetUp())) return null;
   return 'setup is over: an administrator has a password of their own';
 }

@@ -6,7 +6,7 @@ import type { Reply } from './reply.ts';
 
 export interface LoggedRequest {
   readonly route: string;
-  /** Where it came from: who tries doors is looked for by it. */
+  /** Where it came from, so that somebody who tries doors can be found. */
   readonly address: string;
 }
 

@@ -8,8 +8,8 @@ import {
   type Vouched,
 } from '../cloud/cloud.ts';
 import type { Actor } from '../core/actor.ts';
-import type { CloudCounts, Verdict } from '../core/command.ts';
-import type { License } from '../core/license.ts';
+import type { CloudCounts } from '../core/command.ts';
+import type { License, Verdict } from '../core/license.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudSession } from './cloud-session.ts';
 import type { Identity } from './identity.ts';
@@ -51,10 +51,8 @@ export async function checkLicense(
     await followRefusal(store, license, reply);
     return { kind: 'refused', refusal: reply };
   }
-  const counted = {
-    ...{ ...reply.value.counted, askedAt, takesLower: reply.isBound },
-    ...(acceptedBy === undefined ? {} : { acceptedBy }),
-  };
+  const accepted = acceptedBy === undefined ? {} : { acceptedBy };
+  const counted = { ...reply.value.counted, askedAt, takesLower: reply.isBound, ...accepted };
   await install(store, reply, { tie, counted, key: license.key });
   return { kind: 'checked', counted };
 }

@@ -20,7 +20,7 @@ export interface FairQueueOptions {
   readonly atOnce: number;
   /** So many wait, from all places together. */
   readonly mostWaiting: number;
-  /** What the one hears who has to go. */
+  /** The message for whoever has to go. */
   readonly refusal: string;
 }
 

@@ -24,7 +24,10 @@ export interface Identity {
   readHardwareId(): Promise<string>;
   /** Whether the administrator chose it, and it is none that the server would make from its data. */
   isChosen(): Promise<boolean>;
-  /** Tells the store where it is, and answers whether that is another machine than the last time. */
+  /**
+   * Tells the store where it is, and returns whether that is another machine than the last time. Refused
+   * where a license forbids the id that the administrator chose.
+   */
   bind(): Promise<boolean | Refused>;
   /**
    * For whoever opens the data of a stopped server: throws where that server would be another one. A command

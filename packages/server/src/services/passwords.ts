@@ -14,8 +14,8 @@ const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 
 /**
- * At most two at once: passwords must not be able to take the machine. Who waits takes turns by where they
- * come from, so that nobody who guesses keeps others from signing in.
+ * At most two at once: passwords must not be able to take the machine. Those who wait take turns by where
+ * they come from, so that guesses from some addresses keep nobody else from signing in.
  */
 const turns = createFairQueue({
   atOnce: LIMITS.passwordChecksAtOnce,

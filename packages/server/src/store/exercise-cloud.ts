@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { ApplyVerdict, CloudCounts, Verdict } from '../core/command.ts';
+import type { ApplyVerdict, CloudCounts } from '../core/command.ts';
 import { exampleLimits, NOW } from '../core/examples.ts';
 import { DAY_MS, instant, MINUTE_MS, plus } from '../core/instant.ts';
-import { type License, licenseId, NO_TIE } from '../core/license.ts';
+import { type License, licenseId, NO_TIE, type Verdict } from '../core/license.ts';
 import { type Bench, codeOf, grantedOf, measuredOf } from './exercise-bench.ts';
 
 export const REPORTS = {

@@ -19,7 +19,7 @@ export function createDataFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Everybody who could change something, or `null`; the sentence says what to do. */
+/** The first problem that `explain` finds with these files, and what to do about it; `null`: none. */
 export function explainSharing(
   paths: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

@@ -1,7 +1,7 @@
 import type { AddressRange } from '@berth/protocol/address-range';
-import { type Crowd, crowdToCount } from '../../core/address-limits.ts';
+import { crowdToCount } from '../../core/address-limits.ts';
 import type { LicenseCommand } from '../../core/command.ts';
-import { meterNeedOf, needsOf } from '../../core/decide.ts';
+import { meterNeedOf, needsOf, withDenials } from '../../core/decide.ts';
 import type { NoticeKey } from '../../core/decide-notice.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { Registration } from '../../core/registration.ts';
@@ -9,6 +9,7 @@ import type { Rules } from '../../core/rules.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,
+  type Crowd,
   type LicenseHead,
   type LicenseView,
   type RememberedAnswer,
@@ -38,11 +39,12 @@ interface ViewSource {
 export function loadView(source: ViewSource, entry: ShelfEntry, command: LicenseCommand): LicenseView {
   const { statements, now } = source;
   const head = loadHead(source, entry, command);
-  const needs = needsOf(command, head, now);
+  const asked = needsOf(command, head, now);
   const id = entry.license.id;
   const registration =
-    needs.registrationOf === null ? null : findRegistration(statements, id, needs.registrationOf);
+    asked.registrationOf === null ? null : findRegistration(statements, id, asked.registrationOf);
   const crowd = crowdToCount(command, registration, now);
+  const needs = crowd === null ? asked : withDenials(asked, command);
   return {
     ...head,
     ...loadFeatureView(statements, entry, head, needs, now),

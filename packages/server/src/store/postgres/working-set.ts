@@ -66,7 +66,7 @@ export class WorkingSet {
   #blind = new Set<string>();
   /** Answers to statements, as long as no table that they come from is written. */
   readonly #kept = new Map<string, { readonly rows: readonly Row[]; readonly tables: readonly string[] }>();
-  readonly #expected = new Map<TableName, readonly (readonly RowValue[])[]>();
+  readonly #expected = new Map<TableName, () => readonly (readonly RowValue[])[]>();
   /** Every table that a command has written to. */
   readonly written = new Set<string>();
   readonly #touched = new Set<string>();
@@ -93,8 +93,8 @@ export class WorkingSet {
   }
 
   /** Groups of which none may be asked for, but if one is, then most likely others too. */
-  expect(table: TableName, groups: readonly (readonly RowValue[])[]): void {
-    this.#expected.set(table, groups);
+  expect(table: TableName, listGroups: () => readonly (readonly RowValue[])[]): void {
+    this.#expected.set(table, listGroups);
   }
 
   /** Takes in the answer to a statement that will be asked. */
@@ -226,7 +226,7 @@ export class WorkingSet {
 
   /** Who asks for the feature slots of one user whose slot has ended will ask for those of the others. */
   #listWanted({ table, group }: RowRequest & { kind: 'group' }): readonly (readonly RowValue[])[] {
-    if (table !== 'feature_slot') return [group, ...(this.#expected.get(table) ?? [])];
+    if (table !== 'feature_slot') return [group, ...(this.#expected.get(table)?.() ?? [])];
     return [group, ...this.tables.registration.listGroups(group[0] as number)];
   }
 

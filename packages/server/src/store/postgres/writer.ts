@@ -229,9 +229,8 @@ export class PostgresWriter {
     const catalogue = await this.#refreshCatalogue(connection, opened, lane, scope, commands);
     const set = new WorkingSet();
     for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] as readonly Row[]);
-    if (typeof scope.licenses !== 'string') {
-      set.expect('place_denial', listPlaces(commands, scope.licenses));
-    }
+    const { licenses } = scope;
+    if (typeof licenses !== 'string') set.expect('place_denial', () => listPlaces(commands, licenses));
     const decided = this.#prepare({ scope, opened, catalogue, set, name });
     const results = await decideAll(connection, decided, commands);
     if (decided.batch.isChanged) await this.#commit(connection, decided, results);

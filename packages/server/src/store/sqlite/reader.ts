@@ -208,7 +208,6 @@ export class SqliteReader {
     return cursorFromRow(this.#get('SELECT webhook_seq, webhook_index FROM server'));
   }
 
-  /** Licenses on which the sweeper has something to collect. */
   #findNotice({ kind, subject }: NoticeKey): number | null {
     const row = this.#get('SELECT value FROM notice WHERE kind = :kind AND subject = :subject', {
       kind,
@@ -217,6 +216,7 @@ export class SqliteReader {
     return (row?.value as number | undefined) ?? null;
   }
 
+  /** Licenses on which the sweeper has something to collect. */
   #listUntidy(now: Instant): readonly LicenseId[] {
     const rows = this.#all(
       `SELECT id FROM license

@@ -89,10 +89,8 @@ function createRoute(tokens: Tokens): Route {
         throw new RequestError('missing_parameters', message);
       }
       const count = body.days ?? DEFAULT_TOKEN_DAYS;
-      const wish = {
-        ...{ name: own, role, days: count === 'never' ? null : count },
-        endsWithSetup: caller.kind === 'local',
-      };
+      const endsWithSetup = caller.kind === 'local';
+      const wish = { name: own, role, days: count === 'never' ? null : count, endsWithSetup };
       const { id, token, kept, outcome } = await tokens.create(wish, actorOf(caller));
       if (outcome.kind === 'refused') return refusalReply(outcome);
       const { expiresAt = null, restriction = null } = kept ?? {};
