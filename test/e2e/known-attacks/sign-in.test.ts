@@ -68,7 +68,7 @@ describe('guessing passwords', () => {
       assert.equal(await signIn(url, '127.0.0.6', 'admin', OWN_PASSWORD), 200);
       const waited = guessing.countCompleted() - before;
       // One round of the five, and what was under way; all that wait would be forty.
-      assert.ok(waited <= 15, `${waited} guesses were answered before the right password`);
+      assert.ok(waited <= 20, `${waited} guesses were answered before the right password`);
     }
     await guessing.stop(server.process);
   });

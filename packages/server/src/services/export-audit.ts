@@ -102,6 +102,7 @@ async function* writeContent(
   });
   let after = 0;
   for (;;) {
+    signal.throwIfAborted();
     const page = { after, upTo: extent.lastSeq, limit: LINKS_PER_PAGE };
     const links = await store.read({ kind: 'list_links', ...page });
     if (links.length === 0) break;
