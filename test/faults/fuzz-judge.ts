@@ -42,7 +42,7 @@ export function judgeProblem(status: number, text: string): void {
 /** What a refusal may leave: its own record, and that time goes on and a token was used. */
 const OWN_TRACES = [
   /^audit_link added$/,
-  /^denial (added|removed|changed.*)$/,
+  /^(place_)?denial (added|removed|changed.*)$/,
   /^license changed( audit_n| audit_mac)*$/,
   /^server changed( mark| audit_n| audit_mac| audit_anchor)*$/,
   /^token changed used_at$/,
