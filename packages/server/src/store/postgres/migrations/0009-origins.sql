@@ -19,4 +19,4 @@ CREATE TABLE place_denial (
 );
 
 CREATE INDEX place_denial_by_time ON place_denial (license_id, denied_at);
-CREATE INDEX place_denial_counting ON place_denial (license_id) WHERE repeated > 0;
+CREATE INDEX place_denial_by_count ON place_denial (license_id) WHERE repeated > 0;
