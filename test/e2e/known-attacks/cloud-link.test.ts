@@ -192,6 +192,33 @@ describe('the answer to an old report', () => {
   });
 });
 
+describe('a report whose amount is changed on the way', () => {
+  for (const cloud of ['bound', 'older'] as const) {
+    for (const amount of [0, 1]) {
+      test(`to ${amount} is not settled (${cloud})`, async (t) => {
+        const { app, who, key } = await openServer(t, cloud);
+        await count(app, 5);
+        assert.equal(await findError(app), null);
+        await count(app, 100);
+        app.way.url = await openMiddle(t, async ({ url = '', headers }, body) => {
+          const nonce = cloud === 'bound' ? String(headers[NONCE_HEADER.toLowerCase()]) : null;
+          if (!url.startsWith(REPORT)) return record(CHECK, who, nonce);
+          const sent = JSON.parse(body.toString('utf8')) as { consumptions: number };
+          return record(REPORT, { ...sent, consumptions: Math.min(sent.consumptions, amount) }, nonce);
+        });
+        await app.sync();
+        app.way.url = app.proxy.url;
+        for (let round = 0; round < 2; round++) await app.sync();
+        const { reports_under_way, reports_uncertain } = (await app.status()).cloud;
+        assert.deepEqual([reports_under_way, reports_uncertain], [0, 1]);
+        await count(app, 7);
+        await app.sync();
+        assert.equal((await showAtVendor(key)).total_consumptions, 12 + amount, 'counting goes on');
+      });
+    }
+  }
+});
+
 describe('the answer to another server', () => {
   for (const cloud of ['bound', 'older'] as const) {
     test(`is none for this one (${cloud})`, async (t) => {
