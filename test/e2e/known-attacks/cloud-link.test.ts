@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +26,9 @@ import { readEvents } from '../../support/test-app.ts';
  * place of the cloud and change requests, but have no key of the vendor. `bound` is a cloud that repeats
  * nonces; `older` is one that does not know them.
  */
-const { vendor, runVendor, showAtVendor, record, openServer } = await openAttackedCloud({ after });
+const { vendor, signingKey, runVendor, showAtVendor, record, openServer } = await openAttackedCloud({
+  after,
+});
 
 describe('a replayed check', () => {
   test('does not reset 100 counted to 0', async (t) => {
@@ -149,6 +152,33 @@ describe('a forged word that a license was deactivated', () => {
     play(app, DEACTIVATE, recorded);
     assert.equal((await remove(app)).body.code, 'cloud_unavailable');
     assert.equal((await app.catalogue.list(null)).length, 1);
+  });
+});
+
+describe('a refusal that repeats the nonce of another request', () => {
+  // Without the digest, as a cloud may answer; the machine is the right one, the license is not named.
+  const refuse = (code: string, headers: IncomingMessage['headers'], who: { hardware_id: string }) => {
+    const nonce = headers[NONCE_HEADER.toLowerCase()];
+    const named = { nonce, license_id: null, hardware_id: who.hardware_id };
+    const body = JSON.stringify({ status: 400, code, message: 'No.', ...named });
+    const LicenseSignature = sign('sha256', Buffer.from(body), signingKey).toString('base64');
+    return { code: 400, body, headers: { LicenseSignature } };
+  };
+
+  test('does not end the removal of a license', async (t) => {
+    const { app, who } = await openServer(t, 'bound');
+    app.way.url = await openMiddle(t, async ({ headers }) => refuse('license_not_found', headers, who));
+    assert.notEqual((await app.post('/api/v4/removeProduct', { product: 'cad' })).status, 200);
+    assert.equal((await app.catalogue.list(null)).length, 1);
+  });
+
+  test('does not make a report pending again', async (t) => {
+    const { app, who } = await openServer(t, 'bound');
+    await count(app, 5);
+    app.way.url = await openMiddle(t, async ({ headers }) => refuse('license_not_found', headers, who));
+    await app.sync();
+    const { pending, reports_under_way } = (await app.status()).cloud;
+    assert.deepEqual([pending, reports_under_way], [0, 1]);
   });
 });
 

@@ -81,6 +81,15 @@ export interface CloudRefusal {
   readonly isAboutLicense: boolean;
 }
 
+/**
+ * Whether a refusal may be followed as the vendor's word about this request. One that repeats our nonce also
+ * has to say what it is about: the nonce may have been sent with another request. A cloud without nonces
+ * cannot show that.
+ */
+export function isCredible({ isSigned, isBound, isAboutLicense }: CloudRefusal): boolean {
+  return isSigned && (!isBound || isAboutLicense);
+}
+
 /** What this server says in place of the cloud. */
 export const UNPROVEN = { isSigned: false, isBound: false, isAboutLicense: false } as const;
 

@@ -4,6 +4,7 @@ import {
   type CloudRefusal,
   type CloudReply,
   type Counted,
+  isCredible,
   KEY_REFUSALS,
 } from '../cloud/cloud.ts';
 import type { License, LicenseId } from '../core/license.ts';
@@ -190,10 +191,10 @@ async function followRefusal(
   store: Store,
   unclear: UnclearReports,
   { wasUncounted, ...report }: RefusedReport,
-  { isSigned, code }: CloudRefusal,
+  refusal: CloudRefusal,
 ): Promise<void> {
-  if (!isSigned) return unclear.noteUnclear(report.reportId);
-  if (KEY_REFUSALS.has(code)) return;
+  if (!isCredible(refusal)) return unclear.noteUnclear(report.reportId);
+  if (KEY_REFUSALS.has(refusal.code)) return;
   if (wasUncounted) {
     await store.execute({
       kind: 'settle_report',
