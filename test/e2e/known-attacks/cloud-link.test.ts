@@ -100,7 +100,9 @@ describe('a refusal for another license', () => {
   test('does not stop this one at once where the cloud knows no nonces', async (t) => {
     const { app, who } = await openServer(t, 'older');
     play(app, CHECK, await record(CHECK, unknown(who)));
-    assert.equal((await findError(app))?.code, 'license_not_found');
+    const error = await findError(app);
+    assert.equal(error?.code, 'license_not_found');
+    assert.match(error?.message ?? '', /\(counts only if the next check says the same\)$/);
     assert.equal(await register(app), 200);
     assert.equal((await show(app)).unconfirmed_verdict, 'license_not_found');
     app.proxy.setPlan({ kind: 'pass' });
@@ -283,6 +285,15 @@ describe('taking the nonce out of requests', () => {
     }
     const held = (await readEvents(app.store)).filter(({ kind }) => kind === 'cloud_held_to_nonces');
     assert.equal(held.length, 1);
+  });
+
+  test('is not suspected where the cloud only has an error to tell', async (t) => {
+    const { app } = await openServer(t, 'bound');
+    const body = '{"status":400,"code":"bad_request","message":"No."}';
+    play(app, CHECK, { kind: 'status', code: 400, body });
+    const error = await findError(app);
+    assert.equal(error?.reason, 'not_bound');
+    assert.match(error?.message ?? '', /the error bad_request.* tried again/);
   });
 
   test('is accepted when an administrator says so, and the weaker guarantee is shown', async (t) => {
