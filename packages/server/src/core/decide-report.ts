@@ -42,9 +42,9 @@ export function decideCutReport(command: CutReport, view: LicenseView, now: Inst
 
 /**
  * The report's amount is reported, or pending again. Settling it twice changes nothing. An answer that is not
- * bound to its request, or to a repeated one, settles it only if its total can hold it. Otherwise the report stays where it is; but
- * if the answer repeats its id, that id is used up, for another amount or before a total was lowered: then
- * sending it again tells nothing, and it is uncertain.
+ * bound to its request, or to a repeated one, settles it only if its total can hold it. Otherwise the report
+ * stays where it is; but if the answer repeats its id, that id is used up, for another amount or before a
+ * total was lowered: then sending it again tells nothing, and it is uncertain.
  */
 export function decideSettleReport(command: SettleReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
