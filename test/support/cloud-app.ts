@@ -87,7 +87,11 @@ function openCloud(vendor: CloudProcess, way: CloudWay): Cloud {
 export interface SyncAnswer {
   readonly licenses: readonly {
     readonly license_id: number;
-    readonly error: { readonly code: string; readonly reason: string | null } | null;
+    readonly error: {
+      readonly code: string;
+      readonly reason: string | null;
+      readonly message: string;
+    } | null;
   }[];
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +26,9 @@ import { readEvents } from '../../support/test-app.ts';
  * place of the cloud and change requests, but have no key of the vendor. `bound` is a cloud that repeats
  * nonces; `older` is one that does not know them.
  */
-const { vendor, runVendor, showAtVendor, record, openServer } = await openAttackedCloud({ after });
+const { vendor, signingKey, runVendor, showAtVendor, record, openServer } = await openAttackedCloud({
+  after,
+});
 
 describe('a replayed check', () => {
   test('does not reset 100 counted to 0', async (t) => {
@@ -97,7 +100,9 @@ describe('a refusal for another license', () => {
   test('does not stop this one at once where the cloud knows no nonces', async (t) => {
     const { app, who } = await openServer(t, 'older');
     play(app, CHECK, await record(CHECK, unknown(who)));
-    assert.equal((await findError(app))?.code, 'license_not_found');
+    const error = await findError(app);
+    assert.equal(error?.code, 'license_not_found');
+    assert.match(error?.message ?? '', /\(counts only if the next check says the same\)$/);
     assert.equal(await register(app), 200);
     assert.equal((await show(app)).unconfirmed_verdict, 'license_not_found');
     app.proxy.setPlan({ kind: 'pass' });
@@ -152,6 +157,33 @@ describe('a forged word that a license was deactivated', () => {
   });
 });
 
+describe('a refusal that repeats the nonce of another request', () => {
+  // Without the digest, as a cloud may answer; the machine is the right one, the license is not named.
+  const refuse = (code: string, headers: IncomingMessage['headers'], who: { hardware_id: string }) => {
+    const nonce = headers[NONCE_HEADER.toLowerCase()];
+    const named = { nonce, license_id: null, hardware_id: who.hardware_id };
+    const body = JSON.stringify({ status: 400, code, message: 'No.', ...named });
+    const LicenseSignature = sign('sha256', Buffer.from(body), signingKey).toString('base64');
+    return { code: 400, body, headers: { LicenseSignature } };
+  };
+
+  test('does not end the removal of a license', async (t) => {
+    const { app, who } = await openServer(t, 'bound');
+    app.way.url = await openMiddle(t, async ({ headers }) => refuse('license_not_found', headers, who));
+    assert.notEqual((await app.post('/api/v4/removeProduct', { product: 'cad' })).status, 200);
+    assert.equal((await app.catalogue.list(null)).length, 1);
+  });
+
+  test('does not make a report pending again', async (t) => {
+    const { app, who } = await openServer(t, 'bound');
+    await count(app, 5);
+    app.way.url = await openMiddle(t, async ({ headers }) => refuse('license_not_found', headers, who));
+    await app.sync();
+    const { pending, reports_under_way } = (await app.status()).cloud;
+    assert.deepEqual([pending, reports_under_way], [0, 1]);
+  });
+});
+
 describe('the answer to an old report', () => {
   for (const cloud of ['bound', 'older'] as const) {
     test(`does not settle a new one (${cloud})`, async (t) => {
@@ -192,6 +224,33 @@ describe('the answer to an old report', () => {
   });
 });
 
+describe('a report whose amount is changed on the way', () => {
+  for (const cloud of ['bound', 'older'] as const) {
+    for (const amount of [0, 1]) {
+      test(`to ${amount} is not settled (${cloud})`, async (t) => {
+        const { app, who, key } = await openServer(t, cloud);
+        await count(app, 5);
+        assert.equal(await findError(app), null);
+        await count(app, 100);
+        app.way.url = await openMiddle(t, async ({ url = '', headers }, body) => {
+          const nonce = cloud === 'bound' ? String(headers[NONCE_HEADER.toLowerCase()]) : null;
+          if (!url.startsWith(REPORT)) return record(CHECK, who, nonce);
+          const sent = JSON.parse(body.toString('utf8')) as { consumptions: number };
+          return record(REPORT, { ...sent, consumptions: Math.min(sent.consumptions, amount) }, nonce);
+        });
+        await app.sync();
+        app.way.url = app.proxy.url;
+        for (let round = 0; round < 2; round++) await app.sync();
+        const { reports_under_way, reports_uncertain } = (await app.status()).cloud;
+        assert.deepEqual([reports_under_way, reports_uncertain], [0, 1]);
+        await count(app, 7);
+        await app.sync();
+        assert.equal((await showAtVendor(key)).total_consumptions, 12 + amount, 'counting goes on');
+      });
+    }
+  }
+});
+
 describe('the answer to another server', () => {
   for (const cloud of ['bound', 'older'] as const) {
     test(`is none for this one (${cloud})`, async (t) => {
@@ -226,6 +285,15 @@ describe('taking the nonce out of requests', () => {
     }
     const held = (await readEvents(app.store)).filter(({ kind }) => kind === 'cloud_held_to_nonces');
     assert.equal(held.length, 1);
+  });
+
+  test('is not suspected where the cloud only has an error to tell', async (t) => {
+    const { app } = await openServer(t, 'bound');
+    const body = '{"status":400,"code":"bad_request","message":"No."}';
+    play(app, CHECK, { kind: 'status', code: 400, body });
+    const error = await findError(app);
+    assert.equal(error?.reason, 'not_bound');
+    assert.match(error?.message ?? '', /the error bad_request.* tried again/);
   });
 
   test('is accepted when an administrator says so, and the weaker guarantee is shown', async (t) => {

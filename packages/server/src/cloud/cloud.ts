@@ -1,7 +1,7 @@
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
 import type { CloudCounts } from '../core/command.ts';
 import { Fault } from '../core/fault.ts';
-import type { License, LicenseId } from '../core/license.ts';
+import type { License, LicenseId, Verdict } from '../core/license.ts';
 
 /**
  * The vendor's licensing cloud. It may be away, slow, or not what it claims to be; whoever asks it gets an
@@ -81,6 +81,15 @@ export interface CloudRefusal {
   readonly isAboutLicense: boolean;
 }
 
+/**
+ * Whether a refusal may be followed as the vendor's word about this request. One that repeats our nonce also
+ * has to say what it is about: the nonce may have been sent with another request. A cloud without nonces
+ * cannot show that.
+ */
+export function isCredible({ isSigned, isBound, isAboutLicense }: CloudRefusal): boolean {
+  return isSigned && (!isBound || isAboutLicense);
+}
+
 /** What this server says in place of the cloud. */
 export const UNPROVEN = { isSigned: false, isBound: false, isAboutLicense: false } as const;
 
@@ -89,6 +98,16 @@ export const KEY_REFUSALS: ReadonlySet<string> = new Set([
   'invalid_api_key',
   'signature_mismatch',
   'date_not_valid',
+]);
+
+/** What a cloud says about a license that it no longer grants. */
+export const VERDICTS: ReadonlySet<string> = new Set<Verdict>([
+  'license_not_enabled',
+  'license_not_active',
+  'license_expired',
+  'blacklisted',
+  'device_not_found',
+  'license_not_found',
 ]);
 
 export type CloudFaultReason =

@@ -31,7 +31,8 @@ const NOTHING: Rebased = { changes: [], events: [] };
 /**
  * Takes over the cloud's totals, of the license and of its features. A lower total than the cloud has told
  * before may be an old answer that somebody plays back: unless it certainly is not, or an administrator takes
- * it, the known one stays until its window is over.
+ * it, the known one stays until its window is over. Which window that is, the license says that is held: an
+ * old answer does not choose what it is judged by. Where it has another period, the known total goes along.
  */
 export function rebaseAll(
   license: License,
@@ -41,22 +42,27 @@ export function rebaseAll(
 ): RebasedAll {
   if (counted === undefined) return { ...NOTHING, keptTotal: false };
   const { askedAt, takesLower, acceptedBy } = counted;
+  const mayBeOld = !takesLower && acceptedBy === undefined;
+  const judging = mayBeOld ? view.license : license;
   const told = view.meters
     .filter(({ feature }) => !listUnderWay(view).some((report) => report.feature === feature))
     .filter((meter) => !isOutdated(meter, askedAt, now))
-    .filter(({ feature }) => isOneWindow(periodOf(license, feature), askedAt, now))
+    .filter(({ feature }) => isOneWindow(periodOf(judging, feature), askedAt, now))
     .flatMap((meter) => {
       const total = totalOf(counted, meter.feature);
-      return total === undefined ? [] : [{ meter, total }];
+      if (total === undefined) return [];
+      const known = mayBeOld ? knownTotal(view.license, meter, now) : null;
+      return [{ meter, total: Math.max(total, known ?? total), isKept: known !== null && total < known }];
     });
-  const isKept = ({ meter, total }: (typeof told)[number]) =>
-    !takesLower && acceptedBy === undefined && total < (knownTotal(license, meter, now) ?? total);
-  const parts = told.filter((one) => !isKept(one)).map(({ meter, total }) => rebase(meter, total, now));
+  const isSamePeriod = ({ feature }: Meter) => periodOf(license, feature) === periodOf(view.license, feature);
+  const parts = told
+    .filter(({ meter, isKept }) => !isKept || !isSamePeriod(meter))
+    .map(({ meter, total }) => rebase(meter, total, now));
   const by = acceptedBy === undefined ? {} : { by: acceptedBy };
   return {
     changes: parts.flatMap(({ changes }) => changes),
     events: parts.flatMap(({ events }) => events).map((event) => ({ ...event, ...by })),
-    keptTotal: told.some(isKept),
+    keptTotal: told.some(({ isKept }) => isKept),
   };
 }
 

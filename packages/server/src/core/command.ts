@@ -254,6 +254,8 @@ export interface SettleReport {
   readonly cloudTotal: number | null;
   /** It certainly is about this report; otherwise only a total that can hold the report settles it. */
   readonly isSure: boolean;
+  /** It repeats the id of the report: the vendor has counted something under it, and does so once. */
+  readonly isEchoed?: boolean;
   /** The total counts even where it is lower than it should be. */
   readonly takesLower: boolean;
   readonly by: Actor;

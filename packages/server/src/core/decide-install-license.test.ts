@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { CloudCounts } from './command.ts';
 import { decide } from './decide.ts';
 import { decideAddLicense } from './decide-install-license.ts';
-import { exampleLicense, exampleSlot, exampleView, NOW, type ViewFacts } from './examples.ts';
-import { HOUR_MS, plus } from './instant.ts';
+import { exampleLicense, exampleLimits, exampleSlot, exampleView, NOW, type ViewFacts } from './examples.ts';
+import { DAY_MS, HOUR_MS, instant, plus } from './instant.ts';
 import type { License } from './license.ts';
 
 function install(license: License) {
@@ -65,5 +66,35 @@ describe('a license is installed', () => {
       ['remove_registration', 'set_in_use', 'put_license', 'end_registrations_by'],
     );
     assert.deepEqual(events[0], { kind: 'slot_expired', user: 'ada', endedAt: NOW });
+  });
+});
+
+describe('an answer with another period', () => {
+  const license = exampleLicense({ consumption: exampleLimits({ period: 'daily' }) });
+  const meter = {
+    feature: '',
+    windowStart: instant(Date.UTC(2030, 0, 15)),
+    total: 0,
+    pending: 2,
+    reported: 0,
+    cloudTotal: 100,
+    cloudAt: plus(NOW, -2 * DAY_MS),
+    storedInUse: 0,
+  };
+  const told = { askedAt: NOW, total: 5, features: [] };
+  const totalAfter = (counted: CloudCounts) => {
+    const command = { ...install(license), counted };
+    const { changes } = decide(command, exampleView({ meters: [meter] }, null), NOW);
+    return changes.flatMap((change) => (change.kind === 'put_meter' ? [change.meter.total] : []));
+  };
+
+  test('that may be old does not choose the window that it is judged by', () => {
+    assert.deepEqual(totalAfter({ ...told, takesLower: false }), [102]);
+    assert.deepEqual(totalAfter({ ...told, total: 200, takesLower: false }), [202]);
+  });
+
+  test('is taken when it is certainly new, or an administrator takes it', () => {
+    assert.deepEqual(totalAfter({ ...told, takesLower: true }), [7]);
+    assert.deepEqual(totalAfter({ ...told, takesLower: false, acceptedBy: 'ada' }), [7]);
   });
 });

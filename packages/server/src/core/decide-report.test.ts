@@ -157,3 +157,50 @@ describe('a report whose answer nobody heard', () => {
     assert.deepEqual(decideOn({ ...RESOLVE, cloudTotal: 11 }, uncertain), NOTHING);
   });
 });
+
+describe('an answer to a report that is not bound to it', () => {
+  const UNBOUND = { ...SETTLE, isSure: false, takesLower: false };
+  const ECHOED = { ...UNBOUND, isEchoed: true };
+  const facts = { reports: [REPORT], meter: { ...METER, cloudTotal: 7, cloudAt: NOW } };
+  const kindsOf = (command: LicenseCommand, view: ViewFacts = facts) =>
+    decideOn(command, view).changes.map(({ kind }) => kind);
+
+  test('settles it when its total can hold it, with its id or without', () => {
+    for (const told of [UNBOUND, ECHOED]) {
+      for (const cloudTotal of [11, 15]) {
+        assert.deepEqual(kindsOf({ ...told, cloudTotal }), ['put_meter', 'remove_report']);
+      }
+    }
+  });
+
+  test('leaves it alone when its total cannot hold it', () => {
+    assert.deepEqual(decideOn({ ...UNBOUND, cloudTotal: 8 }, facts), NOTHING);
+  });
+
+  test('makes it uncertain when its total cannot hold it although its id is used up', () => {
+    const { outcome, changes, events } = decideOn({ ...ECHOED, cloudTotal: 8 }, facts);
+    const meter = meterAfter({ cloudTotal: 8, cloudAt: NOW, total: 8 + METER.pending });
+    assert.deepEqual(outcome, NOTHING.outcome);
+    assert.deepEqual(changes, [
+      { kind: 'mark_report_uncertain', reportId: 'r1' },
+      { kind: 'put_meter', meter },
+    ]);
+    assert.equal(events[0]?.kind, 'report_uncertain');
+    assert.deepEqual(
+      kindsOf({ ...ECHOED, cloudTotal: 6 }),
+      ['mark_report_uncertain'],
+      'and takes no lower total',
+    );
+  });
+
+  test('settles by its id what may have been counted before the total was reset', () => {
+    const license = exampleLicense({ consumption: exampleLimits({ period: 'daily' }) });
+    const meter = { ...METER, cloudTotal: 7, cloudAt: plus(NOW, -DAY_MS) };
+    const before = { license, meter, reports: [{ ...REPORT, cutAt: plus(NOW, -DAY_MS) }] };
+    assert.deepEqual(kindsOf({ ...ECHOED, cloudTotal: 0 }, before), ['put_meter', 'remove_report']);
+    assert.deepEqual(decideOn({ ...UNBOUND, cloudTotal: 0 }, before), NOTHING);
+    const today = { ...before, reports: [REPORT] };
+    assert.equal(kindsOf({ ...ECHOED, cloudTotal: 3 }, today)[0], 'mark_report_uncertain');
+    assert.deepEqual(kindsOf({ ...ECHOED, cloudTotal: 4 }, today), ['put_meter', 'remove_report']);
+  });
+});

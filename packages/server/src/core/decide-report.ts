@@ -3,7 +3,7 @@ import type { LicenseEvent } from './audit-event.ts';
 import { isOneWindow, knownTotal, listUnderWay, periodOf, type Rebased, rebase } from './cloud-total.ts';
 import { type Collected, collect, collectedChanges } from './collect.ts';
 import type { CutReport, ResolveReport, SettleReport } from './command.ts';
-import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE } from './consumption.ts';
+import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE, windowStart } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
 import type { Instant } from './instant.ts';
@@ -41,14 +41,19 @@ export function decideCutReport(command: CutReport, view: LicenseView, now: Inst
 }
 
 /**
- * The report's amount is reported, or pending again. Settling it twice changes nothing. An answer that may be
- * to an older report settles it only if its total can hold it; otherwise the report stays where it is.
+ * The report's amount is reported, or pending again. Settling it twice changes nothing. An answer that is not
+ * bound to its request, or to a repeated one, settles it only if its total can hold it. Otherwise the report
+ * stays where it is; but if the answer repeats its id, that id is used up, for another amount or before a
+ * total was lowered: then sending it again tells nothing, and it is uncertain.
  */
 export function decideSettleReport(command: SettleReport, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const report = findReport(view, command.reportId);
-  const isTold = report !== undefined && (command.isSure || canHold(command, report, view, now));
-  if (!isTold) return withoutEffect(view, base, NOTHING_DONE);
+  if (report === undefined) return withoutEffect(view, base, NOTHING_DONE);
+  if (!command.isSure && !canHold(command, report, view, now)) {
+    const isUsedUp = command.isEchoed === true && report.uncertainAt === null;
+    return isUsedUp ? putAside(command, view, base, report, now) : withoutEffect(view, base, NOTHING_DONE);
+  }
   const settled = command.isCounted
     ? counted(view, report, command, now)
     : withdrawn(view.meter as Meter, report);
@@ -63,13 +68,18 @@ export function decideSettleReport(command: SettleReport, view: LicenseView, now
   };
 }
 
-/** In a window that the cloud has told nothing of, it has counted nothing but reports. */
+/**
+ * In a window that the cloud has told nothing of, it has counted nothing but reports. One that was cut in an
+ * earlier window may have been counted in that: then nothing but its id can tell.
+ */
 function canHold(
-  { cloudTotal }: SettleReport,
-  { amount }: Report,
+  { cloudTotal, feature, isEchoed }: SettleReport,
+  { amount, cutAt }: Report,
   { license, meter }: LicenseView,
   now: Instant,
 ): boolean {
+  const period = periodOf(license, feature ?? WHOLE_LICENSE);
+  if (isEchoed === true && windowStart(period, cutAt) !== windowStart(period, now)) return true;
   return cloudTotal !== null && cloudTotal >= (knownTotal(license, meter as Meter, now) ?? 0) + amount;
 }
 
@@ -85,22 +95,26 @@ export function decideResolveReport(command: ResolveReport, view: LicenseView, n
     const settle = { kind: 'settle_report', isCounted: true, isSure: true, by: 'cloud' } as const;
     return decideSettleReport({ ...command, ...settle }, view, now);
   }
-  const isCredible = command.takesLower || cloudTotal === null || cloudTotal >= (before ?? 0);
-  return hold(view, base, report, isCredible ? cloudTotal : null, now);
+  return putAside(command, view, base, report, now);
 }
 
 const NOTHING_DONE = { kind: 'done', count: 0 } as const;
 
-/** Whatever became of it, it is over: the cloud's total is what further reports are measured by. */
-function hold(
+/**
+ * Whatever became of it, it is over: the cloud's total is what further reports are measured by, unless it may
+ * be an old one.
+ */
+function putAside(
+  { cloudTotal, takesLower }: Pick<ResolveReport, 'cloudTotal' | 'takesLower'>,
   view: LicenseView,
   base: Collected,
   report: Report,
-  cloudTotal: number | null,
   now: Instant,
 ): Decision {
   const meter = view.meter as Meter;
-  const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
+  const isCredible =
+    cloudTotal !== null && (takesLower || cloudTotal >= (knownTotal(view.license, meter, now) ?? 0));
+  const isUsable = isCredible && isOneWindow(periodOf(view.license, meter.feature), now, now);
   const rebased = isUsable ? rebase(meter, cloudTotal, now) : { changes: [], events: [] };
   return {
     outcome: NOTHING_DONE,

@@ -5,6 +5,7 @@ import {
   type CloudReply,
   type Identification,
   UNPROVEN,
+  VERDICTS,
   type Vouched,
 } from '../cloud/cloud.ts';
 import type { Actor } from '../core/actor.ts';
@@ -111,15 +112,6 @@ export function install(store: Store, reply: Granted, { tie, counted, key, by }:
     by: by ?? 'cloud',
   });
 }
-
-const VERDICTS: ReadonlySet<string> = new Set<Verdict>([
-  'license_not_enabled',
-  'license_not_active',
-  'license_expired',
-  'blacklisted',
-  'device_not_found',
-  'license_not_found',
-]);
 
 /** What is said about a machine that the license is not on yet is no word about the license. */
 const ABOUT_THE_MACHINE: ReadonlySet<string> = new Set<Verdict>(['device_not_found', 'blacklisted']);

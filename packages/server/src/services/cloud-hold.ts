@@ -1,4 +1,4 @@
-import { CloudFault } from '../cloud/cloud.ts';
+import { CloudFault, type CloudReply, VERDICTS } from '../cloud/cloud.ts';
 import type { Actor } from '../core/actor.ts';
 import { heldKey } from '../core/decide-notice.ts';
 import type { Store } from '../store/store.ts';
@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
  */
 export interface CloudHold {
   /** Notes that the cloud binds its answers; throws a `CloudFault` where it did before and does not now. */
-  admit(isBound: boolean): Promise<void>;
+  admit(reply: CloudReply<unknown>): Promise<void>;
   /** Takes answers again that are not bound, until the next one is. */
   release(by: Actor): Promise<void>;
 }
@@ -17,10 +17,11 @@ export interface CloudHold {
 /** `fingerprint`: of the key that the cloud signs with. */
 export function createCloudHold(store: Store, fingerprint: string): CloudHold {
   return {
-    async admit(isBound) {
+    async admit(reply) {
+      const { isBound } = reply;
       const isHeld = (await store.read({ kind: 'find_notice', key: heldKey(fingerprint) })) !== null;
       if (isHeld === isBound) return;
-      if (isHeld) throw notBound();
+      if (isHeld) throw notBound(reply);
       await store.execute({ kind: 'note', notice: { kind: 'cloud_held_to_nonces', fingerprint } });
     },
     async release(by) {
@@ -32,12 +33,17 @@ export function createCloudHold(store: Store, fingerprint: string): CloudHold {
   };
 }
 
-function notBound(): CloudFault {
-  return new CloudFault(
-    'not_bound',
-    'The licensing cloud did not repeat the nonce of the request, as it has done before. Somebody may be ' +
-      'playing back old answers. If the vendor has gone back to an older cloud, run "berth license sync ' +
-      '--accept-unbound".',
-    { mayHaveArrived: true },
-  );
+/** What comes from the HTTP layer of a cloud, or a proxy before it, has not seen the nonce. */
+function notBound(reply: CloudReply<unknown>): CloudFault {
+  const isBareError = reply.kind === 'refused' && !VERDICTS.has(reply.code);
+  const message = isBareError
+    ? `The licensing cloud answered with the error ${reply.code}, which is not bound to the request. ` +
+      'Nothing was changed; it is tried again.'
+    : OLD_ANSWER;
+  return new CloudFault('not_bound', message, { mayHaveArrived: true });
 }
+
+const OLD_ANSWER =
+  'The licensing cloud did not repeat the nonce of the request, as it has done before. Somebody may be ' +
+  'playing back old answers. If the vendor has gone back to an older cloud, run "berth license sync ' +
+  '--accept-unbound".';

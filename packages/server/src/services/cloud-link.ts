@@ -191,6 +191,9 @@ async function sumUntold(store: Store, id: LicenseId): Promise<SyncResult['untol
   };
 }
 
+/** Of a refusal that may be old. Until then lending goes on. */
+const WAITS = '(counts only if the next check says the same)';
+
 /** Reports first: the check then finds the cloud's total with everything in it. */
 async function syncLicense(
   parts: LinkParts,
@@ -202,7 +205,10 @@ async function syncLicense(
     const reported = isHere ? await parts.reporter.report(license) : null;
     const checked = await checkLicense(parts, (await findAgain(parts, license)) ?? license, acceptedBy);
     const refusal = checked.kind === 'refused' ? checked.refusal : reported;
-    return refusal === null ? null : describeRefusal(refusal);
+    if (refusal === null) return null;
+    const waiting = (await findAgain(parts, license))?.tie.assurance?.unconfirmed ?? null;
+    const error = describeRefusal(refusal);
+    return waiting === refusal.code ? { ...error, message: `${error.message} ${WAITS}` } : error;
   } catch (error) {
     if (!(error instanceof CloudFault)) throw error;
     const { code, reason, message } = error;

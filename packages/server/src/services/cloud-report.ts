@@ -4,6 +4,7 @@ import {
   type CloudRefusal,
   type CloudReply,
   type Counted,
+  isCredible,
   KEY_REFUSALS,
 } from '../cloud/cloud.ts';
 import type { License, LicenseId } from '../core/license.ts';
@@ -161,10 +162,11 @@ async function send(
     await followRefusal(options.store, unclear, { licenseId, feature, reportId, wasUncounted }, reply);
     return reply;
   }
-  const { total: cloudTotal, knowsReportIds } = reply.value;
-  const told = { isCounted: true, cloudTotal, takesLower: reply.isBound, by: 'cloud' };
-  const isSure = reply.isBound || knowsReportIds;
-  await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, isSure, ...told });
+  const { total: cloudTotal, knowsReportIds: isEchoed } = reply.value;
+  // That an id was counted before is no word about the amount: somebody may have changed that on the way.
+  const isSure = reply.isBound && wasUncounted;
+  const told = { isCounted: true, cloudTotal, isSure, isEchoed, takesLower: reply.isBound, by: 'cloud' };
+  await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told });
   // An answer that may be to an older report has not settled this one: its fate is as unclear as without.
   const isLeft = !isSure && (await findOpen(options.store, licenseId, feature))?.id === reportId;
   if (isLeft) unclear.noteUnclear(reportId);
@@ -189,10 +191,10 @@ async function followRefusal(
   store: Store,
   unclear: UnclearReports,
   { wasUncounted, ...report }: RefusedReport,
-  { isSigned, code }: CloudRefusal,
+  refusal: CloudRefusal,
 ): Promise<void> {
-  if (!isSigned) return unclear.noteUnclear(report.reportId);
-  if (KEY_REFUSALS.has(code)) return;
+  if (!isCredible(refusal)) return unclear.noteUnclear(report.reportId);
+  if (KEY_REFUSALS.has(refusal.code)) return;
   if (wasUncounted) {
     await store.execute({
       kind: 'settle_report',

@@ -42,7 +42,7 @@ export function createCloudSession(options: SessionOptions): CloudSession {
       const usable = await requireUsable();
       try {
         const asked = isSendable(usable.keys) ? await question(usable.cloud, usable.keys) : NOT_SENDABLE;
-        if (asked !== NOT_SENDABLE) await hold.admit(asked.isBound);
+        if (asked !== NOT_SENDABLE) await hold.admit(asked);
         const reply = withoutKeys(asked, usable.keys);
         if (reply.kind === 'refused') state.noteRefusal(subject, reply);
         else state.noteReached(subject);

@@ -82,6 +82,16 @@ describe('a hardware id that the administrator chooses', () => {
       assert.equal(await bindWith(store, {}), false, 'and nothing has changed');
     });
 
+    test(`is refused when it is that of a container, elsewhere (${source})`, async (t) => {
+      const { store, hardwareId } = await openWith(t, NOTHING, source);
+      assert.equal(await bindWith(store, { hardwareId, machineId: 'b' }), 'server_identity_changed');
+      assert.equal(
+        await bindWith(store, { hardwareId, machineId: null }),
+        false,
+        'in a container it is its own',
+      );
+    });
+
     test(`is kept where a license was activated under it (${source})`, async (t) => {
       const { store } = await openWith(t, { ...NOTHING, hardwareId: 'chosen' }, source);
       assert.equal(await bindWith(store, { hardwareId: 'chosen', machineId: 'b' }), false);

@@ -22,7 +22,7 @@ export interface Machine {
 export interface Identity {
   /** The same as long as the data stays on this machine. */
   readHardwareId(): Promise<string>;
-  /** Whether the administrator chose it, and it is none that the server would make from its data. */
+  /** Whether the administrator chose it, and it is not what the server would make here by itself. */
   isChosen(): Promise<boolean>;
   /**
    * Tells the store where it is, and returns whether that is another machine than the last time. Refused
@@ -37,19 +37,14 @@ export interface Identity {
 }
 
 export function createIdentity(store: Store, machine: Machine): Identity {
-  const readHardwareId = async () => {
-    if (machine.hardwareId !== null) return machine.hardwareId;
+  /** What the id is where the administrator says nothing. Data in a database keeps the id that it had. */
+  const makeHardwareId = async () => {
     const { identity, hardwareId: last } = await store.read({ kind: 'describe_store' });
     if (!machine.isShared) return hashIdentity(identity, machine.machineId);
     return last ?? hashIdentity(identity, null);
   };
-  const isChosen = async () => {
-    if (machine.hardwareId === null) return false;
-    const { identity, hardwareId: last } = await store.read({ kind: 'describe_store' });
-    const made = [hashIdentity(identity, machine.machineId), hashIdentity(identity, null)];
-    // Data in a database keeps the id that it had.
-    return ![...made, ...(machine.isShared ? [last] : [])].includes(machine.hardwareId);
-  };
+  const readHardwareId = async () => machine.hardwareId ?? makeHardwareId();
+  const isChosen = async () => machine.hardwareId !== null && machine.hardwareId !== (await makeHardwareId());
   return {
     readHardwareId,
     isChosen,

@@ -1,3 +1,4 @@
+import { isCredible } from '../cloud/cloud.ts';
 import type { Actor } from '../core/actor.ts';
 import type { License, LicenseId } from '../core/license.ts';
 import type { BacklogRecord } from '../store/query.ts';
@@ -51,10 +52,10 @@ export async function removeLicense(
  */
 async function tellEverything(parts: RemoveParts, license: License): Promise<void> {
   const first = await parts.reporter.report(license);
-  const isEnded = first?.isSigned === true && first.code === 'device_not_found';
+  const isEnded = first !== null && isCredible(first) && first.code === 'device_not_found';
   const mayTryAgain = (isEnded && (await activateAgain(parts, license))) || first === null;
   const refusal = mayTryAgain ? await parts.reporter.report(license) : first;
-  if (refusal !== null && !refusal.isSigned) throw refusalError(refusal);
+  if (refusal !== null && !isCredible(refusal)) throw refusalError(refusal);
   if (refusal === null && (await hasUntold(parts.store, license))) {
     throw new RequestError(
       'cloud_unavailable',
@@ -105,7 +106,7 @@ async function activateAgain(parts: CheckParts, license: License): Promise<boole
 async function deactivate({ session, identity }: CheckParts, license: License): Promise<void> {
   const meant = identify(license, await identity.readHardwareId());
   const reply = await session.ask(license.id, (cloud, keys) => cloud.deactivate(keys, meant));
-  if (reply.kind === 'ok' || (reply.isSigned && GONE_ALREADY.has(reply.code))) return;
+  if (reply.kind === 'ok' || (isCredible(reply) && GONE_ALREADY.has(reply.code))) return;
   throw refusalError(reply);
 }
 
