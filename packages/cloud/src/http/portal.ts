@@ -51,7 +51,10 @@ function formRoutes(path: string, form: FormName, handle: Handle): readonly Rout
       ...where,
       method: 'POST',
       handle: (request, context) =>
-        takeTurn(context.place, async () => handle(await readForm(request), context)),
+        takeTurn(context.place, async () => {
+          const form = await readForm(request);
+          return context.limitGuesses(() => handle(form, context));
+        }),
       explain: (problem) => showProblem(problem, form, NOTHING_TYPED),
     },
   ];
