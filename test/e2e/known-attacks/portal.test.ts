@@ -8,7 +8,7 @@ import { LIMITS } from '@berth/cloud/http/limits';
 import type { Listening } from '@berth/cloud/http/listen';
 import { openDataFolder } from '@berth/cloud/store/data-folder';
 import { loadTotals } from '@berth/cloud/store/execute';
-import { getLicense } from '@berth/cloud/store/licenses';
+import { getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
 import { listWaitingKeys } from '@berth/cloud/store/waiting-keys';
 import { createCarriedServer } from '../../support/carried-server.ts';
 import { cloudFolder, type TestCloud } from '../../support/test-cloud.ts';
@@ -194,6 +194,25 @@ describe('finding out license keys', () => {
     const wrong = await sendCodes(cloud, elsewhere, '');
     assert.deepEqual([wrong.status, wrong.text.replaceAll(elsewhere, 'KEY')], [status, text]);
   });
+});
+
+test('a license that is used up, disabled or over tells strangers no id, and costs a guess', async (t) => {
+  const { cloud, shelf, activate } = createTestPortal(t);
+  const full = cloud.grant({ slots: 1 });
+  given(activate(createCarriedServer('owner').request({ licenseKey: full })));
+  const over = cloud.grant({ slots: 1, validUntil: cloud.now - 1 });
+  const disabled = cloud.grant({ slots: 1 });
+  given(setLicenseEnabled(shelf, disabled, false, cloud.now));
+  for (const [index, key] of [full, over, disabled].entries()) {
+    const probe = () =>
+      handIn(cloud, createCarriedServer('probe').request({ licenseKey: key }), `192.0.2.${index}`);
+    const { status, text } = await probe();
+    assert.equal(status, 400);
+    assert.ok(!text.includes(String(given(getLicense(shelf, key)).id)), text);
+    assert.doesNotMatch(text, /1 of 1|20\d\d-/);
+    for (let count = 1; count < LIMITS.guesses; count++) await probe();
+    assert.equal((await probe()).status, 429);
+  }
 });
 
 test('a big request file is refused by its size, before anybody reads it', async (t) => {

@@ -64,16 +64,16 @@ export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
   };
   return async (who, work) => {
     const queue = await enter(who);
-    let code: string | undefined;
+    let isWrong = false;
     try {
       const reply = await work();
-      code = reply.code;
+      isWrong = reply.isGuess === true || WRONG.has(reply.code ?? '');
       return reply;
     } catch (error) {
-      if (error instanceof RequestError) code = error.code;
+      isWrong = error instanceof RequestError && WRONG.has(error.code);
       throw error;
     } finally {
-      if (WRONG.has(code ?? '')) note(who);
+      if (isWrong) note(who);
       queue.underWay -= 1;
       leave(who, queue);
     }
