@@ -78,7 +78,7 @@ function readTyped({ text }: Form): Typed {
 /** What people need to hear although it tells that there is such a license. It counts as a guess. */
 const TELLING: Partial<Record<ErrorCode, string>> = {
   license_activated_max_times:
-    'The license is activated on as many machines as it allows. Give it back on one of them, or ask the vendor.',
+    'The license is on as many machines as it allows. Give it back on one of them, or ask the vendor.',
   license_not_enabled: 'The license was disabled by its vendor.',
   license_expired: 'The license has expired. Ask the vendor to extend it.',
   blacklisted: 'The vendor has barred this machine.',
