@@ -8,7 +8,7 @@ import { LIMITS } from '@berth/cloud/http/limits';
 import type { Listening } from '@berth/cloud/http/listen';
 import { openDataFolder } from '@berth/cloud/store/data-folder';
 import { loadTotals } from '@berth/cloud/store/execute';
-import { getLicense } from '@berth/cloud/store/licenses';
+import { getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
 import { listWaitingKeys } from '@berth/cloud/store/waiting-keys';
 import { createCarriedServer } from '../../support/carried-server.ts';
 import { cloudFolder, type TestCloud } from '../../support/test-cloud.ts';
@@ -132,15 +132,18 @@ describe('finding out license keys', () => {
     const portal = createTestPortal(t);
     const { cloud, key } = portal;
     const probe = (index: number) => createCarriedServer('probe').request({ licenseKey: `K-${index}` });
-    const statuses = new Set<number>();
-    for (let index = 0; index < 2 * LIMITS.guesses; index++) {
-      const answer =
-        index % 2 === 0
-          ? await handIn(cloud, probe(index), '192.0.2.66')
-          : await sendCodes(cloud, `K-${index}`, '192.0.2.66');
-      statuses.add(answer.status);
+    const guess = (index: number) =>
+      index % 2 === 0
+        ? handIn(cloud, probe(index), '192.0.2.66')
+        : sendCodes(cloud, `K-${index}`, '192.0.2.66');
+    const statuses: number[] = [];
+    // As many at once as forms are taken from one address.
+    for (let index = 0; index < 2 * LIMITS.guesses; index += LIMITS.formsPerPlace) {
+      const burst = Array.from({ length: LIMITS.formsPerPlace }, (_, more) => guess(index + more));
+      statuses.push(...(await Promise.all(burst)).map(({ status }) => status));
     }
-    assert.deepEqual([...statuses], [400, 429]);
+    assert.deepEqual([...new Set(statuses)], [400, 429]);
+    assert.equal(statuses.filter((status) => status === 400).length, LIMITS.guesses);
     const file = createCarriedServer('honest').request({ licenseKey: key });
     assert.equal((await handIn(cloud, file, '192.0.2.66')).status, 429, 'nor is a right one told');
     assert.equal((await handIn(cloud, file, '192.0.2.1')).status, 200);
@@ -148,12 +151,12 @@ describe('finding out license keys', () => {
 
   test('probing with the keys for the cloud is slowed as well', async (t) => {
     const { cloud, key } = createTestPortal(t);
-    const statuses = new Set<number>();
-    for (let index = 0; index < 2 * LIMITS.guesses; index++) {
-      const who = { product: 'cad', license_key: `K-${index}`, hardware_id: 'probe' };
-      statuses.add((await cloud.get('check_license', who)).status);
-    }
-    assert.deepEqual([...statuses], [400, 429]);
+    const guesses = Array.from({ length: 200 }, (_, index) =>
+      cloud.get('check_license', { product: 'cad', license_key: `K-${index}`, hardware_id: 'probe' }),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 400).length, LIMITS.guesses);
+    assert.equal(statuses.filter((status) => status === 429).length, 200 - LIMITS.guesses);
     assert.equal((await handIn(cloud, createCarriedServer().request({ licenseKey: key }))).status, 200);
   });
 
@@ -191,6 +194,25 @@ describe('finding out license keys', () => {
     const wrong = await sendCodes(cloud, elsewhere, '');
     assert.deepEqual([wrong.status, wrong.text.replaceAll(elsewhere, 'KEY')], [status, text]);
   });
+});
+
+test('a license that is used up, disabled or over tells strangers no id, and costs a guess', async (t) => {
+  const { cloud, shelf, activate } = createTestPortal(t);
+  const full = cloud.grant({ slots: 1 });
+  given(activate(createCarriedServer('owner').request({ licenseKey: full })));
+  const over = cloud.grant({ slots: 1, validUntil: cloud.now - 1 });
+  const disabled = cloud.grant({ slots: 1 });
+  given(setLicenseEnabled(shelf, disabled, false, cloud.now));
+  for (const [index, key] of [full, over, disabled].entries()) {
+    const probe = () =>
+      handIn(cloud, createCarriedServer('probe').request({ licenseKey: key }), `192.0.2.${index}`);
+    const { status, text } = await probe();
+    assert.equal(status, 400);
+    assert.ok(!text.includes(String(given(getLicense(shelf, key)).id)), text);
+    assert.doesNotMatch(text, /1 of 1|20\d\d-/);
+    for (let count = 1; count < LIMITS.guesses; count++) await probe();
+    assert.equal((await probe()).status, 429);
+  }
 });
 
 test('a big request file is refused by its size, before anybody reads it', async (t) => {

@@ -4,8 +4,9 @@ import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { blockDevice, listBlocked, listDevices, unblockDevice } from '../store/devices.ts';
 import { listEvents } from '../store/events.ts';
 import { getLicense } from '../store/licenses.ts';
+import { type ListedKey, listServerKeys } from '../store/server-keys.ts';
 import type { Shelf } from '../store/shelf.ts';
-import { approveKey, listWaitingKeys, type WaitingKey } from '../store/waiting-keys.ts';
+import { type ApprovedKey, approveKey, listWaitingKeys, type WaitingKey } from '../store/waiting-keys.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate, presentDevice, presentEvent } from './present.ts';
 import { showDevices } from './show-license.ts';
@@ -19,7 +20,7 @@ export const DEVICE_COMMANDS: readonly Command[] = [
     arguments: ['[KEY]'],
     flags: [],
     usage: '',
-    about: 'where licenses are activated, what is barred, and which keys wait',
+    about: 'where licenses are activated, what is barred, and which server keys are known or wait',
     run: runList,
     show: showAll,
   },
@@ -76,18 +77,38 @@ function runList({ shelf, words }: Call): unknown {
     blocked_at: presentDate(one.blockedAt),
   }));
   const waiting = listWaitingKeys(shelf, null).map(presentWaiting);
-  return { devices: listDevices(shelf, id).map(presentDevice), ...(id === null ? { blocked, waiting } : {}) };
+  const known = listServerKeys(shelf, id).map(presentKnown);
+  const devices = listDevices(shelf, id).map(presentDevice);
+  return { devices, known, ...(id === null ? { blocked, waiting } : {}) };
 }
 
 function showAll(facts: {
   devices: never[];
+  known: readonly Known[];
   blocked?: readonly Facts[];
   waiting?: readonly Waiting[];
 }): string {
   const { blocked = [], waiting = [] } = facts;
   const rows = blocked.map((one) => [one.hardware_id, one.blocked_at]);
   const barred = rows.length === 0 ? [] : [formatTable(['barred', 'since'], rows)];
-  return [showDevices(facts), ...barred, ...showWaiting(waiting)].join('\n\n');
+  return [showDevices(facts), ...showKnown(facts.known), ...barred, ...showWaiting(waiting)].join('\n\n');
+}
+
+type Known = ReturnType<typeof presentKnown>;
+
+function presentKnown(one: ListedKey) {
+  return {
+    hardware_id: one.hardwareId,
+    fingerprint: one.fingerprint,
+    confirmed: one.isConfirmed,
+    learned_at: presentDate(one.learnedAt),
+  };
+}
+
+function showKnown(known: readonly Known[]): readonly string[] {
+  if (known.length === 0) return [];
+  const rows = known.map((one) => Object.values({ ...one, confirmed: one.confirmed ? 'yes' : 'no' }));
+  return [formatTable(['known by a key', 'fingerprint', 'confirmed', 'since'], rows)];
 }
 
 type Waiting = ReturnType<typeof presentWaiting>;
@@ -117,13 +138,22 @@ function showWaiting(waiting: readonly Waiting[]): readonly string[] {
 function runApprove({ shelf, words, now }: Call): unknown {
   const [hardwareId = '', fingerprint = ''] = words;
   const approved = approveKey(shelf, hardwareId, fingerprint, now);
-  return isRefusal(approved) ? approved : presentWaiting(approved);
+  return isRefusal(approved) ? approved : presentApproved(approved);
 }
 
-function showApproved(key: Waiting): string {
-  const { hardware_id: id, fingerprint, asks, license_keys: keys, from, came_at } = key;
+type Approved = ReturnType<typeof presentApproved>;
+
+function presentApproved({ hardwareId, fingerprint, waited }: ApprovedKey) {
+  return { hardware_id: hardwareId, fingerprint, ...(waited === null ? {} : presentWaiting(waited)) };
+}
+
+function showApproved(key: Approved): string {
+  const { hardware_id: id, fingerprint } = key;
+  const known = `The machine "${id}" is known by this key now.`;
+  if (!('asks' in key)) return `${known}\n\n${formatFacts({ fingerprint })}`;
+  const { asks, license_keys: keys, from, came_at } = key;
   const facts = { fingerprint, 'asks for': asks, licenses: keys, from, 'came at': came_at };
-  return `The machine "${id}" is known by this key now. Hand the file in again.\n\n${formatFacts(facts)}`;
+  return `${known} Hand the file in again.\n\n${formatFacts(facts)}`;
 }
 
 function runBlock({ shelf, words, now }: Call): unknown {

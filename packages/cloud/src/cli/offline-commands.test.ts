@@ -124,7 +124,19 @@ describe('cloud offline', () => {
     assert.match(out, new RegExp(`^fingerprint +${fingerprint}\nasks for +usage\nlicenses +${KEY}\n`, 'm'));
     assert.match((await run(`offline usage ${usage}`)).out, /is taken\./);
     assert.doesNotMatch((await run('device list')).out, /waits/);
+    const known = new RegExp(`^machine-1 +${fingerprint} +yes +\\S+Z$`, 'm');
+    assert.match((await run(`device list ${KEY}`)).out, known);
     assert.match((await run('event list')).out, /server_key_approved +hardware_id=machine-1/);
+  });
+
+  test('a known key that is not confirmed is shown as such, and can be approved at once', async (t) => {
+    const { run, server, put } = await createDesk(t);
+    await run(`offline activate ${put('a.req', server.request({ licenseKey: KEY }))}`);
+    const fingerprint = publicKeyFingerprint(server.serverKey);
+    const row = (confirmed: string) => new RegExp(`^machine-1 +${fingerprint} +${confirmed} +\\S+Z$`, 'm');
+    assert.match((await run('device list')).out, row('no'));
+    assert.match((await run(`device approve machine-1 ${fingerprint}`)).out, /is known by this key now\.\n/);
+    assert.match((await run('device list')).out, row('yes'));
   });
 
   test('says what is wrong with a file', async (t) => {

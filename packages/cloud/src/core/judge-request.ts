@@ -37,7 +37,10 @@ export interface ServerKeyFacts {
   readonly isVouched: boolean;
   /** The machine has a license, this one or another. */
   readonly hasLicense: boolean;
-  /** Whether the known key signed for the activation of what the file is about; `null`: it is not there. */
+  /**
+   * Whether the known key signed for the activation of what the file is about or, where that is not on the
+   * machine, for anything that is; `null`: nothing contradicts it.
+   */
   readonly isSigned: boolean | null;
 }
 
@@ -54,7 +57,8 @@ export function judgeServerKey(facts: ServerKeyFacts): 'keep' | 'learn' | 'wait'
   const isProven = known !== null && (known.isConfirmed || isSigned !== false);
   if (isKnown) return isProven ? 'keep' : 'wait';
   if (known === null && !hasLicense && facts.asks === 'activation') return 'learn';
-  return isProven && hasLicense ? refuseOtherKey(facts) : 'wait';
+  const isSettled = known !== null && (known.isConfirmed || isSigned === true);
+  return isSettled && hasLicense ? refuseOtherKey(facts) : 'wait';
 }
 
 function refuseOtherKey({ hardwareId, asks }: ServerKeyFacts): Refusal {

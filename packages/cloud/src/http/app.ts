@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Shelf } from '../store/shelf.ts';
 import { authorize } from './authorize.ts';
 import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
-import { createGuessLimit, type LimitGuesses } from './guess-limit.ts';
+import { createGuessLimit } from './guess-limit.ts';
 import type { Log } from './log.ts';
 import { BUG, findProblem, type Problem, problem } from './problem.ts';
 import type { Reply } from './reply.ts';
@@ -30,10 +30,14 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const limitGuesses = createGuessLimit(options.clock.readMonotonicMs);
   for (const route of ROUTES) {
+    // Counted apart: a stranger behind the same address who guesses at the portal does not slow down a server.
+    const callers = route.needsKeys ? 'keys' : 'portal';
     app.on(route.method, route.path, (c) =>
-      answer(route, options, c.req.raw, (now, asked) =>
-        handle(route, c.req.raw, { ...options, now, asked, place: c.env?.place ?? '' }, limitGuesses),
-      ),
+      answer(route, options, c.req.raw, (now, asked) => {
+        const place = c.env?.place ?? '';
+        const limit = (work: () => Reply | Promise<Reply>) => limitGuesses(`${callers} ${place}`, work);
+        return handle(route, c.req.raw, { ...options, now, asked, place, limitGuesses: limit });
+      }),
     );
   }
   app.notFound((c) => answer(NO_ROUTE, options, c.req.raw, () => nothingHere(c.req.method, c.req.path)));
@@ -43,23 +47,12 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 const NO_ROUTE = { name: 'unknown' };
 
-/**
- * Wrong guesses are counted apart for callers with cloud keys and for the portal: a stranger behind the same
- * address who guesses at the portal does not slow down a server.
- */
-async function handle(
-  route: Route,
-  request: Request,
-  context: Context,
-  limitGuesses: LimitGuesses,
-): Promise<Reply> {
-  if (!route.needsKeys) {
-    const work = () => route.handle(request, context);
-    return route.method === 'GET' ? work() : limitGuesses(`portal ${context.place}`, work);
-  }
+/** Bodies are read first: whoever holds one back must not keep others of the same place waiting. */
+async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
+  if (!route.needsKeys) return route.handle(request, context);
   authorize(context.shelf, request.headers, context.now);
   const noted = await noteContent(request, context.asked);
-  return limitGuesses(`keys ${context.place}`, () => route.handle(noted, context));
+  return context.limitGuesses(() => route.handle(noted, context));
 }
 
 type Work = (now: number, asked: Asked) => Reply | Promise<Reply>;

@@ -16,18 +16,15 @@ export function noteAsked(headers: Headers): Asked {
   return { nonce, requestDigest: null, hardwareId: null, licenseId: null };
 }
 
-/** Notes what is asked for, to the byte, and hands on a request that can still be read. */
+/** Notes what is asked for, to the byte, and hands on a request whose body is here already. */
 export async function noteContent(request: Request, asked: Asked): Promise<Request> {
-  if (asked.nonce === null) return request;
   const { pathname, search } = new URL(request.url);
   const operation = pathname.slice(pathname.lastIndexOf('/') + 1);
-  if (request.method === 'GET') {
-    asked.requestDigest = digestRequest(operation, search.slice(1));
-    return request;
-  }
-  const body = await readBytes(request, MOST_BODY_BYTES);
-  asked.requestDigest = digestRequest(operation, body);
-  return new Request(request.url, { method: request.method, headers: request.headers, body });
+  const isGet = request.method === 'GET';
+  const content = isGet ? search.slice(1) : await readBytes(request, MOST_BODY_BYTES);
+  if (asked.nonce !== null) asked.requestDigest = digestRequest(operation, content);
+  if (typeof content === 'string') return request;
+  return new Request(request.url, { method: request.method, headers: request.headers, body: content });
 }
 
 /** Inside the body, so that the signature covers it. */

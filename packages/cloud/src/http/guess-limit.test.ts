@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { createGuessLimit } from './guess-limit.ts';
 import { LIMITS } from './limits.ts';
 import { problem, RequestError } from './problem.ts';
-import { text } from './reply.ts';
+import { type Reply, text } from './reply.ts';
 
 function createLimit() {
   let nowMs = 1_000_000;
@@ -46,6 +46,43 @@ describe('wrong guesses', () => {
     assert.ok(!(await isAdmitted('a')));
     pass(LIMITS.guessEveryMs);
     assert.ok(await isAdmitted('a'));
+  });
+
+  test('that are under way are as many as the bucket holds, and the rest is never looked up', async () => {
+    const { limit } = createLimit();
+    let looked = 0;
+    const guess = async () => {
+      looked += 1;
+      await new Promise(setImmediate);
+      return problem('license_not_found', 'No.');
+    };
+    await Promise.allSettled(Array.from({ length: 200 }, () => limit('a', guess)));
+    assert.equal(looked, LIMITS.guesses);
+  });
+
+  test('are waited for: right ones at once are all served, and bounded', async () => {
+    const { limit, isAdmitted } = createLimit();
+    const right = async () => {
+      await new Promise(setImmediate);
+      return text('license_deactivated');
+    };
+    const most = LIMITS.guesses + LIMITS.guessesWaiting;
+    const all = await Promise.allSettled(Array.from({ length: most + 5 }, () => limit('a', right)));
+    assert.equal(all.filter(({ status }) => status === 'fulfilled').length, most);
+    assert.ok(await isAdmitted('a'));
+  });
+
+  test('that are held back leave the rest of the bucket to others of their place', async () => {
+    const { limit, isAdmitted } = createLimit();
+    const held: (() => void)[] = [];
+    const hold = () =>
+      new Promise<Reply>((resolve) => held.push(() => resolve(problem('license_not_found', 'No.'))));
+    const waiting = Array.from({ length: LIMITS.guesses - 1 }, () => limit('a', hold));
+    assert.ok(await isAdmitted('a'));
+    const late = isAdmitted('a');
+    for (const end of held) end();
+    await Promise.all(waiting);
+    assert.ok(!(await late), 'all of them were wrong');
   });
 
   test('are not what succeeds, or what is refused for another reason', async () => {

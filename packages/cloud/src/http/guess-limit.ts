@@ -16,43 +16,70 @@ const WRONG: ReadonlySet<string> = new Set<ErrorCode>([
   'server_key_not_approved',
 ]);
 
+/** What a place has under way, and who waits for it to end. */
+interface Queue {
+  underWay: number;
+  readonly waiting: (() => void)[];
+}
+
 /**
  * Each place has a bucket of wrong guesses, which fills up evenly. It is kept as one number: when it will be
  * full again. While it is empty nothing is looked up, so that a right guess is not told from a wrong one.
+ * Whatever is under way may turn out wrong, so there is never more of it than the bucket holds; the rest waits.
  */
 export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
   const fullAtMs = new Map<string, number>();
-  const admit = (who: string) => {
-    const waitMs = (fullAtMs.get(who) ?? 0) - readMonotonicMs() - (LIMITS.guesses - 1) * LIMITS.guessEveryMs;
-    if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000));
-  };
+  const queues = new Map<string, Queue>();
+  const countMissing = (who: string) =>
+    Math.max((fullAtMs.get(who) ?? 0) - readMonotonicMs(), 0) / LIMITS.guessEveryMs;
+  const countFree = (who: string) => LIMITS.guesses - Math.ceil(countMissing(who));
   const note = (who: string) => {
     const nowMs = readMonotonicMs();
     const before = Math.max(fullAtMs.get(who) ?? nowMs, nowMs);
     // Set anew, it stands last; the first one is then the one that was silent longest.
     fullAtMs.delete(who);
-    fullAtMs.set(
-      who,
-      Math.min(before, nowMs + (LIMITS.guesses - 1) * LIMITS.guessEveryMs) + LIMITS.guessEveryMs,
-    );
+    fullAtMs.set(who, before + LIMITS.guessEveryMs);
     if (fullAtMs.size > LIMITS.countedPlaces) fullAtMs.delete(fullAtMs.keys().next().value as string);
   };
+  const leave = (who: string, queue: Queue) => {
+    const next = queue.waiting.shift();
+    if (next !== undefined) next();
+    else if (queue.underWay === 0) queues.delete(who);
+  };
+  const enter = async (who: string): Promise<Queue> => {
+    const queue = queues.get(who) ?? { underWay: 0, waiting: [] };
+    queues.set(who, queue);
+    while (queue.underWay >= countFree(who)) {
+      if (countFree(who) <= 0) {
+        leave(who, queue);
+        const waitMs = (countMissing(who) - LIMITS.guesses + 1) * LIMITS.guessEveryMs;
+        throw tooMany('Too many wrong keys or codes came from your address.', Math.ceil(waitMs / 1000));
+      }
+      if (queue.waiting.length >= LIMITS.guessesWaiting)
+        throw tooMany('Too many requests from your address are under way.', 1);
+      await new Promise<void>((resolve) => queue.waiting.push(resolve));
+    }
+    queue.underWay += 1;
+    return queue;
+  };
   return async (who, work) => {
-    admit(who);
+    const queue = await enter(who);
+    let isWrong = false;
     try {
       const reply = await work();
-      if (WRONG.has(reply.code ?? '')) note(who);
+      isWrong = reply.isGuess === true || WRONG.has(reply.code ?? '');
       return reply;
     } catch (error) {
-      if (error instanceof RequestError && WRONG.has(error.code)) note(who);
+      isWrong = error instanceof RequestError && WRONG.has(error.code);
       throw error;
+    } finally {
+      if (isWrong) note(who);
+      queue.underWay -= 1;
+      leave(who, queue);
     }
   };
 }
 
-function tooMany(seconds: number): RequestError {
-  return new RequestError(
-    'too_many_requests',
-    `Too many wrong keys or codes came from your address. Try again in ${seconds} s.`,
-  );
+function tooMany(why: string, seconds: number): RequestError {
+  return new RequestError('too_many_requests', `${why} Try again in ${seconds} s.`);
 }

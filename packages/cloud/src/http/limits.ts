@@ -19,6 +19,8 @@ export const LIMITS = {
   /** Wrong license keys, users and codes: so many at once, and then one in so many milliseconds. */
   guesses: 30,
   guessEveryMs: 2000,
+  /** Of one place, while as much is under way as could be wrong; an answer takes milliseconds. */
+  guessesWaiting: 256,
   /** How many places are remembered for it; the one that was silent longest is forgotten. */
   countedPlaces: 50_000,
 } as const;

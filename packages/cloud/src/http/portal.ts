@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@berth/protocol/errors';
 import { readOfflineRequest } from '@berth/protocol/offline-request';
 import { readUsageFile } from '@berth/protocol/usage-file';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
@@ -51,7 +52,10 @@ function formRoutes(path: string, form: FormName, handle: Handle): readonly Rout
       ...where,
       method: 'POST',
       handle: (request, context) =>
-        takeTurn(context.place, async () => handle(await readForm(request), context)),
+        takeTurn(context.place, async () => {
+          const form = await readForm(request);
+          return context.limitGuesses(() => handle(form, context));
+        }),
       explain: (problem) => showProblem(problem, form, NOTHING_TYPED),
     },
   ];
@@ -71,11 +75,27 @@ function readTyped({ text }: Form): Typed {
   };
 }
 
+/** What people need to hear although it tells that there is such a license. It counts as a guess. */
+const TELLING: Partial<Record<ErrorCode, string>> = {
+  license_activated_max_times:
+    'The license is on as many machines as it allows. Give it back on one of them, or ask the vendor.',
+  license_not_enabled: 'The license was disabled by its vendor.',
+  license_expired: 'The license has expired. Ask the vendor to extend it.',
+  blacklisted: 'The vendor has barred this machine.',
+};
+
+/** Anybody may ask here, so an answer has no ids, dates or numbers of licenses. */
+function tellStranger(refusal: Refusal, form: FormName, typed: Typed): Reply {
+  const message = TELLING[refusal.code];
+  if (message === undefined) return showProblem(refusal, form, typed);
+  return { ...showProblem({ ...refusal, message }, form, typed), isGuess: true };
+}
+
 /** A file says itself what it is. */
 async function handInFile(form: Form, context: Context): Promise<Reply> {
   const typed = readTyped(form);
   const reply = await takeFile(form.file, typed, context);
-  return isRefusal(reply) ? showProblem(reply, 'offline', typed) : reply;
+  return isRefusal(reply) ? tellStranger(reply, 'offline', typed) : reply;
 }
 
 async function takeFile(
@@ -127,5 +147,5 @@ function confirm(
   const { licenseKey: key, hardwareId, activationCode } = typed;
   const tools = { airgapKey, writer: createFileWriter(signingKey, now) };
   const answer = confirmAirgap(shelf, { key, hardwareId, activationCode }, tools, now);
-  return isRefusal(answer) ? showProblem(answer, 'airgap', typed) : show(answer, typed);
+  return isRefusal(answer) ? tellStranger(answer, 'airgap', typed) : show(answer, typed);
 }

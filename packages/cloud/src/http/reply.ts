@@ -5,6 +5,8 @@ export interface Reply {
   readonly type: 'json' | 'text' | 'html' | 'css';
   /** The error code, for the log. */
   readonly code?: string;
+  /** It tells whether a key exists, whatever its code; see `createGuessLimit`. */
+  readonly isGuess?: true;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

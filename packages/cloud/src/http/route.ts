@@ -12,6 +12,11 @@ export interface Context {
   readonly now: number;
   /** Where the caller is: an address of IPv4, or a network of IPv6. */
   readonly place: string;
+  /**
+   * Does the work, unless whoever asks has guessed wrong too often. It is around every route that needs keys;
+   * a form asks for it itself, once it is read.
+   */
+  limitGuesses(work: () => Reply | Promise<Reply>): Promise<Reply>;
   /** What the answer repeats of the request. */
   readonly asked: Asked;
 }

@@ -3,14 +3,10 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
-import { type ReadRequest, readOfflineRequest } from '@berth/protocol/offline-request';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
-import { createCarriedServer } from '../../../../test/support/carried-server.ts';
 import { cloudFolder } from '../../../../test/support/test-cloud.ts';
-import { given, refused } from '../../../../test/support/test-portal.ts';
 import { hasData, openDataFolder } from './data-folder.ts';
 import { createAirgapKey, exportPublicKey } from './key-files.ts';
-import { answerDeactivation } from './offline-requests.ts';
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
@@ -82,31 +78,6 @@ describe('the data folder', () => {
     const again = openDataFolder(path);
     t.after(() => again.close());
     assert.ok(again.airgapKey.equals(airgapKey));
-  });
-
-  test('that is older than approved keys: the machines that are known stay known', (t) => {
-    const path = cloudFolder(t);
-    const db = new DatabaseSync(join(path, 'cloud.db'));
-    for (const name of ['0001-cloud.sql', '0002-portal.sql']) {
-      db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
-    }
-    const server = createCarriedServer('old');
-    db.exec(`INSERT INTO cloud (id, next_id) VALUES (1, 4711);
-      INSERT INTO server_key VALUES ('old', '${server.serverKey}', 1);
-      INSERT INTO product VALUES (1, 'cad', 'cad', 'license-key', '{}', 1);
-      INSERT INTO license VALUES (2, 'K-1', 1, NULL, NULL, 1, 1, 0, '{"features":[],"consumption":{}}', 1, 0);
-      INSERT INTO device VALUES (3, 2, 'old', '{}', 1, 1), (4, 2, 'unknown', '{}', 1, 1);
-      PRAGMA user_version = 2; PRAGMA application_id = 0x42434c44`);
-    db.close();
-    const { shelf, close } = openDataFolder(path);
-    t.after(close);
-    const back = (one: typeof server) => {
-      const request = readOfflineRequest(one.request({ request: 'deactivation', licenseKey: 'K-1' }));
-      return answerDeactivation(shelf, { request: request as ReadRequest, key: null, from: null }, 5);
-    };
-    assert.equal(refused(back(createCarriedServer('unknown'))), 'server_key_not_approved');
-    assert.equal(refused(back(createCarriedServer('old'))), 'signature_mismatch');
-    given(back(server));
   });
 
   for (const [title, sql, sentence] of [

@@ -42,10 +42,30 @@ export function meetServer(shelf: Shelf, file: SignedFile, now: number): Refusal
   return null;
 }
 
-/** Of several licenses the weakest counts; `null` when the machine has none of them. */
+/** Of several licenses the weakest counts. See `ServerKeyFacts`. */
 function findSigned({ sql }: Shelf, { licenseIds, hardwareId }: SignedFile): boolean | null {
   const devices = licenseIds
     .map((id) => sql.findDevice.get(id, hardwareId))
     .filter((device) => device !== undefined);
-  return devices.length === 0 ? null : devices.every(({ signed }) => signed === 1);
+  if (devices.length > 0) return devices.every(({ signed }) => signed === 1);
+  const others = sql.findMachine.all(hardwareId);
+  return others.length === 0 || others.some(({ signed }) => signed === 1) ? null : false;
+}
+
+export interface ListedKey {
+  readonly hardwareId: string;
+  readonly fingerprint: string;
+  /** It speaks for every license of its machine; otherwise for what it activated itself. */
+  readonly isConfirmed: boolean;
+  readonly learnedAt: number;
+}
+
+/** The keys by which machines are known: those that have the license, or all. */
+export function listServerKeys({ sql }: Shelf, licenseId: number | null): readonly ListedKey[] {
+  return sql.listServerKeys.all({ license: licenseId }).map((row) => ({
+    hardwareId: row.hardware_id as string,
+    fingerprint: publicKeyFingerprint(row.server_key as string),
+    isConfirmed: row.confirmed === 1,
+    learnedAt: row.learned_at as number,
+  }));
 }

@@ -58,7 +58,7 @@ const SQL = {
   seeDevice: 'UPDATE device SET seen_at = ? WHERE license_id = ? AND hardware_id = ?',
   removeDevice: 'DELETE FROM device WHERE license_id = ? AND hardware_id = ?',
   removeDevices: 'DELETE FROM device WHERE license_id = ?',
-  findMachine: 'SELECT 1 FROM device WHERE hardware_id = ? LIMIT 1',
+  findMachine: 'SELECT signed FROM device WHERE hardware_id = ? GROUP BY signed',
   findBlocked: 'SELECT 1 FROM blocked_device WHERE hardware_id = ?',
   listBlocked: 'SELECT * FROM blocked_device ORDER BY blocked_at, hardware_id',
   block: 'INSERT INTO blocked_device (hardware_id, blocked_at) VALUES (?, ?)',
@@ -77,6 +77,10 @@ const SQL = {
   addRequest: `
     INSERT INTO offline_request (id, digest, license_id, answer, answered_at) VALUES (?, ?, ?, ?, ?)`,
   findServerKey: 'SELECT * FROM server_key WHERE hardware_id = ?',
+  listServerKeys: `
+    SELECT * FROM server_key
+    WHERE :license IS NULL OR hardware_id IN (SELECT hardware_id FROM device WHERE license_id = :license)
+    ORDER BY hardware_id`,
   putServerKey: `
     INSERT INTO server_key (hardware_id, server_key, confirmed, learned_at) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
@@ -101,6 +105,10 @@ const SQL = {
       WHERE device.hardware_id = waiting_key.hardware_id) AS license_keys
     FROM waiting_key WHERE :machine IS NULL OR hardware_id = :machine
     ORDER BY hardware_id, came_at, server_key`,
+  // The key that the machine is known by needs no file first.
+  listApprovableKeys: `
+    SELECT server_key FROM waiting_key WHERE hardware_id = :machine
+    UNION SELECT server_key FROM server_key WHERE hardware_id = :machine AND confirmed = 0`,
   findUsageTaken: 'SELECT * FROM usage_taken WHERE server_key = ?',
   putUsageTaken: `
     INSERT INTO usage_taken (server_key, sequence, digest) VALUES (?, ?, ?)

@@ -84,29 +84,39 @@ function toWaitingKey(row: Row): WaitingKey {
 /** Nobody can make a key whose fingerprint begins with sixteen chosen digits (64 bits). */
 const FINGERPRINT = /^[0-9a-f]{16,64}$/;
 
+export interface ApprovedKey {
+  readonly hardwareId: string;
+  readonly fingerprint: string;
+  /** As it waited; `null`: the machine was known by it already, and no file of it waited. */
+  readonly waited: WaitingKey | null;
+}
+
 /** From here on the machine is known by this key alone; others that wait for it are dropped. */
 export function approveKey(
   shelf: Shelf,
   hardwareId: string,
   typed: string,
   now: number,
-): WaitingKey | Refusal {
+): ApprovedKey | Refusal {
   const wanted = typed.toLowerCase();
   if (!FINGERPRINT.test(wanted)) {
     return refuse('validation_error', 'A fingerprint is the 64 digits that were shown, or the first 16.');
   }
+  const { sql } = shelf;
   return transact(shelf, () => {
-    const rows = shelf.sql.listWaitingKeys.all({ machine: hardwareId });
-    const found = rows.find((row) => toWaitingKey(row).fingerprint.startsWith(wanted));
-    if (found === undefined) {
+    const keys = sql.listApprovableKeys.all({ machine: hardwareId }).map((row) => row.server_key as string);
+    const serverKey = keys.find((key) => publicKeyFingerprint(key).startsWith(wanted));
+    if (serverKey === undefined) {
       const message = `No key with this fingerprint waits for the machine "${hardwareId}".`;
       return refuse('device_not_found', message);
     }
-    const approved = toWaitingKey(found);
-    shelf.sql.putServerKey.run(hardwareId, found.server_key as string, 1, now);
-    shelf.sql.removeWaitingKeys.run(hardwareId);
-    const facts = { hardware_id: hardwareId, fingerprint: approved.fingerprint };
+    const fingerprint = publicKeyFingerprint(serverKey);
+    const waiting = listWaitingKeys(shelf, hardwareId);
+    sql.putServerKey.run(hardwareId, serverKey, 1, now);
+    sql.removeWaitingKeys.run(hardwareId);
+    const facts = { hardware_id: hardwareId, fingerprint };
     record(shelf, { kind: 'server_key_approved', facts }, null, now);
-    return approved;
+    const waited = waiting.find((one) => one.fingerprint === fingerprint) ?? null;
+    return { hardwareId, fingerprint, waited };
   });
 }
