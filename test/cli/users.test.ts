@@ -22,7 +22,11 @@ for (const state of ['running', 'stopped'] as const) {
       assert.match(list, /^name +role +password +created at\n/);
       assert.match(list, /\nada +admin +own +\d{4}-/);
       assert.match(list, /\nbob +operator +one-time, until \d{4}-/);
-      assert.match(succeeded(await run('user password bob', `${OWN}\n`)), /is set/);
+      assert.match(succeeded(await run('user password bob', `${OWN}\n`)), /is set\.\n$/);
+      assert.match(
+        succeeded(await run('user password ada', `${OWN}\n`)),
+        /is set\.\nOther accounts: .*bob \(operator\)\. Remove those you do not know with "berth user remove/,
+      );
       assert.equal(succeeded(await run('user remove bob')), 'The account is gone.\n');
       const json = JSON.parse(succeeded(await run('user list --json')));
       assert.ok(!json.users.some(({ name }: { name: string }) => name === 'bob'));

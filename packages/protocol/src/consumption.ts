@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostText, integerOf, licenseId, name, userInfo } from './fields.ts';
+import { hostText, integerOf, licenseId, name, userInfo, userName } from './fields.ts';
 import { anyDate } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
@@ -30,7 +30,7 @@ const overage = z.preprocess(
   z.int(COUNT_ERROR).min(0, { error: 'must not be negative' }).nullish(),
 );
 
-const target = { product: name, user: name, license_id: licenseId };
+const target = { product: name, user: userName, license_id: licenseId };
 
 export const addConsumptionRequest = z.object({
   ...target,

@@ -10,6 +10,7 @@ import {
   name,
   secret,
   userInfo,
+  userName,
 } from './fields.ts';
 
 const LONE_SURROGATE = '\ud800';
@@ -116,5 +117,12 @@ describe('a license id', () => {
   test('is not rounded to one that is near', () => {
     assert.match(refusal(licenseId, '9007199254740993'), /^must be /);
     assert.match(refusal(licenseId, '12345678901234567890'), /^must be /);
+  });
+});
+
+describe('the name of a user', () => {
+  test('is bounded as it is kept, in NFC', () => {
+    assert.match(refusal(userName, '\uFB2C'.repeat(MAX_NAME_LENGTH)), /longer than 256/);
+    assert.equal(userName.parse('e\u0301'.repeat(200)), '\u00e9'.repeat(200));
   });
 });

@@ -17,8 +17,8 @@ function isPlainText(text: string): boolean {
 }
 
 /** `null`, a missing field and blank text all mean "not given". */
-function orUndefined<T extends z.ZodType>(schema: T) {
-  return z.preprocess((value) => (isBlank(value) ? undefined : value), schema.optional());
+function orUndefined<T extends z.ZodType>(schema: T, read = (value: unknown) => value) {
+  return z.preprocess((value) => (isBlank(value) ? undefined : read(value)), schema.optional());
 }
 
 /** Nothing, or text that says nothing. */
@@ -26,12 +26,20 @@ export function isBlank(value: unknown): boolean {
   return value === null || (typeof value === 'string' && value.trim() === '');
 }
 
-/** `product`, `user`, `feature`: identifies something. */
-export const name = orUndefined(
-  z
-    .string({ error: 'must be text' })
-    .max(MAX_NAME_LENGTH, { error: `must not be longer than ${MAX_NAME_LENGTH} characters` })
-    .refine(isPlainText, { error: 'must not contain control characters' }),
+const nameText = z
+  .string({ error: 'must be text' })
+  .max(MAX_NAME_LENGTH, { error: `must not be longer than ${MAX_NAME_LENGTH} characters` })
+  .refine(isPlainText, { error: 'must not contain control characters' });
+
+/** `product`, `feature`: identifies something. */
+export const name = orUndefined(nameText);
+
+/**
+ * `user`: in Unicode NFC, as it is kept. Some characters become three in it, and two become one, so a bound on
+ * the text as sent would let in names that are too long to be named again.
+ */
+export const userName = orUndefined(nameText, (value) =>
+  typeof value === 'string' ? value.normalize('NFC') : value,
 );
 
 /** What text becomes that was no text: a secret that holds it is not the one that was meant. */

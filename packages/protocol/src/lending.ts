@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { hostText, licenseId, name, userInfo } from './fields.ts';
+import { hostText, licenseId, name, userInfo, userName } from './fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**
  * Which license is meant, and for whom. Every field may be missing; see `docs/leases.md` for what then
  * counts.
  */
-const target = { product: name, user: name, license_id: licenseId };
+const target = { product: name, user: userName, license_id: licenseId };
 
 const host = { os_hostname: hostText, ip_local: hostText, user_info: userInfo };
 

@@ -35,6 +35,7 @@ import { MoveError } from './services/move-store.ts';
 import { createOversight } from './services/oversight.ts';
 import { createOwnNames } from './services/own-names.ts';
 import { RulesError } from './services/parse-rules.ts';
+import { dismissPasswords } from './services/passwords.ts';
 import { createRuleBook, type RuleBook } from './services/rule-book.ts';
 import { openRulesFile } from './services/rules-file.ts';
 import { systemClock } from './store/clock.ts';
@@ -124,7 +125,7 @@ async function serveStore(
   const eventLoops = await parts.events.begin();
   const { readMonotonicMs } = systemClock;
   state.listening = await listen(parts.app, { ...config, ...config.http, certificates, readMonotonicMs });
-  stops.push(state.listening.stop);
+  stops.push(state.listening.stop, dismissPasswords);
   stops.push(await listenControl(parts.app, config.data));
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];

@@ -151,6 +151,31 @@ describe('what was got while the server was being set up', () => {
     assert.equal((await statusWith(app, other.body.token)).status, 200, 'one from the socket goes on');
   });
 
+  const bearer = (token: unknown) => ({ headers: { authorization: `Bearer ${token}` } });
+
+  test('a token made with a token that was made without credentials: ends with setup as well', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const first = await app.post('/api/admin/tokens/create', OWN_TOKEN);
+    const wish = { name: 'second', role: 'admin', days: 'never' };
+    const second = await app.post('/api/admin/tokens/create', wish, bearer(first.body.token));
+    assert.equal((await statusWith(app, second.body.token)).status, 200);
+    await replace(app, password);
+    assert.equal((await statusWith(app, second.body.token)).status, 401);
+  });
+
+  test('an account made without credentials: signed out when setup ends, with all its tokens', async (t) => {
+    const app = await openTestApp(t);
+    const password = await createAdministrator(app.accounts);
+    const eve = await app.post('/api/admin/users/add', { name: 'eve', role: 'admin' });
+    const authorization = `Basic ${Buffer.from(`eve:${eve.body.password}`).toString('base64')}`;
+    const { body: signedIn } = await app.get('/auth', { headers: { authorization } });
+    const made = await app.post('/api/admin/tokens/create', OWN_TOKEN, bearer(signedIn.token));
+    for (const { token } of [signedIn, made.body]) assert.equal((await statusWith(app, token)).status, 200);
+    await replace(app, password);
+    for (const { token } of [signedIn, made.body]) assert.equal((await statusWith(app, token)).status, 401);
+  });
+
   test('a one-time password that somebody has read: after the first sign-in it opens nothing', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);

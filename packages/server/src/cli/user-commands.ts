@@ -1,3 +1,4 @@
+import type { AdminAnswer } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
 import { formatTable } from './terminal.ts';
@@ -33,9 +34,11 @@ export const USER_COMMANDS: readonly Command[] = [
     flags: '[--one-time]',
     about: 'replace a password; --one-time lets the server make one up and tell it once',
     reads: askPassword,
-    ask: (client, [name], _, [password]) =>
-      client.post('/api/admin/users/password', { name, ...given(password) }),
-    show: showPassword,
+    ask: async (client, [name], _, [password]) => {
+      const answer = await client.post('/api/admin/users/password', { name, ...given(password) });
+      return answer.ok ? withOthers(answer, await client.get('/api/admin/users')) : answer;
+    },
+    show: (body: PasswordAnswer & { others: readonly Facts[] }) => showPassword(body) + showOthers(body),
   },
   {
     words: 'user role',
@@ -105,7 +108,30 @@ function showUsers({ users }: { users: readonly Facts[] }): string {
   return formatTable(['name', 'role', 'password', 'created at'], rows);
 }
 
-function showPassword({ name, password }: { name: string; password: string | null }): string {
+/**
+ * The other accounts that can do more than a user. Whoever was on the machine during setup could make some,
+ * so an administrator who gets a password is told of them.
+ */
+function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
+  const { name: own } = answer.body as PasswordAnswer;
+  const { users = [] } = list.body as { users?: readonly Facts[] };
+  const isAdministrator = users.some(({ name, role }) => name === own && role === 'admin');
+  const others = users.filter(({ name, role }) => isAdministrator && name !== own && role !== 'user');
+  return { ...answer, body: { ...(answer.body as Facts), others } as never };
+}
+
+function showOthers({ others }: { others: readonly Facts[] }): string {
+  if (others.length === 0) return '';
+  const names = others.map(({ name, role }) => `${name} (${role})`).join(', ');
+  return `\nOther accounts: ${names}. Remove those you do not know with "berth user remove NAME".`;
+}
+
+interface PasswordAnswer {
+  readonly name: string;
+  readonly password: string | null;
+}
+
+function showPassword({ name, password }: PasswordAnswer): string {
   if (password === null) return `The password of "${name}" is set.`;
   return (
     `The one-time password of "${name}" is  ${password}\n` +

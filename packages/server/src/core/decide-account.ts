@@ -55,17 +55,24 @@ function decideCreateAccount(command: CreateAccount, view: SystemView): SystemDe
   }
   return {
     outcome: { kind: 'done', count: 1 },
-    changes: [{ kind: 'put_account', name, role, passwordHash, oneTime }, ...endSetup(role, oneTime)],
+    changes: [{ kind: 'put_account', name, role, passwordHash, oneTime }, ...endSetup(view, role, oneTime)],
     events: [{ kind: 'account_created', account: name, role, by }],
   };
 }
 
 /**
- * An administrator with a password of their own: nobody else sets the server up from then on, and tokens that
- * were made without credentials are worth nothing.
+ * An administrator with a password of their own: nobody else sets the server up from then on. Until now
+ * anybody on the machine could make tokens, and accounts to sign in with; so every account is signed out, but
+ * for `keptToken`, and the tokens made over HTTP are worth nothing.
  */
-function endSetup(role: Role, oneTime: boolean): readonly SystemChange[] {
-  return role === 'admin' && !oneTime ? [{ kind: 'end_setup' }, { kind: 'remove_setup_tokens' }] : [];
+function endSetup(
+  { isSetUp }: SystemView,
+  role: Role,
+  oneTime: boolean,
+  keptToken: string | null = null,
+): readonly SystemChange[] {
+  if (isSetUp || role !== 'admin' || oneTime) return [];
+  return [{ kind: 'end_setup' }, { kind: 'remove_setup_tokens', except: keptToken }];
 }
 
 /** Whoever came in with the old password is out, but for the one who changes it. */
@@ -85,7 +92,7 @@ function decideSetPassword(command: SetPassword, view: SystemView, now: Instant)
       { kind: 'put_password', name, passwordHash, oneTime },
       { kind: 'remove_tokens_of', account: name, except: keptToken },
       ...(keptToken === null ? [] : [{ kind: 'free_token', tokenHash: keptToken } as const]),
-      ...endSetup(account.role, oneTime),
+      ...endSetup(view, account.role, oneTime, keptToken),
     ],
     events: [{ kind: 'password_changed', account: name, oneTime, by }],
   };
@@ -99,7 +106,7 @@ function decideSetRole(command: SetRole, view: SystemView): SystemDecision {
   if (isLastAdministrator(view)) return withoutEffect(refuseLast(name));
   return {
     outcome: { kind: 'done', count: 1 },
-    changes: [{ kind: 'put_role', name, role }, ...endSetup(role, account.oneTime !== null)],
+    changes: [{ kind: 'put_role', name, role }, ...endSetup(view, role, account.oneTime !== null)],
     events: [{ kind: 'role_changed', account: name, before: account.role, role, by }],
   };
 }
@@ -182,8 +189,8 @@ function decideUseToken({ tokenHash }: UseToken, { token }: SystemView, now: Ins
 
 /** Names are given once: a request that is repeated makes no second token. */
 function decideCreateToken(command: CreateToken, view: SystemView, now: Instant): SystemDecision {
-  const { tokenHash, name, role, days, endsWithSetup = false, by } = command;
-  if (endsWithSetup && view.isSetUp) {
+  const { tokenHash, name, role, days, shown = 'socket', by } = command;
+  if (shown === 'nothing' && view.isSetUp) {
     const message =
       'A token that is made without credentials ends with the setup, which is over. Sign in first.';
     return withoutEffect(refuse('unauthorized', message));
@@ -193,6 +200,8 @@ function decideCreateToken(command: CreateToken, view: SystemView, now: Instant)
     return withoutEffect(refuse('token_exists', message));
   }
   const expiresAt = days === null ? null : plus(now, days * DAY_MS);
+  // Credentials prove little during setup: whoever is on the machine can make some for themselves.
+  const endsWithSetup = shown !== 'socket' && !view.isSetUp;
   const restriction = endsWithSetup ? 'until_set_up' : null;
   const token = { ...tokenOf(tokenHash, now), kind: 'api', name, role, expiresAt, restriction } as const;
   const told = endsWithSetup ? { endsWithSetup } : {};

@@ -109,7 +109,7 @@ export type SystemChange =
   | { readonly kind: 'remove_account'; readonly name: string }
   /** Nobody becomes administrator by being on this machine any more. */
   | { readonly kind: 'end_setup' }
-  | { readonly kind: 'remove_setup_tokens' }
+  | { readonly kind: 'remove_setup_tokens'; readonly except: string | null }
   /** Somebody has signed in with the one-time password. */
   | { readonly kind: 'use_one_time_password'; readonly name: string }
   /** A token that could only replace the password can do the rest, too. */

@@ -94,6 +94,9 @@ export interface UseToken {
   readonly tokenHash: string;
 }
 
+/** `socket`: that they may read the data folder. `nothing`: they are on the machine during setup. */
+export type Shown = 'socket' | 'credentials' | 'nothing';
+
 /** A token of its own, for a program. */
 export interface CreateToken {
   readonly kind: 'create_token';
@@ -102,8 +105,8 @@ export interface CreateToken {
   readonly role: Role;
   /** How long it counts; `null`: until it is revoked. */
   readonly days: number | null;
-  /** Whoever asks is only on the machine while it is being set up. */
-  readonly endsWithSetup?: boolean;
+  /** What the caller has shown; left out: they came over the socket in the data folder. */
+  readonly shown?: Shown;
   readonly by: Actor;
 }
 

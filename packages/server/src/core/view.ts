@@ -213,7 +213,7 @@ export interface SystemView {
   readonly administrators: number;
   /** The token that the command is about: by its hash, by its id, or by its name. */
   readonly token: Token | null;
-  /** An administrator has had a password of their own; only where a token is made. */
+  /** An administrator has had a password of their own; only where that makes a difference. */
   readonly isSetUp: boolean;
   /** The number of the last file with what was consumed. */
   readonly usageSequence: number;

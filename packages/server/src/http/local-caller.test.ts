@@ -11,7 +11,7 @@ describe('a 401 says why a caller does not count as local', () => {
       { isLoopbackOnly: false },
       {},
     ],
-    [/because it comes from another machine\.$/, {}, { peer: FOREIGN }],
+    [/because it does not come from 127\.0\.0\.1 or ::1\.$/, {}, { peer: FOREIGN }],
     [/because its Host header is none of localhost/, {}, { headers: { host: 'vm' } }],
     [/because it is HTTP\/1\.0, as proxies send it\.$/, {}, { peer: { ...LOCAL, isHttp10: true } }],
     [/because it has the header "referer", as browsers send it\.$/, {}, { headers: { referer: 'x' } }],

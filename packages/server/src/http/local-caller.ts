@@ -20,7 +20,7 @@ export function whyNotLocal(headers: Headers, sender: Sender, rules: LocalRules)
   if (!rules.isLoopbackOnly) {
     return 'other machines can reach this server (see the settings "host" and "http.trustedProxies")';
   }
-  if (!LOOPBACK_ADDRESSES.has(sender.address)) return 'it comes from another machine';
+  if (!LOOPBACK_ADDRESSES.has(sender.address)) return 'it does not come from 127.0.0.1 or ::1';
   if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) {
     return 'its Host header is none of localhost, 127.0.0.1 and [::1]';
   }
@@ -49,16 +49,23 @@ const PROXY_HEADERS = new Set([
   'x-remote-ip',
   'x-remote-addr',
   'x-cluster-client-ip',
-  'x-original-forwarded-for',
-  'x-original-host',
-  'x-original-url',
+  'x-originating-ip',
+  'x-proxyuser-ip',
+  'x-scheme',
   'x-forward-for',
   'x-varnish',
   'cdn-loop',
   'surrogate-capability',
+  'x-nginx-proxy',
+  'x-bluecoat-via',
+  'x-cloud-trace-context',
+  'front-end-https',
+  'max-forwards',
 ]);
-const PROXY_PREFIX =
-  /^(?:x-)?(?:forwarded|proxy-|cf-|fastly-|akamai-|envoy-|azure-|arr-|amzn-|amz-cf-|appengine-|fly-|ngrok-)/;
+const PROXY_PREFIX = new RegExp(
+  '^(?:x-)?(?:forwarded|original-|proxy-|cf-|fastly-|akamai-|envoy-|azure-|arr-|amzn-|amz-cf-|appengine-|' +
+    'fly-|ngrok-|vercel-|tailscale-)',
+);
 
 function isOfProxy(name: string): boolean {
   return PROXY_HEADERS.has(name) || PROXY_PREFIX.test(name);

@@ -22,6 +22,8 @@ export interface SignInRequest {
   readonly password: string;
   readonly address: string;
   readonly isBrowser?: boolean;
+  /** Whoever asks has gone away. */
+  readonly signal?: AbortSignal;
 }
 
 export interface PasswordChange {
@@ -31,6 +33,7 @@ export interface PasswordChange {
   readonly address: string;
   /** The token that asks, and goes on. */
   readonly keptToken: string | null;
+  readonly signal?: AbortSignal;
 }
 
 /** A password that the server made up is told only now; `null`: it was given. */
@@ -96,10 +99,11 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
-    async changePassword({ account, oldPassword, newPassword, address, keptToken }, by) {
+    async changePassword({ account, oldPassword, newPassword, keptToken, ...from }, by) {
       requireGoodPassword(newPassword, account);
-      const checkedHash = await check({ name: account, password: oldPassword, address });
+      const checkedHash = await check({ name: account, password: oldPassword, ...from });
       if (checkedHash === null) {
+        const { address } = from;
         await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
         throw new RequestError('invalid_credentials', 'The old password is wrong. Nothing was changed.');
       }
@@ -146,12 +150,12 @@ async function signIn(
 
 /** The hash that the password fits; `null` for a wrong name or password. */
 async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<string | null> {
-  const { name, password, address } = request;
+  const { name, password, address, signal } = request;
   const attempt = throttle.begin(name, address);
   let isRight: boolean | null = null;
   try {
     const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
-    isRight = await checkPassword(password, hash, address);
+    isRight = await checkPassword(password, hash, address, signal);
     return isRight ? hash : null;
   } finally {
     // Whoever was sent away by a queue or a disk has guessed nothing.

@@ -38,7 +38,7 @@ function openQueue({ atOnce = 1, mostWaiting = 1000 } = {}) {
     return Number.POSITIVE_INFINITY;
   }
 
-  return { ask, finishOne, countUntil, begun, refused };
+  return { ask, finishOne, countUntil, begun, refused, dismiss: queue.dismiss };
 }
 
 const times = (count: number, work: (n: number) => void) => {
@@ -60,6 +60,38 @@ describe('a fair queue', () => {
     const fail = queue.run(['x'], () => Promise.reject(new Error('no')));
     await assert.rejects(fail, /no/);
     assert.equal(await queue.run(['x'], async () => 7), 7);
+  });
+
+  test('does no work for those who went away while they waited', async () => {
+    const queue = createFairQueue({ atOnce: 1, mostWaiting: 9, refusal: '' });
+    const { promise: first, resolve: end } = Promise.withResolvers<void>();
+    const running = queue.run(['x'], () => first);
+    const begun: string[] = [];
+    const client = new AbortController();
+    const note = (name: string, signal?: AbortSignal) =>
+      queue.run(['net', name], async () => void begun.push(name), signal);
+    const gone = assert.rejects(note('gone', client.signal), /went away/);
+    const stays = note('stays');
+    client.abort();
+    await gone;
+    await assert.rejects(note('late', client.signal), /went away/);
+    end();
+    await Promise.all([running, stays]);
+    assert.deepEqual(begun, ['stays']);
+    assert.equal(await queue.run(['x'], async () => 7), 7, 'the turn came back');
+  });
+
+  test('sends everybody away who waits when it is told to, and goes on', async () => {
+    const { ask, finishOne, begun, refused, dismiss } = openQueue();
+    times(3, (n) => ask(`10.0.${n}.1`, String(n)));
+    await settle();
+    dismiss();
+    await settle();
+    assert.deepEqual([begun, refused], [['0'], ['1', '2']]);
+    await finishOne();
+    ask('10.0.0.1', 'next');
+    await settle();
+    assert.deepEqual(begun, ['0', 'next']);
   });
 
   test('gives a newcomer a turn after one round, however much each of the others asks for', async () => {

@@ -11,8 +11,13 @@ import { RequestError } from './request-error.ts';
  * a while is not turned away in favour of those who keep asking.
  */
 export interface FairQueue {
-  /** `path`: from the widest network to the place itself. Rejects with `too_many_requests`. */
-  run<T>(path: readonly string[], work: () => Promise<T>): Promise<T>;
+  /**
+   * `path`: from the widest network to the place itself. Rejects with `too_many_requests`. `signal`: whoever
+   * asks has gone away, and waits no longer.
+   */
+  run<T>(path: readonly string[], work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Sends away everybody who waits; what runs goes on. */
+  dismiss(): void;
 }
 
 export interface FairQueueOptions {
@@ -61,18 +66,28 @@ export function createFairQueue({ atOnce, mostWaiting, refusal }: FairQueueOptio
       ? (lastTurns.get(name) ?? 0) >= (lastTurns.get(otherName) ?? 0)
       : branch.waiting > other.waiting;
 
-  async function waitForTurn(path: readonly string[]): Promise<void> {
+  async function waitForTurn(path: readonly string[], signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) throw goneAway();
     if (running < atOnce) {
       running += 1;
       noteTurn(path);
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    enqueue(root, path, { begin: resolve, sendAway: reject });
+    const waiter = { begin: resolve, sendAway: reject };
+    const leave = () => {
+      if (withdraw(root, path, waiter)) reject(goneAway());
+    };
+    signal?.addEventListener('abort', leave, { once: true });
+    enqueue(root, path, waiter);
     if (root.waiting > mostWaiting) {
       takeLast(root, isLater).sendAway(new RequestError('too_many_requests', refusal));
     }
-    await promise;
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
   }
 
   /** The turn goes to the next in line, or back. */
@@ -88,13 +103,16 @@ export function createFairQueue({ atOnce, mostWaiting, refusal }: FairQueueOptio
   }
 
   return {
-    async run(path, work) {
-      await waitForTurn(path);
+    async run(path, work, signal) {
+      await waitForTurn(path, signal);
       try {
         return await work();
       } finally {
         passTurn();
       }
+    },
+    dismiss() {
+      while (root.waiting > 0) takeFirst(root, []).sendAway(new RequestError('too_many_requests', refusal));
     },
   };
 }
@@ -129,6 +147,25 @@ function takeFirst(branch: Branch, path: string[]): Waiter {
   branch.children.delete(name);
   if (child.waiting > 0) branch.children.set(name, child);
   return waiter;
+}
+
+/** Whether it was still waiting. */
+function withdraw(branch: Branch, [name, ...rest]: readonly string[], waiter: Waiter): boolean {
+  if (name === undefined) {
+    const index = branch.waiters.indexOf(waiter);
+    if (index === -1) return false;
+    branch.waiters.splice(index, 1);
+  } else {
+    const child = branch.children.get(name);
+    if (child === undefined || !withdraw(child, rest, waiter)) return false;
+    if (child.waiting === 0) branch.children.delete(name);
+  }
+  branch.waiting -= 1;
+  return true;
+}
+
+function goneAway(): RequestError {
+  return new RequestError('bad_request', 'The client went away.');
 }
 
 function takeLast(branch: Branch, isLater: (a: Entry, b: Entry) => boolean): Waiter {

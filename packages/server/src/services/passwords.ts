@@ -23,6 +23,11 @@ const turns = createFairQueue({
   refusal: 'Too many sign-ins at once. Try again in a few seconds.',
 });
 
+/** A server that stops does not work off what waits. */
+export async function dismissPasswords(): Promise<void> {
+  turns.dismiss();
+}
+
 /** Whoever sets a password has shown who they are, and does not queue with those who guess. */
 const SETTING: readonly string[] = ['setting a password'];
 
@@ -35,12 +40,13 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * For an account that does not exist the work is done all the same, so that the time tells nothing.
- * `address`: where the guess comes from.
+ * `address`: where the guess comes from. `signal`: whoever guesses has gone away.
  */
 export async function checkPassword(
   password: string,
   hash: string | null,
   address: string,
+  signal?: AbortSignal,
 ): Promise<boolean> {
   const [, n, r, p, salt, key] = (hash ?? NOBODY).split('$') as [
     string,
@@ -52,9 +58,9 @@ export async function checkPassword(
   ];
   const cost = { ...COST, N: Number(n), r: Number(r), p: Number(p) };
   const expected = Buffer.from(key, 'base64');
-  const actual = await turns.run(networksOf(address), () =>
-    deriveKey(password.normalize('NFC'), Buffer.from(salt, 'base64'), expected.length, cost),
-  );
+  const derive = () =>
+    deriveKey(password.normalize('NFC'), Buffer.from(salt, 'base64'), expected.length, cost);
+  const actual = await turns.run(networksOf(address), derive, signal);
   return timingSafeEqual(actual, expected) && hash !== null;
 }
 

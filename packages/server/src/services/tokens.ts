@@ -3,6 +3,7 @@ import type { Actor } from '../core/actor.ts';
 import { Fault } from '../core/fault.ts';
 import { plus } from '../core/instant.ts';
 import type { Role } from '../core/role.ts';
+import type { Shown } from '../core/system-command.ts';
 import {
   isTokenAlive,
   isTouchDue,
@@ -32,8 +33,8 @@ export interface TokenWish {
   readonly role: Role;
   /** `null`: until it is revoked. */
   readonly days: number | null;
-  /** Whoever asks is only on the machine while it is being set up. */
-  readonly endsWithSetup?: boolean;
+  /** What whoever asks has shown. */
+  readonly shown?: Shown;
 }
 
 export interface CreatedToken {

@@ -79,7 +79,7 @@ export const ACCOUNTS = {
   },
 
   'a password that is replaced signs everybody out but who replaced it': async (bench: Bench) => {
-    await bench.execute(create('ada', 'admin'));
+    await bench.execute(create('ada', 'admin', false));
     await bench.execute(create('bob', 'admin'));
     for (const [name, token] of [
       ['ada', 'a1'],
@@ -143,7 +143,7 @@ export const ACCOUNTS = {
     bench: Bench,
   ) => {
     await bench.execute(create('ada', 'admin'));
-    const local = { endsWithSetup: true } as const;
+    const local = { shown: 'nothing' } as const;
     await bench.execute({ ...createToken('h1', 'local', null), ...local });
     await bench.execute(createToken('h2', 'ci', null));
     assert.equal((await findToken(bench, 'h1'))?.restriction, 'until_set_up');
@@ -153,6 +153,24 @@ export const ACCOUNTS = {
     assert.deepEqual(await listTokenIds(bench), ['h2']);
     assert.equal(await codeOf(bench, { ...createToken('h3', 'late', null), ...local }), 'unauthorized');
     assert.equal(await findToken(bench, 'h3'), null);
+  },
+
+  'during setup, credentials make tokens that end with it, too, and accounts are signed out': async (
+    bench: Bench,
+  ) => {
+    await bench.execute(create('ada', 'admin'));
+    await bench.execute(create('eve', 'admin'));
+    await bench.execute(signIn('ada', 'a1'));
+    await bench.execute(signIn('eve', 'e1'));
+    const withCredentials = { shown: 'credentials' } as const;
+    await bench.execute({ ...createToken('h1', 'early', null), ...withCredentials });
+    await bench.execute(setPassword('ada', 'a1'));
+    assert.deepEqual(await listTokenIds(bench), ['a1']);
+    await bench.execute({ ...createToken('h2', 'late', null), ...withCredentials });
+    assert.equal((await findToken(bench, 'h2'))?.restriction, null);
+    await bench.execute({ ...signIn('ada', 'a2'), checkedHash: 'another' });
+    await bench.execute(setPassword('eve', null));
+    assert.deepEqual((await listTokenIds(bench)).toSorted(), ['a1', 'a2', 'h2'], 'setup ends once');
   },
 
   'tokens that end soon are listed by their end': async (bench: Bench) => {

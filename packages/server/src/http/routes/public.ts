@@ -57,7 +57,7 @@ function authRoute(accounts: Accounts): Route {
     errors: ['unauthorized', 'too_many_requests', 'store_unavailable'],
     handle: async ({ request, peer }) => {
       const { name, password } = readBasic(request.headers.get('authorization'));
-      const token = await accounts.signIn({ name, password, address: peer.address });
+      const token = await accounts.signIn({ name, password, address: peer.address, signal: request.signal });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
       return json({ message: 'Login successful', token });
     },

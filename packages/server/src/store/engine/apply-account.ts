@@ -46,7 +46,7 @@ export function applyAccountChange(statements: Statements, now: Instant, change:
       statements.endSetup.run(now);
       break;
     case 'remove_setup_tokens':
-      statements.removeSetupTokens.run();
+      statements.removeSetupTokens.run(change.except ?? '');
       break;
     case 'use_one_time_password':
       statements.useOneTimePassword.run(change.name);

@@ -100,7 +100,8 @@ export const COMMON_SQL = {
   putRole: 'UPDATE account SET role = ? WHERE name = ?',
   removeAccount: 'DELETE FROM account WHERE name = ?',
   endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
-  removeSetupTokens: "DELETE FROM token WHERE restriction = 'until_set_up'",
+  removeSetupTokens: `
+    DELETE FROM token WHERE restriction = 'until_set_up' OR (account IS NOT NULL AND token_hash <> ?)`,
   useOneTimePassword: 'UPDATE account SET one_time_used = 1 WHERE name = ?',
   findToken: `${SELECT_TOKEN} WHERE token_hash = ?`,
   findTokenById: `${SELECT_TOKEN} WHERE token.id = :id OR token.name = :id

@@ -276,10 +276,17 @@ function executeSystem(batch: Batch, undo: Undo[], decideOnServer: () => SystemD
   return decision.outcome;
 }
 
+const NEEDS_SETUP: ReadonlySet<string> = new Set([
+  'create_account',
+  'create_token',
+  'set_password',
+  'set_role',
+] satisfies DecidedCommand['kind'][]);
+
 function loadSystemView({ statements, masterKey }: Batch, command: DecidedCommand): SystemView {
   return {
     ...loadAccountView(statements, command),
-    isSetUp: command.kind === 'create_token' && statements.getServer.get()?.set_up_at != null,
+    isSetUp: NEEDS_SETUP.has(command.kind) && statements.getServer.get()?.set_up_at != null,
     usageSequence:
       command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,

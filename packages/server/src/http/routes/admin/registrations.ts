@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { licenseId as licenseIdField, name, userName } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/license.ts';
@@ -12,7 +12,7 @@ import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
 import { targetOf } from '../v4/lending.ts';
 
-const target = { product: name, license_id: licenseIdField, user: name };
+const target = { product: name, license_id: licenseIdField, user: userName };
 
 /** Of the connection: one address, or a range. */
 const address = name;

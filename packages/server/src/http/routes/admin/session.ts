@@ -50,7 +50,7 @@ function signInRoute({ accounts, rules }: SessionServices): Route {
         throw new RequestError('missing_parameters', 'Send "name" and "password".');
       }
       const credentials = { name: body.name, password: body.password, address: peer.address };
-      const token = await accounts.signIn({ ...credentials, isBrowser: true });
+      const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
       await endReplaced(readSessionToken(request, peer, rules), credentials, accounts);
       const reply = json({ name: body.name, csrf_token: csrfTokenOf(token) });

@@ -2,10 +2,11 @@ import { name, positiveInteger } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { ROLES } from '../../../core/role.ts';
+import type { Shown } from '../../../core/system-command.ts';
 import { DEFAULT_TOKEN_DAYS, isTokenAlive } from '../../../core/token.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import type { Tokens } from '../../../services/tokens.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf, type Caller } from '../../caller.ts';
 import { countReply } from '../../count-reply.ts';
 import { refusalReply } from '../../problem.ts';
 import { json } from '../../reply.ts';
@@ -89,14 +90,18 @@ function createRoute(tokens: Tokens): Route {
         throw new RequestError('missing_parameters', message);
       }
       const count = body.days ?? DEFAULT_TOKEN_DAYS;
-      const endsWithSetup = caller.kind === 'local';
-      const wish = { name: own, role, days: count === 'never' ? null : count, endsWithSetup };
+      const wish = { name: own, role, days: count === 'never' ? null : count, shown: shownBy(caller) };
       const { id, token, kept, outcome } = await tokens.create(wish, actorOf(caller));
       if (outcome.kind === 'refused') return refusalReply(outcome);
       const { expiresAt = null, restriction = null } = kept ?? {};
       return json({ id, token, ...toWire({ expiresAt, restriction }) });
     },
   });
+}
+
+function shownBy({ kind }: Caller): Shown {
+  if (kind === 'control') return 'socket';
+  return kind === 'local' ? 'nothing' : 'credentials';
 }
 
 function revokeRoute(tokens: Tokens): Route {

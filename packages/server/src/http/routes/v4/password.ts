@@ -41,7 +41,8 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
         }
         const account = caller.holder?.account ?? FIRST_ADMINISTRATOR;
         const keptToken = caller.holder?.tokenHash ?? null;
-        const change = { account, oldPassword, newPassword, keptToken, address: peer.address };
+        const from = { address: peer.address, signal: request.signal };
+        const change = { account, oldPassword, newPassword, keptToken, ...from };
         const outcome = await accounts.changePassword(change, actorOf(caller));
         if (outcome.kind === 'refused') return refusalReply(outcome);
         return json({ message: `The password of "${account}" was replaced.` });
