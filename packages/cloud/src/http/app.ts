@@ -30,7 +30,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const limitGuesses = createGuessLimit(options.clock.readMonotonicMs);
   for (const route of ROUTES) {
-    // Counted apart: a stranger behind the same address who guesses at the portal does not slow down a server.
+    // Counted apart: a stranger at the same address who guesses at the portal does not slow down a server.
     const callers = route.needsKeys ? 'keys' : 'portal';
     app.on(route.method, route.path, (c) =>
       answer(route, options, c.req.raw, (now, asked) => {

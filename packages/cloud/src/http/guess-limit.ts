@@ -25,7 +25,7 @@ interface Queue {
 /**
  * Each place has a bucket of wrong guesses, which fills up evenly. It is kept as one number: when it will be
  * full again. While it is empty nothing is looked up, so that a right guess is not told from a wrong one.
- * Whatever is under way may turn out wrong, so there is never more of it than the bucket holds; the rest waits.
+ * What is under way may turn out wrong, so it is never more than the bucket holds; the rest waits.
  */
 export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
   const fullAtMs = new Map<string, number>();
