@@ -35,8 +35,8 @@ const nameText = z
 export const name = orUndefined(nameText);
 
 /**
- * `user`: in Unicode NFC, as it is kept. Some characters become three in it, and two become one, so a bound on
- * the text as sent would let in names that are too long to be named again.
+ * `user`: in Unicode NFC, as it is kept. Some characters become three in it, and two become one, so a bound
+ * on the text as sent would let in names that are too long to be named again.
  */
 export const userName = orUndefined(nameText, (value) =>
   typeof value === 'string' ? value.normalize('NFC') : value,

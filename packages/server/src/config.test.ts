@@ -136,6 +136,7 @@ describe('a value that cannot be used is refused with what is allowed', () => {
     ['http.allowedOrigins', 'https://App.example.com', /cannot hold .* in small letters/],
     ['http.allowedOrigins', 'app.example.com', /cannot hold/],
     ['http.allowedOrigins', '"null"', /cannot hold "null"/],
+    ['http.allowedOrigins', 'ftp://app.example.com', /cannot hold/],
     ['http.allowedOrigins', 'file://', /cannot hold "file:\/\/"/],
     ['http.allowedHosts', 'licenses.example.com:8080', /cannot hold .* without a port/],
     ['http.allowedHosts', '"*.example.com"', /cannot hold "\*.example.com"/],

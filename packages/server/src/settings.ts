@@ -24,7 +24,7 @@ export interface Setting {
 function isOrigin(word: string): boolean {
   if (word.includes('*')) return false;
   if (/^https?:/.test(word)) return URL.canParse(word) && new URL(word).origin === word;
-  return word !== 'file://' && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
+  return !/^(?:file|ftp|wss?):/.test(word) && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
 }
 
 /** Every setting with its default, its bounds and a sentence. */

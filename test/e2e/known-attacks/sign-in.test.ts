@@ -209,6 +209,7 @@ describe('credentials that never end', () => {
     const started = await app.post('/api/admin/session/start', body, { peer: FOREIGN });
     const cookie = String(started.headers.get('set-cookie')).split(';')[0] as string;
     const ask = () => app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie } });
+    assert.match((await app.get('/api/admin/tokens')).text, /"expires_at":"2030-01-16T00:00/);
     for (let hour = 0; hour < 12; hour++) {
       assert.equal((await ask()).status, 200, `hour ${hour}`);
       app.clock.advance(60 * 60 * 1000);

@@ -62,13 +62,11 @@ const PROXY_HEADERS = new Set([
   'front-end-https',
   'max-forwards',
 ]);
-const PROXY_PREFIX = new RegExp(
-  '^(?:x-)?(?:forwarded|original-|proxy-|cf-|fastly-|akamai-|envoy-|azure-|arr-|amzn-|amz-cf-|appengine-|' +
-    'fly-|ngrok-|vercel-|tailscale-)',
-);
+const PROXY_PREFIX = /^(?:x-)?(?:forwarded|original-|proxy-|envoy-|arr-|ngrok-|tailscale-)/;
+const CLOUD_PREFIX = /^(?:x-)?(?:cf-|fastly-|akamai-|azure-|amzn-|amz-cf-|appengine-|fly-|vercel-)/;
 
 function isOfProxy(name: string): boolean {
-  return PROXY_HEADERS.has(name) || PROXY_PREFIX.test(name);
+  return PROXY_HEADERS.has(name) || PROXY_PREFIX.test(name) || CLOUD_PREFIX.test(name);
 }
 
 const BROWSER_HEADERS = new Set([

@@ -75,9 +75,7 @@ export function createFairQueue({ atOnce, mostWaiting, refusal }: FairQueueOptio
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { begin: resolve, sendAway: reject };
-    const leave = () => {
-      if (withdraw(root, path, waiter)) reject(goneAway());
-    };
+    const leave = () => withdraw(root, path, waiter) && reject(goneAway());
     signal?.addEventListener('abort', leave, { once: true });
     enqueue(root, path, waiter);
     if (root.waiting > mostWaiting) {

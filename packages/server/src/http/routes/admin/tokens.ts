@@ -1,9 +1,10 @@
 import { name, positiveInteger } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
+import { plus } from '../../../core/instant.ts';
 import { ROLES } from '../../../core/role.ts';
 import type { Shown } from '../../../core/system-command.ts';
-import { DEFAULT_TOKEN_DAYS, isTokenAlive } from '../../../core/token.ts';
+import { DEFAULT_TOKEN_DAYS, isTokenAlive, SESSION_LIFETIME_MS } from '../../../core/token.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import type { Tokens } from '../../../services/tokens.ts';
 import { actorOf, type Caller } from '../../caller.ts';
@@ -68,7 +69,8 @@ function listRoute(tokens: Tokens): Route {
 }
 
 function presentToken({ token, now }: Awaited<ReturnType<Tokens['list']>>[number]) {
-  const { id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction } = token;
+  const { id, kind, account, name: own, role, issuedAt, usedAt, restriction } = token;
+  const expiresAt = kind === 'session' ? plus(issuedAt, SESSION_LIFETIME_MS) : token.expiresAt;
   const isAlive = isTokenAlive(token, now);
   return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction, isAlive });
 }
