@@ -80,11 +80,10 @@ describe('the user of a request', () => {
   });
 });
 
-test('a request that is repeated in other accents is told so, and counts once', async (t) => {
+test('a request that is repeated in another encoding of accents counts once', async (t) => {
   const app = await openApp(t);
   const send = (user: string) =>
     app.post('/api/v4/add_consumption', { user }, { headers: { 'idempotency-key': 'k' } });
   assert.equal((await send('jos\u00e9')).body.total_consumptions, 1);
-  assert.equal((await send('jos\u00e9')).body.total_consumptions, 1);
-  assert.equal((await send('jose\u0301')).body.code, 'idempotency_key_reused');
+  assert.equal((await send('jose\u0301')).body.total_consumptions, 1);
 });
