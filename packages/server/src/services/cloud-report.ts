@@ -193,8 +193,10 @@ async function followRefusal(
   { wasUncounted, ...report }: RefusedReport,
   refusal: CloudRefusal,
 ): Promise<void> {
-  if (!isCredible(refusal)) return unclear.noteUnclear(report.reportId);
+  if (!refusal.isSigned) return unclear.noteUnclear(report.reportId);
+  // The cloud refuses keys before it reads what the request is about. The report is sent again under its id.
   if (KEY_REFUSALS.has(refusal.code)) return;
+  if (!isCredible(refusal)) return unclear.noteUnclear(report.reportId);
   if (wasUncounted) {
     await store.execute({
       kind: 'settle_report',
