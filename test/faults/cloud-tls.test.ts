@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
 import { type Certificate, makeCertificate } from '../support/certificate.ts';
 import type { SeenRequest } from '../support/chaos-journal.ts';
 import { type ChaosProxy, openChaosProxy } from '../support/chaos-proxy.ts';
@@ -150,6 +151,8 @@ describe('an answer over TLS', () => {
       plan: { kind: 'strip', field: 'report_id' },
     });
     t.after(() => hiding.close());
+    // A cloud that knows no ids of reports knows no nonces either.
+    hiding.hideHeaders(NONCE_HEADER);
     const app = await openMachine(t, vendor, { target: hiding.url });
     await app.add('cad', vendor.key);
     const { promise: untilReleased, resolve: release } = Promise.withResolvers<void>();
