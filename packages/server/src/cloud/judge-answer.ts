@@ -25,8 +25,8 @@ export function rejectFile(fields: Fields): void {
 }
 
 /**
- * Whether the answer repeats the nonce of this request. One that repeats another nonce, or was given to
- * another request than the one that was sent, is worth nothing. The signature has been checked before.
+ * Whether the answer repeats the nonce of this request. Throws where it repeats another nonce, or answers
+ * another request than the one that was sent. Callers must have checked the signature first.
  */
 export function isBoundTo({ nonce, requestDigest, meant }: Question, fields: Fields): boolean {
   const bound = fields as Partial<AnswerBinding>;

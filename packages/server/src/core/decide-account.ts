@@ -61,9 +61,9 @@ function decideCreateAccount(command: CreateAccount, view: SystemView): SystemDe
 }
 
 /**
- * An administrator with a password of their own: nobody else sets the server up from then on. Until now
- * anybody on the machine could make tokens, and accounts to sign in with; so every account is signed out, but
- * for `keptToken`, and the tokens made over HTTP are worth nothing.
+ * Setup is over once an administrator has a password of their own. Until then anybody on the machine could
+ * make tokens, and accounts to sign in with; so every account is signed out, except for `keptToken`, and the
+ * tokens made over HTTP are revoked.
  */
 function endSetup(
   { isSetUp }: SystemView,

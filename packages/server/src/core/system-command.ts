@@ -142,7 +142,7 @@ export interface NumberUsage {
 export interface BindHardware {
   readonly kind: 'bind_hardware';
   readonly hardwareId: string;
-  /** The administrator chose it: it is none that the server would make from its data. */
+  /** The administrator chose it; the server would not make it from its own data. */
   readonly isChosen?: boolean;
 }
 

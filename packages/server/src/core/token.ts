@@ -8,9 +8,8 @@ import type { Role } from './role.ts';
 export type TokenKind = 'auth' | 'session' | 'api';
 
 /**
- * `until_set_up`: made over HTTP during setup, and worth nothing once an administrator has a password of
- * their own. `password_only`: from a one-time password that was used before;
- * it can do nothing but replace that password.
+ * `until_set_up`: made over HTTP during setup, and revoked once an administrator has a password of their own.
+ * `password_only`: from a one-time password that was used before; good only for replacing that password.
  */
 export type TokenRestriction = 'until_set_up' | 'password_only';
 
