@@ -227,6 +227,8 @@ const COMMAND_FLAGS = {
   counted: { type: 'boolean' },
   'not-counted': { type: 'boolean' },
   'demo-cloud': { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  yes: { type: 'boolean' },
 } as const;
 
 /** Those that only some commands take. */
@@ -256,6 +258,8 @@ const OWN_FLAGS = [
   'role',
   'days',
   'one-time',
+  'dry-run',
+  'yes',
 ] as const;
 
 function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
