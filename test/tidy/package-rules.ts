@@ -84,3 +84,26 @@ function findInstallScriptsIn(file: SourceFile): Finding[] {
 export function findInstallScripts(files: SourceFile[]): Finding[] {
   return files.filter(({ path }) => MANIFEST.test(path)).flatMap(findInstallScriptsIn);
 }
+
+interface Lock {
+  readonly packages?: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+}
+
+/** npm warns about every package with an install script on which the project has not decided. */
+export function findUndecidedScripts(files: SourceFile[]): Finding[] {
+  const manifest = files.find(({ path }) => path === 'package.json');
+  const lock = files.find(({ path }) => path === 'package-lock.json');
+  if (manifest === undefined || lock === undefined) return [];
+  const { allowScripts = {} } = JSON.parse(manifest.text) as { allowScripts?: Record<string, boolean> };
+  const { packages = {} } = JSON.parse(lock.text) as Lock;
+  return Object.entries(packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
+    .filter((name) => allowScripts[name] !== false)
+    .map((name) => ({
+      path: manifest.path,
+      line: 1,
+      rule: 'undecided-script',
+      message: `'${name}' brings an install script; deny it under "allowScripts", or npm warns every user.`,
+    }));
+}

@@ -4,6 +4,7 @@ import {
   findInstallScripts,
   findOutsideReferences,
   findResolvedAddresses,
+  findUndecidedScripts,
 } from './package-rules.ts';
 import { findClockReads, findConsoleLog, findCoreImpurity, findUnfinishedWords } from './purity-rules.ts';
 import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
@@ -32,4 +33,5 @@ export const rules: Record<string, Rule> = {
   lockfile: findResolvedAddresses,
   'exact-version': findInexactVersions,
   'install-script': findInstallScripts,
+  'undecided-script': findUndecidedScripts,
 };
