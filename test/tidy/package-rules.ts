@@ -1,4 +1,5 @@
-import { type Finding, findPattern, lineAt, type SourceFile } from './source.ts';
+import { listImports } from './imports.ts';
+import { type Finding, findPattern, lineAt, productFiles, type SourceFile } from './source.ts';
 
 const SHARED_FOLDER = /\.\.\/shared\b/;
 const REGISTRY_HOST = /\/\/registry\.|\bregistry\.[a-z0-9.-]+\.(?:org|com|net|io|dev|local|internal)\b/;
@@ -106,4 +107,33 @@ export function findUndecidedScripts(files: SourceFile[]): Finding[] {
       rule: 'undecided-script',
       message: `'${name}' brings an install script; deny it under "allowScripts", or npm warns every user.`,
     }));
+}
+
+/** The package that a specifier is part of; nothing for files and for what Node brings. */
+function packageOf(specifier: string): string | null {
+  if (specifier.startsWith('.') || specifier.startsWith('node:')) return null;
+  const [scope = '', name = ''] = specifier.split('/');
+  return scope.startsWith('@') ? `${scope}/${name}` : scope;
+}
+
+function findUndeclaredIn(file: SourceFile, declared: ReadonlySet<string>): Finding[] {
+  return listImports(file)
+    .map(({ specifier, line }) => ({ name: packageOf(specifier), line }))
+    .filter(({ name }) => name !== null && !declared.has(name))
+    .map(({ name, line }) => ({
+      path: file.path,
+      line,
+      rule: 'undeclared-package',
+      message: `'${name}' is not among the package's "dependencies", so npm ci --omit=dev may leave it out.`,
+    }));
+}
+
+/** A server is installed without development packages, and has to run without them. */
+export function findUndeclaredPackages(files: SourceFile[]): Finding[] {
+  const manifests = files.filter(({ path }) => MANIFEST.test(path) && path !== 'package.json');
+  return manifests.flatMap((manifest) => {
+    const declared = new Set(Object.keys(readManifest(manifest).dependencies ?? {}));
+    const folder = manifest.path.replace('package.json', 'src/');
+    return productFiles(files, folder).flatMap((file) => findUndeclaredIn(file, declared));
+  });
 }

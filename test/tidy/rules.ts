@@ -5,6 +5,7 @@ import {
   findOutsideReferences,
   findResolvedAddresses,
   findUndecidedScripts,
+  findUndeclaredPackages,
 } from './package-rules.ts';
 import { findClockReads, findConsoleLog, findCoreImpurity, findUnfinishedWords } from './purity-rules.ts';
 import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
@@ -34,4 +35,5 @@ export const rules: Record<string, Rule> = {
   'exact-version': findInexactVersions,
   'install-script': findInstallScripts,
   'undecided-script': findUndecidedScripts,
+  'undeclared-package': findUndeclaredPackages,
 };
