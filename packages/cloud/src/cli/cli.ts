@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { toReadable } from '@berth/protocol/console-text';
 import { explainFlagError } from '@berth/protocol/explain-flag-error';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
@@ -48,8 +49,10 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   try {
     return await dispatch(argv, options);
   } catch (error) {
-    if (error instanceof UsageError) terminal.complain(`${error.message}\n\n${usage(COMMANDS)}`);
-    else terminal.complain(isExpected(error) ? (error as Error).message : describeBug(error));
+    if (error instanceof UsageError) {
+      terminal.fail(error.message);
+      terminal.complain(`\n${usage(COMMANDS)}`);
+    } else terminal.fail(isExpected(error) ? (error as Error).message : describeBug(error));
     return error instanceof UsageError || error instanceof ValueError ? EXIT_USAGE : EXIT_FAILED;
   }
 }
@@ -89,14 +92,14 @@ async function run(words: readonly string[], invocation: Invocation): Promise<nu
   if (first === 'serve') {
     rejectForeign(
       'serve',
-      ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies'],
+      ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies', 'log-level', 'log-format'],
       words.slice(1),
       invocation.flags,
     );
     return withFolder(invocation, (folder) => serve({ ...invocation, folder, defaultPort: DEFAULT_PORT }));
   }
   if (first === 'demo') {
-    rejectForeign('demo', ['port', 'host'], words.slice(1), invocation.flags);
+    rejectForeign('demo', ['port', 'host', 'log-level', 'log-format'], words.slice(1), invocation.flags);
     return withFolder(invocation, (folder) => serveDemo({ ...invocation, folder, defaultPort: 0 }));
   }
   const { command, rest } = findCommand(words);
@@ -119,7 +122,7 @@ async function withFolder(
 
 function tellRefusal({ code, message, details }: Refusal, terminal: Terminal, { json }: Flags): number {
   if (json) terminal.print(toPrintableJson({ code, message, ...details }, 2));
-  terminal.complain(escapeUnprintable(message));
+  terminal.fail(escapeUnprintable(message));
   return EXIT_FAILED;
 }
 
@@ -144,7 +147,12 @@ async function runCommand(
     const now = clock.readWallMs();
     const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
-    terminal.print(flags.json ? toPrintableJson(result, 2) : command.show(result as never));
+    const { screen } = terminal;
+    terminal.print(
+      flags.json ? toPrintableJson(result, 2) : command.show(toReadable(result, screen) as never),
+    );
+    const warning = command.warn?.(result as never) ?? null;
+    if (warning !== null) terminal.warn(escapeUnprintable(warning));
     return null;
   });
 }

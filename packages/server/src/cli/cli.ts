@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { toReadable } from '@berth/protocol/console-text';
 import { explainFlagError } from '@berth/protocol/explain-flag-error';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
@@ -56,7 +57,7 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
     return await dispatch(argv, deps, terminal);
   } catch (error) {
     if (error instanceof UsageError) {
-      terminal.complain(`${error.message}\n`);
+      terminal.fail(`${error.message}\n`);
       terminal.complain(usage(COMMANDS));
       return EXIT_USAGE;
     }
@@ -65,7 +66,7 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
       error instanceof ServerUnreachable ||
       error instanceof InputError ||
       deps.isExpected(error);
-    terminal.complain(isExpected ? (error as Error).message : describeBug(error));
+    terminal.fail(isExpected ? (error as Error).message : describeBug(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
 }
@@ -139,18 +140,21 @@ async function runCommand(
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
+  const show = () => command.show(toReadable(answer.body, terminal.screen) as never);
   if (answer.isPrinted !== true) {
-    terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : command.show(answer.body));
+    terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
   } else if (isFailure) {
-    terminal.complain(command.show(answer.body));
+    terminal.fail(show());
   }
+  const warning = command.warn?.(answer.body) ?? null;
+  if (warning !== null) terminal.warn(escapeUnprintable(warning));
   return isFailure ? EXIT_FAILED : EXIT_OK;
 }
 
 function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Terminal): number | null {
   if (ok) return null;
   if (flags.json === true) terminal.print(toPrintableJson(body, 2));
-  terminal.complain(escapeUnprintable((body as { message: string }).message));
+  terminal.fail(escapeUnprintable((body as { message: string }).message));
   return EXIT_FAILED;
 }
 

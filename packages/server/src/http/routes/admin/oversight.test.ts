@@ -52,9 +52,10 @@ test('licenses are told with their state, source and use', async (t) => {
   await post('/api/v4/register', { product: 'cad', user: 'bob' });
   const list = async (query: string) =>
     ((await get(`/api/admin/licenses${query}`)).body.licenses as Facts[]).map(
-      ({ id, state, source, floating_in_use, borrowed, added_at }) => ({
+      ({ id, state, ends_at, source, floating_in_use, borrowed, added_at }) => ({
         id,
         state,
+        ends_at,
         source,
         floating_in_use,
         borrowed,
@@ -62,8 +63,15 @@ test('licenses are told with their state, source and use', async (t) => {
       }),
     );
   const shared = { source: 'offline', added_at: new Date(START).toISOString() };
-  const cad = { id: 1, state: 'active', floating_in_use: 2, borrowed: 1, ...shared };
-  const cam = { id: 2, state: 'expired', floating_in_use: 0, borrowed: 0, ...shared };
+  const cad = { id: 1, state: 'active', ends_at: null, floating_in_use: 2, borrowed: 1, ...shared };
+  const cam = {
+    id: 2,
+    state: 'expired',
+    ends_at: '1970-01-01T00:00:00.000Z',
+    floating_in_use: 0,
+    borrowed: 0,
+    ...shared,
+  };
   assert.deepEqual(await list(''), [cam, cad]);
   assert.deepEqual(await list('?product=cad'), [cad]);
   assert.deepEqual(await list('?license_id=2'), [cam]);

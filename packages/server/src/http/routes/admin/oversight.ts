@@ -1,7 +1,7 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { name, strictLicenseId } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import { type License, licenseState } from '../../../core/license.ts';
+import { endOf, type License, licenseState } from '../../../core/license.ts';
 import type { AuditTrail } from '../../../services/audit-trail.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import type { CertificateFacts } from '../../../services/certificates.ts';
@@ -169,7 +169,7 @@ function licensesRoute(catalogue: Catalogue): Route {
     paths: ['/api/admin/licenses'],
     access: 'operator',
     summary: 'All licenses with their state, source and use',
-    query: z.object({ product: name, license_id: licenseIdField }),
+    query: z.object({ product: name, license_id: strictLicenseId }),
     answer: { kind: 'json', schema: z.object({ licenses: z.array(licenseObject.loose()) }) },
     errors: [],
     handle: async ({ query }) => {
@@ -187,7 +187,8 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): 
   const { license, now, borrowed, addedAt } = record;
   const { checkedAt, movedAt } = license.tie;
   const state = licenseState(license, now);
-  const facts = { source: license.source, state, borrowed, addedAt, checkedAt, movedAt };
+  const endsAt = endOf(license, now);
+  const facts = { source: license.source, state, endsAt, borrowed, addedAt, checkedAt, movedAt };
   const extra = JSON.stringify({ ...toWire(facts), ...presentAssurance(license) });
   return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
 }
