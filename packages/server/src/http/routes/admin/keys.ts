@@ -68,6 +68,7 @@ const exportObject = z.object({
   salt: z.string(),
   nonce: z.string(),
   sealed: z.string(),
+  checksum: z.string().optional().meta({ description: 'tells a damaged copy from a wrong passphrase' }),
 });
 
 function exportRoute({ custody }: KeyAdministration): Route {
