@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
+import { UsageError } from '@berth/protocol/command-line';
 import type { Clock } from '../clock.ts';
 import { readAmount, ValueError } from '../core/read-values.ts';
 import { createApp } from '../http/app.ts';
 import { type Listening, listen } from '../http/listen.ts';
 import { createLog } from '../http/log.ts';
 import type { DataFolder } from '../store/data-folder.ts';
-import { type Flags, UsageError } from './command.ts';
+import type { Flags } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface ServeOptions {
