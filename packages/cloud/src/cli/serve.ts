@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
+import { UsageError } from '@berth/protocol/command-line';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
 import type { Clock } from '../clock.ts';
 import { readAmount, ValueError } from '../core/read-values.ts';
@@ -7,7 +8,7 @@ import { createApp } from '../http/app.ts';
 import { type Listening, listen } from '../http/listen.ts';
 import { createLog } from '../http/log.ts';
 import type { DataFolder } from '../store/data-folder.ts';
-import { type Flags, UsageError } from './command.ts';
+import type { Flags } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface ServeOptions {
