@@ -7,9 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { createDataFolder, explainFolder } from './folder-access.ts';
 
-const SOURCE = fileURLToPath(new URL('./folder-access.ts', import.meta.url));
+const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/folder-access'));
 const STRANGER = 65_534;
-const SCRIPT = 'import(process.argv[1]).then((it) => console.log(it.explainFolder(process.argv[2])))';
+/** As a process of its own, of which another user needs nothing but one file. */
+const SCRIPT = `
+  const [, source, folder] = process.argv;
+  const [fs, path] = [require('node:fs'), require('node:path')];
+  const files = { written: [path.join(folder, 'berth.db')], read: [] };
+  import(source).then((it) => {
+    console.log(it.explainFolder(folder, files, { fs, path, userId: process.getuid() }));
+  });`;
 
 /** A folder that every user may look into. */
 function openFolder(t: TestContext): string {
