@@ -21,7 +21,10 @@ export function usage(commands: readonly Command[]): string {
     ),
     '',
     'Every command takes --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data) and --json, and works',
-    'while the cloud is running and while it is not. Dates are UTC: 2027-01-31, or 2027-01-31T12:00:00Z.',
+    'while the cloud is running and while it is not.',
+    '',
+    'Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31. A date without a time means the end of that day for',
+    '--valid-until, --until and expires, and its start for --starts-at.',
     '',
     SPEC,
   ].join('\n');
