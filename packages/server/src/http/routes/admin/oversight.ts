@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { name, strictLicenseId } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
 import { endOf, type License, licenseState } from '../../../core/license.ts';
@@ -159,7 +159,7 @@ function licensesRoute(catalogue: Catalogue): Route {
     paths: ['/api/admin/licenses'],
     access: 'operator',
     summary: 'All licenses with their state, source and use',
-    query: z.object({ product: name, license_id: licenseIdField }),
+    query: z.object({ product: name, license_id: strictLicenseId }),
     answer: { kind: 'json', schema: z.object({ licenses: z.array(licenseObject.loose()) }) },
     errors: [],
     handle: async ({ query }) => {
