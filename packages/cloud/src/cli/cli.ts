@@ -146,7 +146,8 @@ function createLine(): CommandLine<Entry> {
     topics: { features: { about: 'explains --feature SPEC', describe: describeFeatures } },
     note:
       'Every command takes --json and --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data), and\n' +
-      'works with the cloud running or stopped. Dates are UTC: 2027-01-31, or 2027-01-31T12:00:00Z.',
+      'works with the cloud running or stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31,\n' +
+      'which is the end of that day for --valid-until, --until and expires, and its start for --starts-at.',
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }
