@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { COMMON_SQL } from '../engine/common-sql.ts';
+import { COMMON_SQL, HOLDER_END } from '../engine/common-sql.ts';
 import type { StatementName } from '../engine/statements.ts';
 
 /**
@@ -111,8 +111,9 @@ const SQL = {
     WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
   pullBackFeatures: `
     UPDATE feature_slot SET registered_at = min(registered_at, :now),
-      borrowed_until = iif(borrowed_until > :from, min(borrowed_until, :borrowCap), NULL),
-      ends_at = max(:heartbeatEnd, iif(borrowed_until > :from, min(borrowed_until, :borrowCap), 0))
+      borrowed_until = iif(borrowed_until > :from, min(borrowed_until, :borrowCap, ${HOLDER_END}), NULL),
+      ends_at = max(:heartbeatEnd,
+        iif(borrowed_until > :from, min(borrowed_until, :borrowCap, ${HOLDER_END}), 0))
     WHERE license_id = :id AND feature = :feature`,
 
   // files that a person carries
