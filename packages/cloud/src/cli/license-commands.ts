@@ -1,3 +1,4 @@
+import { UsageError } from '@berth/protocol/command-line';
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -12,7 +13,7 @@ import {
   setLicenseEnabled,
 } from '../store/licenses.ts';
 import { hashPassword } from '../store/passwords.ts';
-import { type Call, type Command, UsageError } from './command.ts';
+import type { Call, Command } from './command.ts';
 import { readDateOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
@@ -116,8 +117,7 @@ function presentResult(call: Call, result: License | Refusal) {
 
 async function runCreate(call: Call): Promise<unknown> {
   const { shelf, flags, now } = call;
-  const { product } = flags;
-  if (product === undefined) throw new UsageError('"cloud license create" needs --product CODE.');
+  const product = flags.product as string;
   const terms = readTermsChange(flags);
   const user = await readUser(call);
   return presentResult(call, createLicense(shelf, { product, key: flags.key ?? null, user, terms }, now));
@@ -127,16 +127,13 @@ async function runChange(call: Call): Promise<unknown> {
   const terms = readTermsChange(call.flags);
   const user = await readUser(call);
   if (Object.keys(terms).length === 0 && user === null) {
-    throw new UsageError('"cloud license change" needs a flag that says what changes.');
+    throw new UsageError('Nothing to change: add a flag that says what changes.');
   }
   return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now));
 }
 
 function runExtend(call: Call): unknown {
-  const { until } = call.flags;
-  if (until === undefined)
-    throw new UsageError('"cloud license extend" needs --until DATE, or --until never.');
-  const terms = { validUntil: readDateOrNever('until', until) };
+  const terms = { validUntil: readDateOrNever('until', call.flags.until as string) };
   return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now));
 }
 

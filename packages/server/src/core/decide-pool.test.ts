@@ -76,8 +76,8 @@ describe('register in a pool', () => {
 
   test('leaves alone what is held of a license that cannot be used', () => {
     const held = { ...ada, borrowedUntil: ada.endsAt };
-    const { on, given } = decideOn(register('ada'), [{ id: 2, facts: DISABLED, slots: [held] }, { id: 1 }]);
-    assert.deepEqual([on, given], [1, []]);
+    const { on, others } = decideOn(register('ada'), [{ id: 2, facts: DISABLED, slots: [held] }, { id: 1 }]);
+    assert.deepEqual([on, others], [1, []]);
   });
 });
 
@@ -93,10 +93,10 @@ describe('a pool in which all slots are in use', () => {
   ];
 
   test('adds up those that can be used, and is recorded once, on the newest of them', () => {
-    const { on, outcome, events, changes, given } = refused(register('ada', from('10.0.0.1')), members);
+    const { on, outcome, events, changes, others } = refused(register('ada', from('10.0.0.1')), members);
     assert.deepEqual(outcome.details, { slots: 3, inUse: 3, nextFreeAt: plus(NOW, MINUTE_MS), licenses: 2 });
     assert.match(outcome.message, /^All 3 slots of "cad" are in use \(3 on 2 licenses\)\./);
-    assert.deepEqual([on, given], [2, []]);
+    assert.deepEqual([on, others], [2, []]);
     const code = 'floating_not_available';
     const denied = { kind: 'slot_denied', user: 'ada', code, repeated: 0, ...from('10.0.0.1') };
     assert.deepEqual(events, [denied]);
@@ -162,17 +162,18 @@ describe('a pool in which all slots are in use', () => {
 
 describe('borrow in a pool', () => {
   test('goes on to a license that allows it, and gives back what was held before', () => {
-    const { on, outcome, events, given } = decideOn(borrow('ada', 'longest', from('10.0.0.1')), [
+    const { on, outcome, events, others } = decideOn(borrow('ada', 'longest', from('10.0.0.1')), [
       { id: 2, facts: NO_BORROWING, slots: [ada], featureSlots: [exampleFeatureSlot('ada')] },
       { id: 1 },
     ]);
     assert.deepEqual([on, outcome.kind, kindsOf({ events })], [1, 'granted', ['slot_lent', 'slot_borrowed']]);
-    const [{ licenseId: left, decision }] = given as [(typeof given)[0]];
+    const [{ licenseId: left, decision }] = others as [(typeof others)[0]];
     assert.equal(left, 2);
     assert.deepEqual(decision.changes, [
       { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
       { kind: 'remove_registration', user: 'ada' },
       { kind: 'set_in_use', inUse: 0 },
+      { kind: 'forget_borrow', user: 'ada', feature: null },
     ]);
     assert.deepEqual(decision.events[1], { kind: 'slot_returned', user: 'ada', ...from('10.0.0.1') });
   });
@@ -181,21 +182,21 @@ describe('borrow in a pool', () => {
     const until = plus(NOW, 2 * DAY_MS);
     const long = { id: 1, facts: { maxBorrowHours: 72 } };
     const tooLate = decideOn(borrow('ada', until), [{ id: 2, slots: [ada] }, long]);
-    assert.deepEqual([tooLate.on, tooLate.given.length], [1, 1]);
+    assert.deepEqual([tooLate.on, tooLate.others.length], [1, 1]);
     const shrunk = decideOn(borrow('ada', 'longest'), [{ id: 2, slots: [ada, ...FULL] }, { id: 1 }]);
-    assert.deepEqual([shrunk.on, shrunk.given.length], [1, 1]);
+    assert.deepEqual([shrunk.on, shrunk.others.length], [1, 1]);
   });
 
   test('stays with theirs where it can', () => {
-    const { on, given } = decideOn(borrow('ada', 'longest'), [
+    const { on, others } = decideOn(borrow('ada', 'longest'), [
       { id: 2 },
       { id: 1, slots: [ada, exampleSlot('x')] },
     ]);
-    assert.deepEqual([on, given], [1, []]);
+    assert.deepEqual([on, others], [1, []]);
   });
 
   test('leaves everything as it was when all refuse', () => {
-    const { outcome, changes, given } = refused(borrow('ada', 'longest'), [
+    const { outcome, changes, others } = refused(borrow('ada', 'longest'), [
       { id: 2, facts: NO_BORROWING, slots: [ada] },
       { id: 1, slots: FULL },
     ]);
@@ -205,7 +206,7 @@ describe('borrow in a pool', () => {
       nextFreeAt: plus(NOW, 5 * MINUTE_MS),
       licenses: 1,
     });
-    assert.deepEqual([changes.map(({ kind }) => kind), given], [['put_denial'], []]);
+    assert.deepEqual([changes.map(({ kind }) => kind), others], [['put_denial'], []]);
   });
 
   test('is refused by the license on which it got furthest', () => {
@@ -291,7 +292,7 @@ describe('what is about a slot that is held', () => {
       1,
     ],
     [
-      'and given back on the license that it was lent on',
+      'and others back on the license that it was lent on',
       releaseFeature('ada'),
       [
         { id: 2, slots: [ada] },
@@ -310,6 +311,30 @@ describe('what is about a slot that is held', () => {
       { id: 1, slots: [ada], facts: { features: [] } },
     ]);
     assert.deepEqual([on, outcome.code], [1, 'invalid_license_feature_code']);
+  });
+
+  test('a borrow that has ended returns on no license once its user has given back', () => {
+    const ended = { ...borrowed, endsAt: NOW, borrowedUntil: NOW };
+    const { on, others } = decideOn(unregister('ada'), [
+      { id: 3 },
+      { id: 2, slots: [ada] },
+      { id: 1, slots: [ended] },
+    ]);
+    assert.equal(on, 2);
+    const forgotten = { kind: 'forget_borrow', user: 'ada', feature: null };
+    assert.deepEqual(
+      others.map(({ licenseId, decision }) => [licenseId, decision.changes.at(-1)]),
+      [[1, forgotten]],
+    );
+    const nothing = decideOn(unregister('ada'), [{ id: 2 }, { id: 1, slots: [ended] }]);
+    assert.equal(nothing.outcome.kind === 'refused' && nothing.outcome.code, 'device_not_found');
+    assert.deepEqual(nothing.others[0]?.decision.changes.at(-1), forgotten);
+    const kept = decideOn(release('ada'), [
+      { id: 2, slots: [borrowed] },
+      { id: 1, slots: [ended] },
+    ]);
+    assert.equal(kept.outcome.kind === 'refused' && kept.outcome.code, 'slot_is_borrowed');
+    assert.deepEqual(kept.others, [], 'nothing was given back');
   });
 
   test('without a slot of any the newest that can be used says so', () => {

@@ -30,8 +30,8 @@ export interface PoolPart {
 /** All of it belongs into one commit. */
 export interface PoolDecision {
   readonly answer: PoolPart;
-  /** Slots that the user gives back, because they move to another license. */
-  readonly given: readonly PoolPart[];
+  /** What follows on other licenses of the pool. */
+  readonly others: readonly PoolPart[];
 }
 
 /** Asks the licenses of a pool one after the other until one of them does not refuse. */
@@ -42,11 +42,14 @@ export function decidePool(command: LicenseCommand, pool: Pool, now: Instant): P
     const decision = decide(command, view, now);
     const { outcome } = decision;
     const part = { licenseId: license.id, decision };
-    if (outcome.kind !== 'refused') return { answer: part, given: giveBack(command, tried, now) };
+    if (outcome.kind !== 'refused') {
+      return { answer: part, others: [...leave(command, tried, now), ...forget(command, part, pool, now)] };
+    }
     tried.push({ view, part, refusal: outcome });
     if (SAME_EVERYWHERE.has(outcome.code)) break;
   }
-  return { answer: refuseAll(command, tried, pool, now), given: [] };
+  const answer = refuseAll(command, tried, pool, now);
+  return { answer, others: forget(command, answer, pool, now) };
 }
 
 interface Tried {
@@ -85,7 +88,7 @@ function orderPool(
  * Somebody who borrows where it is possible, instead of where they hold a slot, holds one slot afterwards, as
  * before. Only a borrow moves: a license that can be renewed refuses no heartbeat.
  */
-function giveBack(command: LicenseCommand, tried: readonly Tried[], now: Instant): readonly PoolPart[] {
+function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): readonly PoolPart[] {
   if (command.kind !== 'borrow') return [];
   const { user } = command;
   return tried.flatMap(({ view }) => {
@@ -94,6 +97,24 @@ function giveBack(command: LicenseCommand, tried: readonly Tried[], now: Instant
     const decision = freeSlot(view, base, user, { kind: 'slot_returned', user, by: null });
     return [{ licenseId: view.license.id, decision: withOrigin(decision, command) }];
   });
+}
+
+/**
+ * Whoever gives back has nothing left that could return: their borrows that have ended, perhaps by a wrong
+ * clock, are forgotten on all licenses. See `refuseReturn`.
+ */
+function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Instant): readonly PoolPart[] {
+  const { kind } = command;
+  const { outcome } = answer.decision;
+  const isReturned = outcome.kind !== 'refused' || outcome.code === 'device_not_found';
+  if (!isReturned || !(kind === 'unregister' || kind === 'release' || kind === 'recall')) return [];
+  const without = pool.candidates.filter(
+    ({ license, holdsSlot }) => !holdsSlot && license.id !== answer.licenseId,
+  );
+  const parts = without.map(({ license }) => {
+    return { licenseId: license.id, decision: decide(command, pool.viewOf(license), now) };
+  });
+  return parts.filter(({ decision }) => decision.changes.length > 0);
 }
 
 /**

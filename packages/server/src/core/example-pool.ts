@@ -23,7 +23,7 @@ export function decideOn(command: LicenseCommand, members: readonly Member[], ru
     const holdsSlot = own !== undefined && isLive(own, NOW);
     return { candidate: { license, holdsSlot, hasAnswered }, view: { license, ...view } };
   });
-  const { answer, given } = decidePool(
+  const { answer, others } = decidePool(
     command,
     {
       candidates: known.map(({ candidate }) => candidate),
@@ -35,7 +35,7 @@ export function decideOn(command: LicenseCommand, members: readonly Member[], ru
     },
     NOW,
   );
-  return { on: answer.licenseId, ...answer.decision, given, asked };
+  return { on: answer.licenseId, ...answer.decision, others, asked };
 }
 
 /** The license that does not refuse. */

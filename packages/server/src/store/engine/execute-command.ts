@@ -155,7 +155,7 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
       return acceptClock(batch, command.by);
     case 'reset_clock':
       rememberAll(batch, undo);
-      return resetClock(batch, command.by);
+      return resetClock(batch, command);
     default:
       return executeOnLicense(batch, command, undo);
   }
@@ -189,10 +189,10 @@ function executeOnPool(
   undo: Undo[],
 ): Executed {
   const pool = loadPool(batch, entries, command, (entry) => undo.push(rememberEntry(batch.shelf, entry)));
-  const { answer, given } = decidePool(command, pool, batch.now);
+  const { answer, others } = decidePool(command, pool, batch.now);
   const writePart = ({ licenseId, decision }: PoolPart) =>
     write(batch, batch.shelf.find(licenseId) as ShelfEntry, decision);
-  for (const part of given) writePart(part);
+  for (const part of others) writePart(part);
   return writePart(answer);
 }
 
