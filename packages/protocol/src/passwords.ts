@@ -1,10 +1,15 @@
 import { z } from 'zod';
-import { secret } from './fields.ts';
+import { secret, told } from './fields.ts';
 
-/** The old password and the new one, in a body: `passwordOld` and `passwordNew` are aliases of these. */
-export const setPasswordRequest = z.object({ password_old: secret, password_new: secret });
+/** The old password and the new one; `passwordOld` and `passwordNew` are aliases of these. */
+export const setPasswordRequest = z
+  .object({
+    password_old: told(secret, 'The password now.'),
+    password_new: told(secret, 'The password from now on.'),
+  })
+  .meta({
+    required: ['password_old', 'password_new'],
+    examples: [{ passwordOld: 'the old one', passwordNew: 'a password of my own' }],
+  });
 
-/** The same in a URL. */
-export const setPasswordQuery = z.object({ passwordOld: secret, passwordNew: secret });
-
-export const setPasswordAnswer = z.object({ message: z.string() });
+export const setPasswordAnswer = z.object({ message: told(z.string(), 'Whose password was replaced.') });
