@@ -3,6 +3,7 @@ interface Schema {
   readonly $ref?: string;
   readonly allOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
+  readonly not?: Schema;
   readonly type?: string | readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -11,6 +12,7 @@ interface Schema {
   readonly additionalProperties?: boolean;
   readonly items?: Schema;
   readonly pattern?: string;
+  readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -18,8 +20,29 @@ interface Schema {
 }
 
 const KNOWN = new Set([
-  ...['$ref', 'allOf', 'anyOf', 'type', 'const', 'enum', 'properties', 'required', 'additionalProperties'],
-  ...['items', 'pattern', 'maxLength', 'minimum', 'maximum', 'format', 'description', 'examples'],
+  ...[
+    '$ref',
+    'allOf',
+    'anyOf',
+    'not',
+    'type',
+    'const',
+    'enum',
+    'properties',
+    'required',
+    'additionalProperties',
+  ],
+  ...[
+    'items',
+    'pattern',
+    'minLength',
+    'maxLength',
+    'minimum',
+    'maximum',
+    'format',
+    'description',
+    'examples',
+  ],
 ]);
 
 /** What a reference inside a document leads to. */
@@ -69,7 +92,8 @@ function whyNotPlain(schema: Schema, value: unknown, at: string): string | null 
   if ('const' in schema && value !== schema.const) return `${at} is not ${schema.const}`;
   if (values !== undefined && !values.includes(value)) return `${at} is none of ${values}`;
   if (typeof value === 'string') {
-    if ([...value].length > maxLength) return `${at} is too long`;
+    const { length } = [...value];
+    if (length < (schema.minLength ?? 0) || length > maxLength) return `${at} has not the right length`;
     if (pattern !== undefined && !new RegExp(pattern, 'u').test(value))
       return `${at} does not match ${pattern}`;
     if (schema.format === 'date-time' && Number.isNaN(Date.parse(value))) return `${at} is no date`;
@@ -86,8 +110,10 @@ function isOf(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-function whyNotAny(document: unknown, { anyOf }: Schema, value: unknown, at: string): string | null {
-  if (anyOf === undefined || anyOf.some((one) => whyNot(document, one, value, at) === null)) return null;
+function whyNotAny(document: unknown, { anyOf, not }: Schema, value: unknown, at: string): string | null {
+  const fits = (one: Schema) => whyNot(document, one, value, at) === null;
+  if (not !== undefined && fits(not)) return `${at} is what it must not be`;
+  if (anyOf === undefined || anyOf.some(fits)) return null;
   return `${at} is none of what it may be`;
 }
 

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { secret, told } from './fields.ts';
 
+/** How long a new password may be, for the API document; whoever sets it decides. */
+export const NEW_PASSWORD = { minLength: 12, maxLength: 256 };
+
 /** The old password and the new one; `passwordOld` and `passwordNew` are aliases of these. */
 export const setPasswordRequest = z
   .object({
     password_old: told(secret, 'The password now.'),
-    password_new: told(secret, 'The password from now on.'),
+    password_new: secret.meta({ ...NEW_PASSWORD, description: 'The password from now on.' }),
   })
   .meta({
     required: ['password_old', 'password_new'],

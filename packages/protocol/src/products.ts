@@ -17,6 +17,7 @@ export const addProductRequest = z
   })
   .meta({
     required: ['product'],
+    not: { anyOf: [{ required: ['licenseKey', 'username'] }, { required: ['license_key', 'username'] }] },
     description: 'Send `product`, and the license key or a user and a password.',
     examples: [{ product: 'cad', licenseKey: 'AAAA-BBBB-CCCC-DDDD' }],
   });

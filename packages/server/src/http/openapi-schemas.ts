@@ -142,10 +142,14 @@ function withSpellings(
       [name, { ...property, description: `The same as \`${alias}\`.` }] as const,
     ];
   });
+  const twice = fields
+    .filter(([name]) => spelling(name) !== undefined && !needed.includes(name))
+    .map(([name]) => ({ required: [spelling(name), name] }));
+  const apart = [...(about.not === undefined ? [] : [about.not]), ...twice];
   return {
     properties: Object.fromEntries(properties),
     required: needed.map((name) => spelling(name) ?? name),
-    about,
+    about: apart.length === 0 ? about : { ...about, not: { anyOf: apart } },
   };
 }
 

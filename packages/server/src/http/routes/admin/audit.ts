@@ -141,6 +141,7 @@ const thinBody = z
   })
   .meta({
     required: ['before'],
+    not: { required: ['license_id', 'chain'] },
     description: 'Without a license and a chain, of the whole log.',
     examples: [{ before: '2026-01-01' }],
   });

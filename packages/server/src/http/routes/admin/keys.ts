@@ -48,6 +48,9 @@ function keysRoute(services: KeyAdministration): Route {
   });
 }
 
+/** 32 bytes in hex or base64. */
+const KEY_PATTERN = '^([0-9A-Fa-f]{64}|[A-Za-z0-9_+/-]{43}=?)$';
+
 function rotateRoute({ custody }: KeyAdministration): Route {
   return defineRoute({
     name: 'admin_key_rotate',
@@ -55,7 +58,12 @@ function rotateRoute({ custody }: KeyAdministration): Route {
     paths: ['/api/admin/keys/rotate'],
     access: 'admin',
     summary: 'Seal every secret with a new master key; one from the environment has to be sent along',
-    body: z.object({ new_key: told(secret, 'The new master key, where it comes from the environment.') }),
+    body: z.object({
+      new_key: secret.meta({
+        pattern: KEY_PATTERN,
+        description: 'The new master key: 32 bytes in hex or base64.',
+      }),
+    }),
     answer: {
       kind: 'json',
       schema: masterKeyObject.extend({ replaced: told(z.string(), 'The fingerprint of the old key.') }),
@@ -90,7 +98,7 @@ function exportRoute({ custody }: KeyAdministration): Route {
     access: 'admin',
     summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
     body: z
-      .object({ passphrase: told(secret, 'At least 12 characters.') })
+      .object({ passphrase: secret.meta({ minLength: 12, description: 'What the export is opened with.' }) })
       .meta({ required: ['passphrase'] }),
     answer: { kind: 'json', schema: exportObject },
     errors: ['missing_parameters'],

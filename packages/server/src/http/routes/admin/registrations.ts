@@ -85,7 +85,9 @@ function releaseRoute(lending: Lending): Route {
     paths: ['/api/admin/registrations/release'],
     access: 'operator',
     summary: 'Take back a slot that is not borrowed, or with "address" everything that came from there',
-    body: z.object({ ...target, address }).meta({ description: 'Send `user` or `address`.' }),
+    body: z
+      .object({ ...target, address })
+      .meta({ not: { required: ['user', 'address'] }, description: 'Send `user` or `address`.' }),
     answer: { kind: 'json', schema: z.object({ released: told(z.int(), 'How many slots.') }) },
     errors: [
       'missing_parameters',

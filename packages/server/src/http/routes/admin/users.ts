@@ -1,4 +1,5 @@
 import { name, secret, told } from '@berth/protocol/fields';
+import { NEW_PASSWORD } from '@berth/protocol/passwords';
 import { z } from 'zod';
 import type { Refused } from '../../../core/decision.ts';
 import { oneTimeUntil as untilOf } from '../../../core/one-time-password.ts';
@@ -76,7 +77,11 @@ function addRoute(accounts: Accounts): Route {
     takesPassword: true,
     summary: 'Make an account; without a password the server makes one up and tells it once',
     body: z
-      .object({ name: account, role: roleField, password: told(secret, 'Its password.') })
+      .object({
+        name: account,
+        role: roleField,
+        password: secret.meta({ ...NEW_PASSWORD, description: 'Its password.' }),
+      })
       .meta({ required: ['name', 'role'] }),
     answer: { kind: 'json', schema: passwordSet },
     errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
@@ -102,7 +107,7 @@ function passwordRoute(accounts: Accounts): Route {
     body: z
       .object({
         name: account,
-        password: told(secret, 'Its new password; left out, the server makes one up.'),
+        password: secret.meta({ ...NEW_PASSWORD, description: 'Left out, the server makes one up.' }),
       })
       .meta({ required: ['name'] }),
     answer: { kind: 'json', schema: passwordSet },
