@@ -100,7 +100,8 @@ async function dispatch(argv: readonly string[], deps: CliDependencies, terminal
     });
   }
   const { command, rest } = findCommand(words);
-  const { config } = loaded;
+  const { config, warnings } = loaded;
+  for (const warning of warnings) terminal.warn(warning);
   const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env: process.env }, text, passphrase);
@@ -132,11 +133,20 @@ async function runCommand(
   const own = flags as CommandFlags;
   if ('follow' in command) {
     const follow = (client: AdminClient) =>
-      command.follow({ client, flags: own, isJson: flags.json === true, print: terminal.print });
+      command.follow({
+        client,
+        flags: own,
+        isJson: flags.json === true,
+        screen: terminal.screen,
+        print: terminal.print,
+        note: terminal.complain,
+      });
     return reportFailure(await withClient(open, follow), flags, terminal) ?? EXIT_OK;
   }
-  const lines = await terminal.readSecrets(command.reads?.(own) ?? []);
-  const answer = await answerWith(command, { ...context, words: given, flags: own, lines }, open);
+  const prompts = command.reads?.(own) ?? [];
+  const early = await precheck(command, given, own, open);
+  const lines = early === null ? await terminal.readSecrets(prompts) : [];
+  const answer = early ?? (await answerWith(command, { ...context, words: given, flags: own, lines }, open));
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
@@ -156,6 +166,16 @@ function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Termin
   if (flags.json === true) terminal.print(toPrintableJson(body, 2));
   terminal.fail(escapeUnprintable((body as { message: string }).message));
   return EXIT_FAILED;
+}
+
+async function precheck(
+  command: Exclude<Command, FollowingCommand>,
+  words: readonly string[],
+  flags: CommandFlags,
+  open: () => Promise<AdminClient>,
+): Promise<AdminAnswer | null> {
+  if (command.precheck === undefined) return null;
+  return withClient(open, async (client) => command.precheck?.(client, words, flags) ?? null);
 }
 
 function answerWith(

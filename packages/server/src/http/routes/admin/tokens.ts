@@ -38,7 +38,7 @@ const tokenObject = z.object({
   name: z.string().nullable(),
   role: z.enum(ROLES),
   issued_at: z.string(),
-  used_at: z.string().meta({ description: 'to the hour' }),
+  used_at: z.string().nullable().meta({ description: 'the last use, to the hour; null: it was never used' }),
   expires_at: z.string().nullable(),
   restriction: z
     .enum(['until_set_up', 'password_only'])
@@ -69,7 +69,8 @@ function listRoute(tokens: Tokens): Route {
 }
 
 function presentToken({ token, now }: Awaited<ReturnType<Tokens['list']>>[number]) {
-  const { id, kind, account, name: own, role, issuedAt, usedAt, restriction } = token;
+  const { id, kind, account, name: own, role, issuedAt, restriction } = token;
+  const usedAt = token.isUsed ? token.usedAt : null;
   const expiresAt = kind === 'session' ? plus(issuedAt, SESSION_LIFETIME_MS) : token.expiresAt;
   const isAlive = isTokenAlive(token, now);
   return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction, isAlive });
