@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ask, createCommandLine, type Run } from '../../../../test/support/cloud-command-line.ts';
+import {
+  ask,
+  createCommandLine,
+  createTestTerminal,
+  type Run,
+} from '../../../../test/support/cloud-command-line.ts';
 import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+import { runCli } from './cli.ts';
 
 async function createLicense(run: Run, flags = ''): Promise<string> {
   await run('product create cad');
@@ -12,16 +19,18 @@ async function createLicense(run: Run, flags = ''): Promise<string> {
 describe('wrong words', () => {
   for (const [words, sentence] of [
     ['lisence list', /^Unknown command "lisence list"\. Did you mean "license list"\?\n/],
-    ['license', /^Unknown command "license"\./],
+    ['license delete K', /^Unknown command .*Did you mean "license disable" or "license reset"\?\n/],
+    ['key revoke K', /^Unknown command "key revoke"\. Did you mean "key disable"\?\n/],
+    ['machines', /^Unknown command "machines"\. Did you mean "device list"\?\n/],
     ['license show', /^"cloud license show" needs KEY\.\n/],
-    ['license list all', /^"all" is one word too many\.\n/],
+    ['license list all', /^Unexpected argument "all"\.\n/],
     ['license list --slots 5', /^"cloud license list" takes no --slots\.\n/],
-    ['license create --slot 5', /^Unknown option '--slot'\. Did you mean "--slots"\?\n/],
+    ['license create --slot 5', /^Unknown flag "--slot"\. Did you mean "--slots"\?\n/],
     ['license create', /needs --product CODE/],
     ['license create --product cad --activations 1 --unlimited-activations', /contradict each other/],
     ['license extend K', /needs --until/],
     ['license change K', /says what changes/],
-    ['serve now', /^"now" is one word too many\.\n/],
+    ['serve now', /^Unexpected argument "now"\.\n/],
     ['serve --tls-cert a.pem', /^TLS needs both/],
     ['demo --tls-cert a.pem', /^"cloud demo" takes no --tls-cert\.\n/],
   ] as const) {
@@ -31,7 +40,31 @@ describe('wrong words', () => {
       const { code, out, err } = await run(words);
       assert.deepEqual([code, out], [2, '']);
       assert.match(err, sentence);
-      assert.match(err, /\ncloud COMMAND \[FLAGS\]\n/, 'how it is done follows');
+      assert.match(err, /\n\nUsage: cloud [a-z]/, 'how it is done follows');
+    });
+  }
+});
+
+describe('help', () => {
+  for (const [words, code, sentence] of [
+    ['', 2, /^Usage: cloud COMMAND/],
+    ['help', 0, /^Usage: cloud COMMAND/],
+    ['--help', 0, /^Usage: cloud COMMAND/],
+    ['--version', 0, /^cloud \d+\.\d+\.\d+$/],
+    ['version', 0, /^cloud \d+\.\d+\.\d+$/],
+    ['-v', 0, /^cloud \d+\.\d+\.\d+$/],
+    ['license', 2, /^Usage: cloud license COMMAND\n/],
+    ['license -h', 0, /^Usage: cloud license COMMAND\n/],
+    ['help license extend', 0, /^Usage: cloud license extend KEY --until DATE\|never\n/],
+    ['license extend --help', 0, /^Usage: cloud license extend KEY --until DATE\|never\n/],
+    ['help features', 0, /consumptions=100/],
+  ] as const) {
+    test(`cloud ${words}`, async (t) => {
+      const data = join(cloudFolder(t), 'none');
+      const { code: ended, out, err } = await createCommandLine(t, data)(words);
+      assert.deepEqual([ended, err], [code, '']);
+      assert.match(out, sentence);
+      assert.equal(existsSync(data), false);
     });
   }
 });
@@ -296,6 +329,15 @@ describe('licenses', () => {
   });
 });
 
+test('a variable that nobody reads is told, with the one that was meant', async (t) => {
+  const data = cloudFolder(t);
+  const err: string[] = [];
+  const env = { LICENSING_CLOUD_DATA: data, LICENSING_CLOUD_DAAT: data, BERTH_PROT: '1' };
+  assert.equal(await runCli(['key', 'create'], { env, terminal: createTestTerminal({ err }) }), 0);
+  const meant = 'Did you mean "LICENSING_CLOUD_DATA"?';
+  assert.deepEqual(err, [`The environment variable LICENSING_CLOUD_DAAT is unknown. ${meant}`]);
+});
+
 describe('machines and the rest', () => {
   test('are barred before they are seen, and let in again', async (t) => {
     const run = createCommandLine(t);
@@ -317,11 +359,5 @@ describe('machines and the rest', () => {
       /^at +license +event\n\S+ +- +product_created +product=cad name=cad\n\S+ +- +key_created/,
     );
     assert.equal((await ask(run, 'event list --limit 1')).events.length, 1);
-  });
-
-  test('--help and --version are answers', async (t) => {
-    const run = createCommandLine(t);
-    assert.match((await run('--help')).out, /^cloud COMMAND/);
-    assert.match((await run('--version')).out, /^cloud \d+\.\d+\.\d+$/);
   });
 });

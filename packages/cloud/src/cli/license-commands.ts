@@ -1,3 +1,4 @@
+import { UsageError } from '@berth/protocol/command-line';
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -13,7 +14,7 @@ import {
   setLicenseEnabled,
 } from '../store/licenses.ts';
 import { hashPassword } from '../store/passwords.ts';
-import { type Call, type Command, UsageError } from './command.ts';
+import type { Call, Command } from './command.ts';
 import { readEndOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
@@ -127,8 +128,7 @@ function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string 
 
 async function runCreate(call: Call): Promise<unknown> {
   const { shelf, flags, now } = call;
-  const { product } = flags;
-  if (product === undefined) throw new UsageError('"cloud license create" needs --product CODE.');
+  const product = flags.product as string;
   const terms = readTermsChange(flags);
   const draft = { product, key: flags.key ?? null };
   // Nobody should type a password for something that cannot be done.
@@ -141,7 +141,7 @@ async function runCreate(call: Call): Promise<unknown> {
 async function runChange(call: Call): Promise<unknown> {
   const terms = readTermsChange(call.flags);
   if (Object.keys(terms).length === 0 && call.flags.user === undefined) {
-    throw new UsageError('"cloud license change" needs a flag that says what changes.');
+    throw new UsageError('Nothing to change: add a flag that says what changes.');
   }
   const license = getLicense(call.shelf, keyOf(call));
   if (isRefusal(license)) return license;
@@ -150,10 +150,7 @@ async function runChange(call: Call): Promise<unknown> {
 }
 
 function runExtend(call: Call): unknown {
-  const { until } = call.flags;
-  if (until === undefined)
-    throw new UsageError('"cloud license extend" needs --until DATE, or --until never.');
-  const terms = { validUntil: readEndOrNever('until', until) };
+  const terms = { validUntil: readEndOrNever('until', call.flags.until as string) };
   return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now));
 }
 

@@ -1,3 +1,4 @@
+import { UsageError } from '@berth/protocol/command-line';
 import { parseJsonText } from '@berth/protocol/json-text';
 import { LICENSE_TYPES } from '@berth/protocol/license-object';
 import type { TermsChange } from '../core/change-terms.ts';
@@ -15,7 +16,7 @@ import {
   ValueError,
 } from '../core/read-values.ts';
 import type { ConsumptionLimits, LicenseType } from '../core/terms.ts';
-import { type FlagName, type Flags, UsageError } from './command.ts';
+import type { FlagName, Flags } from './command.ts';
 
 /** The flags that say what a license grants, for `create` and `change` alike. */
 export const TERMS_FLAGS = [

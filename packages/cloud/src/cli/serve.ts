@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
+import { UsageError } from '@berth/protocol/command-line';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
 import type { Clock } from '../clock.ts';
 import { readAmount, ValueError } from '../core/read-values.ts';
@@ -7,7 +8,7 @@ import { createApp } from '../http/app.ts';
 import { type Listening, listen } from '../http/listen.ts';
 import { createLog } from '../http/log.ts';
 import type { DataFolder } from '../store/data-folder.ts';
-import { type Flags, UsageError } from './command.ts';
+import type { Flags } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface ServeOptions {
@@ -16,6 +17,7 @@ export interface ServeOptions {
   readonly clock: Clock;
   readonly terminal: Terminal;
   readonly defaultPort: number;
+  readonly warnings: readonly string[];
 }
 
 const PORT = { from: 0, to: 65_535, isWhole: true } as const;
@@ -36,6 +38,7 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
     writeLine: terminal.log,
     readWallMs: clock.readWallMs,
   });
+  for (const warning of options.warnings) log.write('warn', warning, {});
   if (tls === null && !LOOPBACK.test(host)) {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }

@@ -25,8 +25,6 @@ interface AnsweringCommand extends CommandBase {
   precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
   /** An answer that is bad news makes the command fail, so that a script notices. */
   isFailure?(body: never): boolean;
-  /** What the reader should look at, though it was done; `null`: nothing. */
-  warn?(body: never): string | null;
 }
 
 /** Asks the server, running or stopped. */

@@ -8,6 +8,7 @@ import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
+import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
@@ -50,10 +51,11 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'clock reset',
     arguments: [],
-    flags: '',
-    about: 'go back to the wall clock after a wrong one',
-    ask: (client) => client.post('/api/admin/clock/reset'),
-    show: showClock,
+    flags: '[--dry-run] [--yes]',
+    about: 'go back to the wall clock after a wrong one, and bring back borrows that it ended',
+    ask: askReset,
+    show: (answer: ResetAnswer) => showReset(answer, showClock),
+    isFailure: isRefusedReset,
   },
   {
     words: 'license list',
@@ -148,7 +150,7 @@ function showStatus(status: Facts & { clock: ClockFacts | null }): string {
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
-interface ClockFacts {
+export interface ClockFacts {
   readonly server_at: string;
   readonly wall_at: string;
   readonly ahead_ms: number;

@@ -11,13 +11,9 @@ const askPassword = (flags: Flags) =>
   flags['one-time'] === undefined ? [{ text: 'new password', isNew: true }] : [];
 
 /** Before anybody types a password for an account that cannot be made. */
-function requireRole({ role }: Flags): string {
-  if (ROLES.some((known) => known === role)) return role as string;
-  throw new InputError(
-    role === undefined
-      ? `Say which role with --role: ${ROLES.join(', ')}.`
-      : `"role" must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`,
-  );
+function requireRole({ role = '' }: Flags): string {
+  if (ROLES.some((known) => known === role)) return role;
+  throw new InputError(`"role" must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`);
 }
 
 /** Who may come in: people with a password, programs with a token. */

@@ -108,4 +108,37 @@ describe('the clock', () => {
     assert.equal((await get('/api/admin/clock')).body.ahead_ms, HOUR_MS);
     assert.equal((await send('POST', '/api/admin/clock/reset')).body.ahead_ms, 0);
   });
+
+  test('a reset restores borrows, or names those it cannot restore and changes nothing', async (t) => {
+    const { get, post, send, clock } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
+    const reset = (body: object) => post('/api/admin/clock/reset', body);
+    const until = new Date(START + 2 * HOUR_MS).toISOString();
+    await post('/api/v4/borrow', { user: 'ada', borrowed_until: until });
+    clock.setWall(instant(START + 24 * HOUR_MS));
+    await send('POST', '/api/admin/clock/accept');
+    clock.advance(HOUR_MS);
+    await post('/api/v4/register', { user: 'bob' });
+    clock.setWall(instant(START + HOUR_MS));
+    const named = { license_id: 1, product: 'cad', feature: null, user: 'ada', borrowed_until: until };
+    const refused = await reset({});
+    assert.deepEqual([refused.status, refused.body.code], [400, 'borrows_not_restorable']);
+    const [borrow] = refused.body.borrows as Record<string, unknown>[];
+    assert.deepEqual(
+      { ...borrow, reason: undefined },
+      {
+        ...named,
+        code: 'floating_not_available',
+        reason: undefined,
+      },
+    );
+    const trial = await reset({ dry_run: true });
+    assert.deepEqual(
+      [trial.status, (trial.body.lost as unknown[]).length, trial.body.restored],
+      [200, 1, []],
+    );
+    assert.equal((await get('/api/admin/clock')).body.ahead_ms, 24 * HOUR_MS);
+    await post('/api/v4/unregister', { user: 'bob' });
+    const done = await reset({});
+    assert.deepEqual([done.body.ahead_ms, done.body.restored, done.body.lost], [0, [named], []]);
+  });
 });
