@@ -231,7 +231,8 @@ describe('holding on to a running cloud', () => {
   async function startHere(t: TestContext): Promise<Listening> {
     const folder = openDataFolder(cloudFolder(t));
     const terminal = createTestTerminal();
-    const cloud = await startCloud({ folder, flags: {}, clock: systemClock, terminal, defaultPort: 0 });
+    const options = { folder, flags: {}, clock: systemClock, terminal, defaultPort: 0, warnings: [] };
+    const cloud = await startCloud(options);
     t.after(async () => {
       await cloud.stop();
       folder.close();

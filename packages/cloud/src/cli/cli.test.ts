@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ask, createCommandLine, type Run } from '../../../../test/support/cloud-command-line.ts';
+import {
+  ask,
+  createCommandLine,
+  createTestTerminal,
+  type Run,
+} from '../../../../test/support/cloud-command-line.ts';
 import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+import { runCli } from './cli.ts';
 
 async function createLicense(run: Run, flags = ''): Promise<string> {
   await run('product create cad');
@@ -321,6 +327,15 @@ describe('licenses', () => {
     const { out } = await run('event list --json');
     assert.doesNotMatch(out, /correct horse|battery staple|scrypt/);
   });
+});
+
+test('a variable that nobody reads is told, with the one that was meant', async (t) => {
+  const data = cloudFolder(t);
+  const err: string[] = [];
+  const env = { LICENSING_CLOUD_DATA: data, LICENSING_CLOUD_DAAT: data, BERTH_PROT: '1' };
+  assert.equal(await runCli(['key', 'create'], { env, terminal: createTestTerminal({ err }) }), 0);
+  const meant = 'Did you mean "LICENSING_CLOUD_DATA"?';
+  assert.deepEqual(err, [`The environment variable LICENSING_CLOUD_DAAT is unknown. ${meant}`]);
 });
 
 describe('machines and the rest', () => {

@@ -144,9 +144,10 @@ export const COMMON_SQL = {
     ORDER BY token.id = :id DESC LIMIT 1`,
   findTokenByName: `${SELECT_TOKEN} WHERE token.name = ?`,
   putToken: `
-    INSERT INTO token (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at, restriction)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  touchToken: 'UPDATE token SET used_at = ? WHERE token_hash = ?',
+    INSERT INTO token
+      (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at, restriction, is_used)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+  touchToken: 'UPDATE token SET used_at = ?, is_used = 1 WHERE token_hash = ?',
   freeToken: "UPDATE token SET restriction = NULL WHERE token_hash = ? AND restriction = 'password_only'",
   removeToken: 'DELETE FROM token WHERE id = ?',
   removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',
