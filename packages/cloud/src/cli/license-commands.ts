@@ -1,6 +1,7 @@
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
+import { judgeLicense } from '../http/write-files.ts';
 import { listDevices } from '../store/devices.ts';
 import { loadTotals } from '../store/execute.ts';
 import {
@@ -120,7 +121,10 @@ async function runCreate(call: Call): Promise<unknown> {
   if (product === undefined) throw new UsageError('"cloud license create" needs --product CODE.');
   const terms = readTermsChange(flags);
   const user = await readUser(call);
-  return presentResult(call, createLicense(shelf, { product, key: flags.key ?? null, user, terms }, now));
+  return presentResult(
+    call,
+    createLicense(shelf, { product, key: flags.key ?? null, user, terms }, now, judgeLicense),
+  );
 }
 
 async function runChange(call: Call): Promise<unknown> {
@@ -129,7 +133,10 @@ async function runChange(call: Call): Promise<unknown> {
   if (Object.keys(terms).length === 0 && user === null) {
     throw new UsageError('"cloud license change" needs a flag that says what changes.');
   }
-  return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now));
+  return presentResult(
+    call,
+    changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now, judgeLicense),
+  );
 }
 
 function runExtend(call: Call): unknown {
@@ -137,7 +144,10 @@ function runExtend(call: Call): unknown {
   if (until === undefined)
     throw new UsageError('"cloud license extend" needs --until DATE, or --until never.');
   const terms = { validUntil: readDateOrNever('until', until) };
-  return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now));
+  return presentResult(
+    call,
+    changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now, judgeLicense),
+  );
 }
 
 const PASSWORD_LENGTHS = { shortest: 8, longest: 1024 } as const;

@@ -3,6 +3,7 @@ import { parseJsonObject } from '@berth/protocol/json-text';
 import { FIELD_ALIASES } from '@berth/protocol/lending';
 import { suggest } from '@berth/protocol/suggest';
 import { z } from 'zod';
+import { LIMITS } from '../config.ts';
 import { RequestError } from '../services/request-error.ts';
 import { readBodyText } from './read-body.ts';
 import { inputOf, isStrict, type Route } from './route.ts';
@@ -21,23 +22,24 @@ const NO_FIELDS = z.object({});
 /** Reads what a request carries, and checks it against the route's schemas. */
 export async function readInput(route: Route, request: Request): Promise<Input> {
   const { query, body } = inputOf(route, request.method);
-  if (isStrict(route)) return readStrictly(request, { query, body });
+  if (isStrict(route)) return readStrictly(route, request, { query, body });
   return {
     query: query === undefined ? {} : validate(query, readQuery(request.url)),
-    body: body === undefined ? {} : validate(body, withoutAliases(await readBody(request))),
+    body: body === undefined ? {} : validate(body, withoutAliases(await readBody(request, route))),
     hasBody: body !== undefined,
   };
 }
 
 /** Also where a route takes nothing: whoever sends something means something by it. */
 async function readStrictly(
+  route: Route,
   request: Request,
   { query = NO_FIELDS, body = NO_FIELDS }: ReturnType<typeof inputOf>,
 ): Promise<Input> {
   const hasBody = request.method === 'POST';
   return {
     query: validate(query, requireKnown(query, readQuery(request.url))),
-    body: hasBody ? validate(body, requireKnown(body, await readBody(request))) : {},
+    body: hasBody ? validate(body, requireKnown(body, await readBody(request, route))) : {},
     hasBody,
   };
 }
@@ -62,8 +64,9 @@ function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
   return fields;
 }
 
-async function readBody(request: Request): Promise<Fields> {
-  return parseJsonObject(await readBodyText(request));
+async function readBody(request: Request, { holdsFile }: Pick<Route, 'holdsFile'>): Promise<Fields> {
+  const limit = holdsFile === true ? LIMITS.fileBodyBytes : LIMITS.bodyBytes;
+  return parseJsonObject(await readBodyText(request, limit));
 }
 
 /** Unknown keys are left to be ignored. */
