@@ -17,7 +17,8 @@ interface Ran {
 interface Heard {
   readonly out?: string[];
   readonly err?: string[];
-  readonly secret?: string;
+  /** Or what is done when one is asked for. */
+  readonly secret?: string | (() => never);
 }
 
 /** Takes down what is written, and types a secret. */
@@ -32,13 +33,13 @@ export function createTestTerminal({ out = [], err = [], secret = '' }: Heard = 
     warn: complain,
     fail: complain,
     log: complain,
-    readSecret: async () => secret,
+    readSecret: async () => (typeof secret === 'string' ? secret : secret()),
   };
 }
 
 /** The command line on a folder of its own, as a function. */
 export function createCommandLine(t: TestLife, data = cloudFolder(t)) {
-  return async (words: string, secret = ''): Promise<Ran> => {
+  return async (words: string, secret: Heard['secret'] = ''): Promise<Ran> => {
     const out: string[] = [];
     const err: string[] = [];
     const terminal = createTestTerminal({ out, err, secret });

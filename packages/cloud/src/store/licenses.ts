@@ -3,6 +3,7 @@ import type { EventKind } from '../core/decision.ts';
 import { describeChange } from '../core/describe-change.ts';
 import type { License, Product } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import type { JudgeLicense } from '../core/refuse-for-server.ts';
 import { PLAIN_TERMS, type Terms } from '../core/terms.ts';
 import { makeUpLicenseKey } from './made-up-keys.ts';
 import { findProduct } from './products.ts';
@@ -19,15 +20,20 @@ export interface LicenseDraft {
   readonly terms: TermsChange;
 }
 
+const TAKE_ALL: JudgeLicense = () => null;
+
 const KEY = /^[\x21-\x7e]{4,128}$/;
 
-export function createLicense(shelf: Shelf, draft: LicenseDraft, now: number): License | Refusal {
+export function createLicense(
+  shelf: Shelf,
+  draft: LicenseDraft,
+  now: number,
+  judge: JudgeLicense = TAKE_ALL,
+): License | Refusal {
   return transact(shelf, () => {
-    const product = findProduct(shelf, draft.product);
-    if (product === null) return refuse('unknown_product', `There is no product "${draft.product}".`);
     const key = draft.key ?? makeUpLicenseKey();
-    const refusal = refuseKey(shelf, key) ?? refuseUser(shelf, product, draft.user);
-    if (refusal !== null) return refusal;
+    const product = judgeDraft(shelf, { ...draft, key, userName: draft.user?.name ?? null });
+    if (isRefusal(product)) return product;
     const id = takeId(shelf);
     const terms = applyChange(shelf, PLAIN_TERMS, draft.terms);
     if (isRefusal(terms)) return terms;
@@ -35,8 +41,22 @@ export function createLicense(shelf: Shelf, draft: LicenseDraft, now: number): L
     shelf.sql.addLicense.run(id, key, product.id, name, passwordHash, JSON.stringify(terms), now);
     const facts = { product: product.code, user: name, ...describeChange(draft.terms) };
     record(shelf, { kind: 'license_created', facts }, id, now);
-    return getLicense(shelf, key);
+    return judged(getLicense(shelf, key), judge);
   });
+}
+
+/** The product of a license that can be created, as far as that is known without a password. */
+export function judgeDraft(
+  shelf: Shelf,
+  { product: code, key, userName }: Pick<LicenseDraft, 'product' | 'key'> & { userName: string | null },
+): Product | Refusal {
+  const product = findProduct(shelf, code);
+  if (product === null) return refuse('unknown_product', `There is no product "${code}".`);
+  return (key === null ? null : refuseKey(shelf, key)) ?? refuseUser(shelf, product, userName) ?? product;
+}
+
+function judged(license: License | Refusal, judge: JudgeLicense): License | Refusal {
+  return isRefusal(license) ? license : (judge(license) ?? license);
 }
 
 function refuseKey({ sql }: Shelf, key: string): Refusal | null {
@@ -48,7 +68,7 @@ function refuseKey({ sql }: Shelf, key: string): Refusal | null {
 }
 
 /** A user has one license of a product: sign-in names no other way to choose. */
-function refuseUser({ sql }: Shelf, product: Product, user: User): Refusal | null {
+function refuseUser({ sql }: Shelf, product: Product, user: string | null): Refusal | null {
   const isWanted = product.authorizationMethod === 'user';
   if (isWanted !== (user !== null)) {
     const hint = isWanted
@@ -56,8 +76,8 @@ function refuseUser({ sql }: Shelf, product: Product, user: User): Refusal | nul
       : 'asks for keys: it has no users';
     return refuse('validation_error', `The product "${product.code}" ${hint}.`);
   }
-  if (user === null || sql.findLicenseByUser.get(product.id, user.name) === undefined) return null;
-  return refuse('validation_error', `"${user.name}" has a license of the product "${product.code}" already.`);
+  if (user === null || sql.findLicenseByUser.get(product.id, user) === undefined) return null;
+  return refuse('validation_error', `"${user}" has a license of the product "${product.code}" already.`);
 }
 
 function applyChange(shelf: Shelf, terms: Terms, change: TermsChange): Terms | Refusal {
@@ -106,12 +126,19 @@ export interface LicenseChange {
   readonly terms: TermsChange;
 }
 
-export function changeLicense(shelf: Shelf, { key, user, terms }: LicenseChange, now: number) {
+export function changeLicense(
+  shelf: Shelf,
+  { key, user, terms }: LicenseChange,
+  now: number,
+  judge: JudgeLicense = TAKE_ALL,
+) {
   return alter(shelf, key, now, (license) => {
     const after = applyChange(shelf, license.terms, terms);
     if (isRefusal(after)) return after;
+    const unusable = judge({ ...license, terms: after });
+    if (unusable !== null) return unusable;
     const isOther = user !== null && user.name !== license.user?.name;
-    const refusal = isOther ? refuseUser(shelf, license.product, user) : null;
+    const refusal = isOther ? refuseUser(shelf, license.product, user.name) : null;
     if (refusal !== null) return refusal;
     if (user !== null) shelf.sql.setUser.run(user.name, user.passwordHash, license.id);
     shelf.sql.setTerms.run(JSON.stringify(after), license.id);
