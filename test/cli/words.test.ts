@@ -180,6 +180,9 @@ describe('what cannot be done', () => {
     writeFileSync(file, '');
     const { code, stderr } = await runBerth(join(file, 'data'), ['serve', '--port', '0']);
     assert.equal(code, 1);
-    assert.match(stderr, /^The data folder .*data cannot be created: ENOTDIR[^\n]*\n$/);
+    assert.match(
+      stderr,
+      /^The data folder .*data cannot be created: .* is a file, and the data needs a folder\.[^\n]*\n$/,
+    );
   });
 });
