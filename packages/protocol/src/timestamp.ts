@@ -44,3 +44,19 @@ function zoneOffsetMillis(zone: string): number | undefined {
 export function formatTimestamp(millis: number): string {
   return new Date(millis).toISOString();
 }
+
+const OWN_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Whether `formatTimestamp` wrote it. */
+export function isTimestamp(text: string): boolean {
+  return OWN_FORM.test(text);
+}
+
+/** The same instant on the clocks around here, to the second: `2026-11-15 20:56:03 +01:00`. */
+export function formatLocalTime(millis: number): string {
+  const ahead = -new Date(millis).getTimezoneOffset();
+  const clock = new Date(millis + ahead * 60_000).toISOString().replace('T', ' ').slice(0, -'.000Z'.length);
+  const two = (count: number) => String(Math.floor(count)).padStart(2, '0');
+  const offset = `${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}`;
+  return `${clock} ${ahead < 0 ? '-' : '+'}${offset}`;
+}

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
 import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
 import type { WebhookTopic } from './core/webhook-topics.ts';
@@ -45,8 +46,8 @@ export interface Config {
   };
   readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
   readonly log: {
-    readonly level: 'debug' | 'info' | 'warn' | 'error';
-    readonly format: 'auto' | 'json' | 'text';
+    readonly level: LogLevel;
+    readonly format: LogFormat;
     readonly requests: boolean;
     readonly slowRequestMs: number;
   };
@@ -284,11 +285,22 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
 /** Secrets are no settings: nothing that shows the settings may know them. */
 const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];
 
+/** Read by the launcher and by our own tests. */
+const OTHER_VARIABLES = [
+  'BERTH_CALLED_AS',
+  'BERTH_FUZZ_REQUESTS',
+  'BERTH_MODEL_RUNS',
+  'BERTH_MODEL_SEED',
+  'BERTH_REPORTS',
+  'BERTH_SEED',
+  'BERTH_TEST_DATABASE_URL',
+];
+
 /** Variables with our prefix that nobody reads: most likely a typo, but an orchestrator may set such too. */
 function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
   const known = [...SETTINGS.map(({ path }) => envOf(path)), ...SECRET_VARIABLES];
   return Object.keys(env)
-    .filter((name) => name.startsWith('BERTH_') && !known.includes(name))
+    .filter((name) => name.startsWith('BERTH_') && ![...known, ...OTHER_VARIABLES].includes(name))
     .map((name) => `The environment variable ${name} is unknown.${suggest(name, known)}`);
 }
 

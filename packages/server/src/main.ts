@@ -12,11 +12,13 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 const { runCli } = await import('./cli/cli.ts');
+const { processTerminal } = await import('./cli/terminal.ts');
 const { importMasterKey, isExpected, moveStore, openStoppedServer, startServer, VERSION } = await import(
   './compose.ts'
 );
 
 process.exitCode = await runCli(process.argv.slice(2), {
+  terminal: processTerminal,
   version: VERSION,
   startServer,
   openStoppedServer,

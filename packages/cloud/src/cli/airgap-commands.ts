@@ -2,7 +2,7 @@ import { isRefusal } from '../core/refusal.ts';
 import { createFileWriter } from '../http/write-files.ts';
 import { confirmAirgap, renewPolicy, startAirgap } from '../store/airgap.ts';
 import { writeCarriedFile } from './carried-files.ts';
-import { type Call, type Command, UsageError } from './command.ts';
+import type { Call, Command } from './command.ts';
 import { presentDate } from './present.ts';
 import { formatFacts } from './terminal.ts';
 
@@ -46,11 +46,12 @@ function runStart({ shelf, words, now }: Call): unknown {
 }
 
 function runConfirm({ shelf, signingKey, airgapKey, words, flags, now }: Call): unknown {
-  const { 'hardware-id': hardwareId, 'activation-code': activationCode, out } = flags;
-  if (hardwareId === undefined || activationCode === undefined) {
-    throw new UsageError('"cloud airgap confirm" needs --hardware-id and --activation-code.');
-  }
-  const codes = { key: words[0] as string, hardwareId, activationCode };
+  const { out } = flags;
+  const codes = {
+    key: words[0] as string,
+    hardwareId: flags['hardware-id'] as string,
+    activationCode: flags['activation-code'] as string,
+  };
   const answer = confirmAirgap(shelf, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
   if (isRefusal(answer)) return answer;
   return {

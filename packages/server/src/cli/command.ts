@@ -1,3 +1,4 @@
+import type { Screen } from '@berth/protocol/console-text';
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
@@ -20,6 +21,8 @@ interface CommandBase {
 interface AnsweringCommand extends CommandBase {
   /** The answer for people; `--json` prints it as it is. */
   show(body: never): string;
+  /** Before a secret is asked for: the refusal of what cannot be done anyway; `null`: go on. */
+  precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
   /** An answer that is bad news makes the command fail, so that a script notices. */
   isFailure?(body: never): boolean;
 }
@@ -66,7 +69,10 @@ export interface FollowContext {
   readonly client: AdminClient;
   readonly flags: Flags;
   readonly isJson: boolean;
+  readonly screen: Screen;
   print(line: string): void;
+  /** Tells the person beside what is printed. */
+  note(line: string): void;
 }
 
 export type Command = AskingCommand | LocalCommand | EitherCommand | FollowingCommand;

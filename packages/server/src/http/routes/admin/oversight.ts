@@ -1,7 +1,7 @@
 import { name, strictLicenseId, told } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import { type License, licenseState } from '../../../core/license.ts';
+import { endOf, type License, licenseState } from '../../../core/license.ts';
 import type { AuditTrail } from '../../../services/audit-trail.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import type { CertificateFacts } from '../../../services/certificates.ts';
@@ -52,6 +52,25 @@ const restJump = z.object({
   from: told(z.string(), 'When the server was stopped, UTC.'),
   to: told(z.string(), 'When it was started, UTC.'),
 });
+
+const endedBorrow = z
+  .object({
+    license_id: told(z.int(), 'The license.'),
+    product: told(z.string(), 'Its product.'),
+    feature: told(z.string().nullable(), "The feature; null for the license's own slot."),
+    user: told(z.string(), 'Who borrowed it.'),
+    borrowed_until: told(z.string(), 'Until when, UTC.'),
+  })
+  .meta({ id: 'EndedBorrow', description: 'A borrow that a wrong clock ended.' });
+
+const lostBorrow = endedBorrow
+  .extend({
+    code: told(z.string(), 'The error code of the reason.'),
+    reason: told(z.string(), 'Why it cannot come back.'),
+  })
+  .meta({ id: 'LostBorrow', description: 'A borrow that a wrong clock ended, and that cannot come back.' });
+
+const consent = z.boolean({ error: 'must be true or false' }).optional();
 
 const clockStatus = z
   .object({
@@ -210,7 +229,8 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): 
   const { license, now, borrowed, addedAt } = record;
   const { checkedAt, movedAt } = license.tie;
   const state = licenseState(license, now);
-  const facts = { source: license.source, state, borrowed, addedAt, checkedAt, movedAt };
+  const endsAt = endOf(license, now);
+  const facts = { source: license.source, state, endsAt, borrowed, addedAt, checkedAt, movedAt };
   const extra = JSON.stringify({ ...toWire(facts), ...presentAssurance(license) });
   return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
 }
@@ -258,10 +278,26 @@ function clockResetRoute(oversight: Oversight): Route {
     methods: ['POST'],
     paths: ['/api/admin/clock/reset'],
     access: 'admin',
-    summary: 'Go back to the wall clock after a wrong one has driven the time ahead',
-    answer: { kind: 'json', schema: clockStatus },
-    errors: ['clock_not_poisoned'],
-    handle: async ({ caller }) => clockReply(oversight, await oversight.resetClock(actorOf(caller))),
+    summary: 'Go back to the wall clock after a wrong one; borrows that the wrong time ended come back',
+    body: z.object({
+      dry_run: told(consent, 'Change nothing; only tell what would happen.'),
+      accept_losses: told(consent, 'Go ahead although some borrows cannot come back.'),
+    }),
+    answer: {
+      kind: 'json',
+      schema: clockStatus.extend({
+        restored: told(z.array(endedBorrow), 'Borrows that come back.'),
+        lost: told(z.array(lostBorrow), 'Borrows that stay ended, and why.'),
+      }),
+    },
+    errors: ['clock_not_poisoned', 'borrows_not_restorable'],
+    handle: async ({ body, caller }) => {
+      const mode = body.dry_run === true ? 'trial' : body.accept_losses === true ? 'forced' : 'careful';
+      const outcome = await oversight.resetClock(mode, actorOf(caller));
+      if (outcome.kind !== 'clock_reset') return clockReply(oversight, outcome);
+      const { restored, lost } = outcome;
+      return json({ ...presentClock(await oversight.readClock()), ...toWire({ restored, lost }) });
+    },
   });
 }
 

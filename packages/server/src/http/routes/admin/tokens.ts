@@ -48,7 +48,7 @@ const tokenObject = z
     name: told(z.string().nullable(), 'What it is for.'),
     role: told(z.enum(ROLES), 'What it may do.'),
     issued_at: told(z.string(), 'Since when there is the token, UTC.'),
-    used_at: told(z.string(), 'When it was used last, to the hour, UTC.'),
+    used_at: told(z.string().nullable(), 'When it was used last, to the hour, UTC; null: never.'),
     expires_at: told(z.string().nullable(), 'When it ends, UTC; null: never.'),
     restriction: told(
       z.enum(['until_set_up', 'password_only']).nullable(),
@@ -80,7 +80,8 @@ function listRoute(tokens: Tokens): Route {
 }
 
 function presentToken({ token, now }: Awaited<ReturnType<Tokens['list']>>[number]) {
-  const { id, kind, account, name: own, role, issuedAt, usedAt, restriction } = token;
+  const { id, kind, account, name: own, role, issuedAt, restriction } = token;
+  const usedAt = token.isUsed ? token.usedAt : null;
   const expiresAt = kind === 'session' ? plus(issuedAt, SESSION_LIFETIME_MS) : token.expiresAt;
   const isAlive = isTokenAlive(token, now);
   return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction, isAlive });
