@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
@@ -125,6 +125,19 @@ describe('refusals', () => {
       assert.match(JSON.parse(json).message, sentence);
     });
   }
+
+  test('a folder that cannot be one is told at once', async (t) => {
+    const file = join(cloudFolder(t), 'file');
+    writeFileSync(file, '');
+    for (const words of ['license list', 'key create']) {
+      const { code, err } = await createCommandLine(t, file)(words);
+      assert.equal(code, 1);
+      assert.match(err, /file is a file, and the data needs a folder\./);
+    }
+    if (!existsSync('/proc/self')) return;
+    const { err } = await createCommandLine(t, '/proc/cloud')('key create');
+    assert.match(err, /cannot be created: The system takes no folders in \/proc\./);
+  });
 
   test('a folder without a cloud is not made by looking at it', async (t) => {
     const run = createCommandLine(t, join(cloudFolder(t), 'none'));

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
 import { Fault } from '../core/fault.ts';
+import { explainFolder } from './folder-access.ts';
 import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
@@ -12,11 +13,6 @@ const SQLITE_BUSY = 5;
 /** The right to use a data folder, held until it is released or the process ends. */
 export interface FolderLock {
   release(): void;
-}
-
-/** Creates the folder for nobody but its owner. */
-export function createDataFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 /** The first problem that `explain` finds with these files, and what to do about it; `null`: none. */
@@ -51,7 +47,8 @@ export function lockFolder(folder: string): FolderLock | null {
     return takeLock(folder);
   } catch (error) {
     if (isBusy(error)) return null;
-    throw new Fault('store_unavailable', (error as Error).message, { cause: error });
+    const message = explainFolder(folder) ?? (error as Error).message;
+    throw new Fault('store_unavailable', message, { cause: error });
   }
 }
 
