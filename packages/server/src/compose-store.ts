@@ -9,6 +9,7 @@ import { fingerprint, type MasterKey } from './secrets/seal.ts';
 import { placeMasterKey } from './services/place-master-key.ts';
 import {
   createDataFolder,
+  describeHolder,
   explainSharing,
   type FolderLock,
   holdFolder,
@@ -49,7 +50,7 @@ export async function openServersStore(options: StoreOptions): Promise<Store> {
     await delay(LOCK_INTERVAL_MS);
   }
   throw new StartError(
-    `The data folder ${data} is in use by another Berth process. Stop it first, or choose another folder.`,
+    `The data folder ${data} is in use by ${describeHolder(data)}. Stop it first, or choose another folder.`,
   );
 }
 

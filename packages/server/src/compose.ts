@@ -44,6 +44,7 @@ import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
 
 export { moveStore } from './compose-move.ts';
+export { describeHolder } from './store/folder-lock.ts';
 
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }

@@ -1,3 +1,4 @@
+import { waitForStop } from '@berth/protocol/stop-signals';
 import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
@@ -52,7 +53,7 @@ async function serveBeside(
     announce: (text) => terminal.complain(text),
     onLost: () => ended.resolve(EXIT_LOST),
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0));
+  waitForStop(process, () => performance.now()).then(() => ended.resolve(0));
   try {
     if (cloud !== null) await introduce(cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);

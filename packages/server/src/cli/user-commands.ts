@@ -1,3 +1,4 @@
+import type { CallOf } from '@berth/protocol/hints';
 import type { AdminAnswer } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
@@ -38,7 +39,8 @@ export const USER_COMMANDS: readonly Command[] = [
       const answer = await client.post('/api/admin/users/password', { name, ...given(password) });
       return answer.ok ? withOthers(answer, await client.get('/api/admin/users')) : answer;
     },
-    show: (body: PasswordAnswer & { others: readonly Facts[] }) => showPassword(body) + showOthers(body),
+    show: (body: PasswordAnswer & { others: readonly Facts[] }, callOf) =>
+      showPassword(body) + showOthers(body, callOf),
   },
   {
     words: 'user role',
@@ -120,10 +122,10 @@ function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
   return { ...answer, body: { ...(answer.body as Facts), others } as never };
 }
 
-function showOthers({ others }: { others: readonly Facts[] }): string {
+function showOthers({ others }: { others: readonly Facts[] }, callOf: CallOf): string {
   if (others.length === 0) return '';
   const names = others.map(({ name, role }) => `${name} (${role})`).join(', ');
-  return `\nOther accounts: ${names}. Remove those you do not know with "berth user remove NAME".`;
+  return `\nOther accounts: ${names}. Remove those you do not know with "${callOf('user remove NAME')}".`;
 }
 
 interface PasswordAnswer {

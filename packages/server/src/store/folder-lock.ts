@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
@@ -7,6 +7,8 @@ import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
 const LOCK_FILE = 'berth.lock';
+/** Who has the lock, for people. It says nothing about whether somebody has it. */
+const HOLDER_FILE = 'berth.pid';
 const SQLITE_BUSY = 5;
 
 /** The right to use a data folder, held until it is released or the process ends. */
@@ -48,10 +50,40 @@ export function lockFolder(folder: string): FolderLock | null {
   // Whatever this process creates from here on is for its owner only.
   process.umask(0o077);
   try {
-    return takeLock(folder);
+    const lock = takeLock(folder);
+    const note = join(folder, HOLDER_FILE);
+    writeNote(note);
+    return {
+      release() {
+        rmSync(note, { force: true });
+        lock.release();
+      },
+    };
   } catch (error) {
     if (isBusy(error)) return null;
     throw new Fault('store_unavailable', (error as Error).message, { cause: error });
+  }
+}
+
+/** Where it cannot be written, the lock is as good without it. */
+function writeNote(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid}\n`);
+  } catch {}
+}
+
+/** The process that has a folder, in words. After a kill -9 the note may be of one that is no more. */
+export function describeHolder(folder: string): string {
+  const id = Number(readText(join(folder, HOLDER_FILE)) ?? 0);
+  return isAlive(id) ? `another Berth process (process id ${id})` : 'another Berth process';
+}
+
+function isAlive(id: number): boolean {
+  if (!Number.isSafeInteger(id) || id <= 0) return false;
+  try {
+    return process.kill(id, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
