@@ -15,14 +15,18 @@ const unreachable = () => assert.fail('Nothing is to be done.');
 /** Runs words that lead to no command, and returns its exit code and what was printed. */
 async function say(words: readonly string[]) {
   const printed = { stdout: '', stderr: '' };
+  const complain = (text: string) => {
+    printed.stderr += `${text}\n`;
+  };
   const code = await runCli(words, {
     terminal: {
+      screen: { isTerminal: false, hasColor: false },
       print: (text) => {
         printed.stdout += `${text}\n`;
       },
-      complain: (text) => {
-        printed.stderr += `${text}\n`;
-      },
+      complain,
+      warn: complain,
+      fail: complain,
       readSecrets: unreachable,
     },
     program: 'berth',

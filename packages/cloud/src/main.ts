@@ -1,9 +1,11 @@
 import { runCli } from './cli/cli.ts';
 import { processTerminal } from './cli/terminal.ts';
 
-/** How the cloud was started: what the caller types, and where `./cloud-data` is when nobody names another folder. */
+/** How the cloud was started, which `bin/berth.js` finds out. */
 interface Launch {
+  /** What the caller types, such as `./berth cloud`. */
   readonly program: string;
+  /** The folder in which `./cloud-data` is when nobody names another. */
   readonly home: string;
 }
 

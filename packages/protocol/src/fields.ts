@@ -86,4 +86,11 @@ export const positiveInteger = z.preprocess(
     .optional(),
 );
 
-export const licenseId = positiveInteger;
+/** `license_id` of the v4 API: 0 means "none", too, since clients send the default value of a number. */
+export const licenseId = z.preprocess(
+  (value) => (integerOf(value) === 0 ? undefined : value),
+  positiveInteger,
+);
+
+/** `license_id` of an administrator's request. There "none" is often "all of them", so it takes no 0. */
+export const strictLicenseId = positiveInteger;

@@ -13,14 +13,35 @@ function quoteWord(word: string): string {
   return /^[\w/.\\:@%+=,-]+$/.test(word) ? word : `'${word}'`;
 }
 
+export interface Hints {
+  /** The program's name in messages. */
+  readonly name: string;
+  readonly commands: readonly string[];
+  readonly callOf: CallOf;
+}
+
+/** What a terminal says besides answers. */
+interface Messages {
+  complain(line: string): void;
+  warn(line: string): void;
+  fail(line: string): void;
+}
+
+/** The same terminal, with the commands in its messages as the reader types them. */
+export function withHints<T extends Messages>(terminal: T, hints: Hints): T {
+  return {
+    ...terminal,
+    complain: (line) => terminal.complain(rewriteHints(line, hints)),
+    warn: (line) => terminal.warn(rewriteHints(line, hints)),
+    fail: (line) => terminal.fail(rewriteHints(line, hints)),
+  };
+}
+
 /**
- * Messages name commands in one way, as "berth status", because they may be read on another machine. This puts
- * the way in their place that works for the reader here. Only commands that there are count as such.
+ * Messages name commands in one way, as "berth status", because they may be read on another machine. This
+ * puts in its place what works for the reader here. Only commands that there are count as such.
  */
-export function rewriteHints(
-  text: string,
-  { name, commands, callOf }: { name: string; commands: readonly string[]; callOf: CallOf },
-): string {
+export function rewriteHints(text: string, { name, commands, callOf }: Hints): string {
   const [before = '', ...parts] = text.split(`"${name} `);
   const rewritten = parts.map((part) => {
     const end = part.indexOf('"');

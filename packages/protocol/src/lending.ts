@@ -45,6 +45,7 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   maxoverages: 'max_overages',
   passwordold: 'password_old',
   passwordnew: 'password_new',
+  licenseid: 'license_id',
   licensekey: 'license_key',
   signingkey: 'signing_key',
   licensepolicy: 'license_policy',

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { waitForStop } from './stop-signals.ts';
 
-function createSource() {
+function createSource(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const exits: number[] = [];
   const source = Object.assign(new EventEmitter(), { exit: (code: number) => exits.push(code) });
-  const time = { ms: 1000 };
-  return { source, exits, time, wait: () => waitForStop(source, () => time.ms) };
+  return { source, exits, pass: (ms: number) => t.mock.timers.tick(ms) };
 }
 
 for (const [signal, code] of [
@@ -15,24 +15,24 @@ for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
-  test(`${signal} stops, and a second one ends it at once with ${code}`, async () => {
-    const { source, exits, time, wait } = createSource();
-    const stopped = wait();
+  test(`${signal} stops, and a second one ends it at once with ${code}`, async (t) => {
+    const { source, exits, pass } = createSource(t);
+    const stopped = waitForStop(source);
     source.emit(signal);
     await stopped;
-    time.ms += 499;
+    pass(499);
     source.emit(signal);
     assert.deepEqual(exits, [], 'the same Ctrl-C, sent by the terminal and by npm');
-    time.ms += 1;
+    pass(1);
     source.emit(signal);
     assert.deepEqual(exits, [code]);
   });
 }
 
-test('a hangup that somebody has taken does not stop', () => {
-  const { source, wait } = createSource();
+test('a hangup that somebody has taken does not stop', (t) => {
+  const { source } = createSource(t);
   source.on('SIGHUP', () => {});
-  wait();
+  waitForStop(source);
   assert.deepEqual(
     ['SIGHUP', 'SIGINT', 'SIGTERM'].map((signal) => source.listenerCount(signal)),
     [1, 1, 1],

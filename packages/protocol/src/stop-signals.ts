@@ -14,18 +14,19 @@ type StopSignal = keyof typeof NUMBERS;
 const SAME_MS = 500;
 
 /**
- * Resolves at the first signal to stop. Whoever sends another, because the stop takes too long for them, ends the
- * process at once. A signal that somebody has taken already, such as SIGHUP under nohup, is left to them.
+ * Resolves at the first signal to stop. Whoever sends another, because the stop takes too long for them, ends
+ * the process at once. A signal that somebody has taken already, such as SIGHUP under nohup, is left to them.
  */
-export function waitForStop(source: SignalSource, readMs: () => number): Promise<void> {
+export function waitForStop(source: SignalSource): Promise<void> {
   return new Promise((resolve) => {
-    let firstMs: number | null = null;
+    let isImpatient = false;
     for (const [signal, number] of Object.entries(NUMBERS) as [StopSignal, number][]) {
       if (source.listenerCount(signal) > 0) continue;
       source.on(signal, () => {
-        const nowMs = readMs();
-        firstMs ??= nowMs;
-        if (nowMs - firstMs >= SAME_MS) source.exit(128 + number);
+        if (isImpatient) source.exit(128 + number);
+        setTimeout(() => {
+          isImpatient = true;
+        }, SAME_MS).unref();
         resolve();
       });
     }

@@ -70,6 +70,8 @@ export interface ServeOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Shown once to the person who starts the server, never logged. */
   readonly announce: (text: string) => void;
+  /** Writes the commands in a log for people as they type them. */
+  readonly rewrite?: (text: string) => string;
   /** The store is lost for good: nothing can be acknowledged any more. */
   readonly onLost: () => void;
 }
@@ -77,7 +79,7 @@ export interface ServeOptions {
 /** Wires a server together and starts it. */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const { config } = options;
-  const log = createLog(config.log);
+  const log = createLog(config.log, options.rewrite);
   for (const warning of options.warnings) log.warn(warning);
   const certificates = openCertificates(config.tls, { log, readWall: systemClock.readWall });
   const news: News = { tell: () => {} };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
 import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
 import type { WebhookTopic } from './core/webhook-topics.ts';
@@ -45,8 +46,8 @@ export interface Config {
   };
   readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
   readonly log: {
-    readonly level: 'debug' | 'info' | 'warn' | 'error';
-    readonly format: 'auto' | 'json' | 'text';
+    readonly level: LogLevel;
+    readonly format: LogFormat;
     readonly requests: boolean;
     readonly slowRequestMs: number;
   };
@@ -110,7 +111,7 @@ export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The file named by `--config`, or `null` to take `berth.yaml` in `home` if it is there. */
   readonly file: string | null;
-  /** Where the default data folder and `berth.yaml` are, with the paths in it; by default the current folder. */
+  /** Where the default data folder and `berth.yaml` are, and what paths in that file start from. */
   readonly home?: string;
 }
 

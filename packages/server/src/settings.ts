@@ -1,4 +1,5 @@
 import { parseRange } from '@berth/protocol/address-range';
+import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
 import { isDatabaseUrl, showDatabaseUrl } from './core/database-url.ts';
 import { WEBHOOK_TOPICS } from './core/webhook-topics.ts';
 
@@ -247,13 +248,13 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'log.level',
     default: 'info',
-    oneOf: ['debug', 'info', 'warn', 'error'],
+    oneOf: LOG_LEVELS,
     about: 'The least severe lines that are written.',
   },
   {
     path: 'log.format',
     default: 'auto',
-    oneOf: ['auto', 'json', 'text'],
+    oneOf: LOG_FORMATS,
     about: 'How lines look; auto is text on a terminal and JSON elsewhere.',
   },
   { path: 'log.requests', default: false, about: 'Write a line for every request, successful ones too.' },

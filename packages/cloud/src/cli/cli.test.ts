@@ -71,14 +71,16 @@ describe('wrong values', () => {
     ['license create --product cad --valid-until soon', /such as 2027-01-31/],
     ['license create --product cad --metadata [1]', /one JSON object/],
     ['license create --product cad --feature a,b=c', /has no "b"/],
-    ['license create --product cad --user ann', /The password on standard input needs 8/],
+    ['license create --product site --user ann', /The password on standard input needs 8/],
     ['serve --trusted-proxies 10.0.0.1,proxy', /^"trusted-proxies" cannot be "proxy"/],
+    ['serve --log-level loud', /^"log-level" cannot be "loud"\. Allowed: debug, info, warn, error\.$/],
+    ['serve --log-format xml', /^"log-format" cannot be "xml"\. Allowed: auto, json, text\.$/],
     ['serve --port 99999', /^"port" cannot be "99999"/],
     ['event list --limit 0', /^"limit" cannot be "0"/],
   ] as const) {
     test(words, async (t) => {
       const run = createCommandLine(t);
-      await run('key create');
+      await run('product create site --authorization user');
       const { code, err } = await run(words);
       assert.equal(code, 2);
       assert.match(err, sentence);
@@ -208,6 +210,66 @@ describe('licenses', () => {
     assert.match(out, /activations +0 of any number/);
   });
 
+  test('end with the day that is named, and start with it; a time is taken as it is', async (t) => {
+    const run = createCommandLine(t);
+    const key = await createLicense(
+      run,
+      '--slots 1 --starts-at 2030-01-31 --valid-until 2030-01-31 --feature pdf,expires=2030-01-31',
+    );
+    const { starts_at, valid_until, features } = await ask(run, `license show ${key}`);
+    assert.equal(starts_at, '2030-01-31T00:00:00.000Z');
+    assert.equal(valid_until, '2030-01-31T23:59:59.999Z');
+    assert.equal(features[0].expires_at, '2030-01-31T23:59:59.999Z');
+    for (const [until, expected] of [
+      ['2028-02-29', '2028-02-29T23:59:59.999Z'],
+      ['2030-03-01T00:00:00Z', '2030-03-01T00:00:00.000Z'],
+      ["'2030-03-01 12:00'", '2030-03-01T12:00:00.000Z'],
+    ] as const) {
+      const changed = await ask(run, `license change ${key} --starts-at never --valid-until ${until}`);
+      assert.equal(changed.valid_until, expected, until);
+    }
+  });
+
+  test('without slots are granted with a warning', async (t) => {
+    const run = createCommandLine(t);
+    await run('product create cad');
+    for (const [words, sentence] of [
+      ['', /^This license has no slots: servers have nothing to lend\. Add .*change \S+ --slots N"\.$/],
+      ['--slots 0', /^This license has no slots: /],
+      ['--consumptions 5', /^This license has no slots: servers count its consumption, but lend nothing\. /],
+      ['--slots 1', /^$/],
+    ] as const) {
+      const { code, err } = await run(`license create --product cad ${words}`);
+      assert.equal(code, 0);
+      assert.match(err, sentence, words);
+    }
+    const { code, out, err } = await run('license create --product cad --json');
+    assert.deepEqual([code, JSON.parse(out).slots], [0, 0]);
+    assert.match(err, /no slots/, 'beside the JSON, not in it');
+    const key = await createLicense(run, '--slots 1');
+    assert.match((await run(`license change ${key} --slots 0`)).err, /no slots/);
+  });
+
+  test('that cannot be granted ask for no password', async (t) => {
+    const data = cloudFolder(t);
+    const run = createCommandLine(t, data);
+    await run('product create cad');
+    await run('product create site --authorization user');
+    assert.equal((await run('license create --product site --user ada --key ABCD', 'long enough')).code, 0);
+    const unasked = () => assert.fail('asked for a password');
+    for (const [words, sentence] of [
+      ['license create --product nothing --user bob', /^There is no product "nothing"\.$/],
+      ['license create --product cad --user bob', /has no users/],
+      ['license create --product site --user ada', /has a license of the product "site" already/],
+      ['license create --product site --user bob --key ABCD', /There is a license with the key/],
+      ['license change NONE --user bob', /NONE|no license/],
+    ] as const) {
+      const { code, err } = await run(words, unasked);
+      assert.equal(code, 1, words);
+      assert.match(err, sentence);
+    }
+  });
+
   test('change by the same flags', async (t) => {
     const run = createCommandLine(t);
     const key = await createLicense(run, '--slots 5 --feature a,slots=1 --feature b,slots=1 --company ACME');
@@ -228,7 +290,7 @@ describe('licenses', () => {
     const key = await createLicense(run, '--valid-until 2020-01-01');
     assert.equal((await ask(run, `license show ${key}`)).state, 'expired');
     const extended = await ask(run, `license extend ${key} --until 2099-01-01`);
-    assert.deepEqual([extended.valid_until, extended.type], ['2099-01-01T00:00:00.000Z', 'time-limited']);
+    assert.deepEqual([extended.valid_until, extended.type], ['2099-01-01T23:59:59.999Z', 'time-limited']);
     const forEver = await ask(run, `license extend ${key} --until never`);
     assert.deepEqual([forEver.valid_until, forEver.type], [null, 'perpetual']);
   });

@@ -7,8 +7,9 @@ import {
   readFlags,
   UsageError,
 } from '@berth/protocol/command-line';
+import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
-import { createCallOf, rewriteHints } from '@berth/protocol/hints';
+import { createCallOf, withHints } from '@berth/protocol/hints';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
 import { ValueError } from '../core/read-values.ts';
@@ -45,13 +46,12 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   const line = createLine(options);
   const { data } = readFlags(line, argv);
   const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, { data }) };
-  const complain = (text: string) => options.terminal.complain(rewriteHints(text, hints));
-  const terminal = { ...options.terminal, complain };
+  const terminal = withHints(options.terminal, hints);
   try {
     return await dispatch(argv, line, { ...options, terminal });
   } catch (error) {
     if (error instanceof UsageError) terminal.complain(explainUsage(line, argv, error));
-    else terminal.complain(isExpected(error) ? (error as Error).message : describeBug(error));
+    else terminal.fail(isExpected(error) ? (error as Error).message : describeBug(error));
     return error instanceof UsageError || error instanceof ValueError ? EXIT_USAGE : EXIT_FAILED;
   }
 }
@@ -116,7 +116,7 @@ async function withFolder(
 
 function tellRefusal({ code, message, details }: Refusal, terminal: Terminal, { json }: Flags): number {
   if (json) terminal.print(toPrintableJson({ code, message, ...details }, 2));
-  terminal.complain(escapeUnprintable(message));
+  terminal.fail(escapeUnprintable(message));
   return EXIT_FAILED;
 }
 
@@ -136,7 +136,12 @@ async function runCommand(
     const now = clock.readWallMs();
     const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
-    terminal.print(flags.json ? toPrintableJson(result, 2) : command.show(result as never));
+    const { screen } = terminal;
+    terminal.print(
+      flags.json ? toPrintableJson(result, 2) : command.show(toReadable(result, screen) as never),
+    );
+    const warning = command.warn?.(result as never) ?? null;
+    if (warning !== null) terminal.warn(escapeUnprintable(warning));
     return null;
   });
 }
@@ -156,7 +161,8 @@ function createLine({ program }: CliOptions): CommandLine<Entry> {
     topics: { features: { about: 'explains --feature SPEC', describe: describeFeatures } },
     note:
       'Every command takes --json and --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data), and\n' +
-      'works with the cloud running or stopped. Dates are UTC: 2027-01-31, or 2027-01-31T12:00:00Z.',
+      'works with the cloud running or stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31,\n' +
+      'which is the end of that day for --valid-until, --until and expires, and its start for --starts-at.',
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

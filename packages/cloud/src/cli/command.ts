@@ -13,6 +13,8 @@ export const FLAGS = {
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
   'trusted-proxies': { type: 'string' },
+  'log-level': { type: 'string' },
+  'log-format': { type: 'string' },
   name: { type: 'string' },
   authorization: { type: 'string' },
   product: { type: 'string' },
@@ -72,4 +74,6 @@ export interface Command extends CommandUsage {
   run(call: Call): unknown;
   /** The same for people. */
   show(facts: never): string;
+  /** What the vendor should look at, though it was done; `null`: nothing. */
+  warn?(facts: never): string | null;
 }

@@ -38,7 +38,7 @@ export async function serveDemo(options: ServeOptions): Promise<Refusal | null> 
   const demo = ensureDemo(folder.shelf, clock.readWallMs());
   if (isRefusal(demo)) return demo;
   const listening = await startCloud(options);
-  const ended = Promise.race([waitForStop(process, () => performance.now()), waitForInputEnd()]);
+  const ended = Promise.race([waitForStop(process), waitForInputEnd()]);
   terminal.print(
     JSON.stringify({
       url: listening.url,

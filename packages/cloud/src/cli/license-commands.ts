@@ -8,13 +8,14 @@ import {
   changeLicense,
   createLicense,
   getLicense,
+  judgeDraft,
   listLicenses,
   resetLicense,
   setLicenseEnabled,
 } from '../store/licenses.ts';
 import { hashPassword } from '../store/passwords.ts';
 import type { Call, Command } from './command.ts';
-import { readDateOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
+import { readEndOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
 import { formatFacts } from './terminal.ts';
@@ -36,6 +37,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     about: 'grant a license',
     run: runCreate,
     show: ({ license_key: key, id }: LicenseFacts) => formatFacts({ 'license key': key, id }),
+    warn: warnOfNoSlots,
   },
   {
     words: 'license list',
@@ -63,6 +65,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     about: 'grant something else; --feature adds or replaces one',
     run: runChange,
     show: showLicense,
+    warn: warnOfNoSlots,
   },
   {
     words: 'license extend',
@@ -115,25 +118,39 @@ function presentResult(call: Call, result: License | Refusal) {
   return isRefusal(result) ? result : present(call, result);
 }
 
+/** Such a license is allowed, but most likely the flag was forgotten. */
+function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string | null {
+  if (slots > 0) return null;
+  const lends = type === 'consumption' ? 'count its consumption, but lend nothing' : 'have nothing to lend';
+  const hint = `Add some with "cloud license change ${key} --slots N".`;
+  return `This license has no slots: servers ${lends}. ${hint}`;
+}
+
 async function runCreate(call: Call): Promise<unknown> {
   const { shelf, flags, now } = call;
   const product = flags.product as string;
   const terms = readTermsChange(flags);
+  const draft = { product, key: flags.key ?? null };
+  // Nobody should type a password for something that cannot be done.
+  const judged = judgeDraft(shelf, { ...draft, userName: flags.user ?? null });
+  if (isRefusal(judged)) return judged;
   const user = await readUser(call);
-  return presentResult(call, createLicense(shelf, { product, key: flags.key ?? null, user, terms }, now));
+  return presentResult(call, createLicense(shelf, { ...draft, user, terms }, now));
 }
 
 async function runChange(call: Call): Promise<unknown> {
   const terms = readTermsChange(call.flags);
-  const user = await readUser(call);
-  if (Object.keys(terms).length === 0 && user === null) {
+  if (Object.keys(terms).length === 0 && call.flags.user === undefined) {
     throw new UsageError('Nothing to change: add a flag that says what changes.');
   }
+  const license = getLicense(call.shelf, keyOf(call));
+  if (isRefusal(license)) return license;
+  const user = await readUser(call);
   return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now));
 }
 
 function runExtend(call: Call): unknown {
-  const terms = { validUntil: readDateOrNever('until', call.flags.until as string) };
+  const terms = { validUntil: readEndOrNever('until', call.flags.until as string) };
   return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now));
 }
 

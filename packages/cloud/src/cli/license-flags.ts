@@ -11,6 +11,7 @@ import {
   MINUTES,
   readAmount,
   readDate,
+  readEndDate,
   SLOTS,
   ValueError,
 } from '../core/read-values.ts';
@@ -50,8 +51,8 @@ export function readTermsChange(flags: Flags): TermsChange {
     slots: amount(flags, 'slots', SLOTS),
     timeoutMinutes: amount(flags, 'timeout', MINUTES),
     borrowHours: amount(flags, 'borrow-hours', DAYS_OR_HOURS),
-    startsAt: mapped(flags['starts-at'], (text) => readDateOrNever('starts-at', text)),
-    validUntil: mapped(flags['valid-until'], (text) => readDateOrNever('valid-until', text)),
+    startsAt: mapped(flags['starts-at'], (text) => readOrNever('starts-at', text, readDate)),
+    validUntil: mapped(flags['valid-until'], (text) => readEndOrNever('valid-until', text)),
     graceHours: amount(flags, 'grace-hours', DAYS_OR_HOURS),
     maxActivations: flags['unlimited-activations'] ? null : amount(flags, 'activations', ACTIVATIONS),
     consumption: readLimits(flags),
@@ -98,8 +99,12 @@ function readType(text: string): LicenseType {
   throw new ValueError(`"type" cannot be "${text}". Allowed: ${LICENSE_TYPES.join(', ')}.`);
 }
 
-export function readDateOrNever(name: string, text: string): number | null {
-  return text === 'never' ? null : readDate(name, text);
+export function readEndOrNever(name: string, text: string): number | null {
+  return readOrNever(name, text, readEndDate);
+}
+
+function readOrNever(name: string, text: string, read: typeof readDate): number | null {
+  return text === 'never' ? null : read(name, text);
 }
 
 function readMetadata(text: string): Record<string, unknown> {

@@ -188,10 +188,8 @@ describe('cloud airgap', () => {
   test('says what is wrong', async (t) => {
     const { run } = await createDesk(t);
     assert.match((await run('airgap start NONE')).err, /There is no license/);
-    assert.match(
-      (await run(`airgap confirm ${KEY}`)).err,
-      /^"cloud airgap confirm" needs --hardware-id H\.\n/,
-    );
+    const needs = /^"cloud airgap confirm" needs --hardware-id H\.\n/;
+    assert.match((await run(`airgap confirm ${KEY}`)).err, needs);
     const wrong = await run(`airgap confirm ${KEY} --hardware-id m --activation-code x`);
     assert.deepEqual([wrong.code, wrong.out], [1, '']);
     assert.match(wrong.err, /^The activation code does not fit/);

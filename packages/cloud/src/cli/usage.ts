@@ -15,8 +15,10 @@ export interface Entry extends CommandUsage {
 const SERVE: Entry = {
   words: 'serve',
   arguments: [],
-  flags: ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies'],
-  usage: '[--port N] [--host H] [--tls-cert FILE --tls-key FILE] [--trusted-proxies LIST]',
+  flags: ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies', 'log-level', 'log-format'],
+  usage:
+    '[--port N] [--host H] [--tls-cert FILE --tls-key FILE] [--trusted-proxies LIST] ' +
+    '[--log-level LEVEL] [--log-format FORMAT]',
   about: 'run the cloud; on port 8090 unless told otherwise',
   command: 'serve',
 };
@@ -24,8 +26,8 @@ const SERVE: Entry = {
 const DEMO: Entry = {
   words: 'demo',
   arguments: [],
-  flags: ['port', 'host'],
-  usage: '[--port N] [--host H]',
+  flags: ['port', 'host', 'log-level', 'log-format'],
+  usage: '[--port N] [--host H] [--log-level LEVEL] [--log-format FORMAT]',
   about: 'run one with a demo license until standard input is closed',
   command: 'demo',
 };

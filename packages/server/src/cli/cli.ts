@@ -6,8 +6,9 @@ import {
   readFlags,
   UsageError,
 } from '@berth/protocol/command-line';
+import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
-import { type CallOf, createCallOf, rewriteHints } from '@berth/protocol/hints';
+import { type CallOf, createCallOf, type Hints, rewriteHints, withHints } from '@berth/protocol/hints';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import {
@@ -63,10 +64,9 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
   const { data, config } = readFlags(line, argv);
   const callOf = createCallOf(deps.program, { data, config });
   const hints = { name: 'berth', commands: NAMES, callOf };
-  const complain = (text: string) => deps.terminal.complain(rewriteHints(text, hints));
-  const terminal = { ...deps.terminal, complain };
+  const terminal = withHints(deps.terminal, hints);
   try {
-    return await dispatch(argv, line, { ...deps, terminal, callOf });
+    return await dispatch(argv, line, { ...deps, terminal, hints });
   } catch (error) {
     if (error instanceof UsageError) {
       terminal.complain(explainUsage(line, argv, error));
@@ -77,7 +77,7 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
       error instanceof ServerUnreachable ||
       error instanceof InputError ||
       deps.isExpected(error);
-    terminal.complain(isExpected ? (error as Error).message : describeBug(error));
+    terminal.fail(isExpected ? (error as Error).message : describeBug(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
 }
@@ -89,9 +89,9 @@ function describeBug(error: unknown): string {
 async function dispatch(
   argv: readonly string[],
   line: CommandLine<Entry>,
-  deps: CliDependencies & { readonly callOf: CallOf },
+  deps: CliDependencies & { readonly hints: Hints },
 ): Promise<number> {
-  const { terminal, callOf, home } = deps;
+  const { terminal, hints, home } = deps;
   const read = readCommandLine(line, argv);
   if (read.kind === 'page') {
     terminal.print(read.text);
@@ -108,6 +108,7 @@ async function dispatch(
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
       start: deps.startServer,
+      rewrite: (text) => rewriteHints(text, hints),
       connect: (config) => connect(config, deps),
       terminal,
       json: flags.json === true,
@@ -118,7 +119,7 @@ async function dispatch(
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env: process.env }, text, passphrase);
   const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env: process.env }, direction);
-  const invocation = { words, flags, config, callOf, importMasterKey, moveStore };
+  const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
   return runCommand(command, invocation, open, terminal);
 }
 
@@ -148,18 +149,21 @@ async function runCommand(
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
+  const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf);
   if (answer.isPrinted !== true) {
-    terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : command.show(answer.body, callOf));
+    terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
   } else if (isFailure) {
-    terminal.complain(command.show(answer.body, callOf));
+    terminal.fail(show());
   }
+  const warning = command.warn?.(answer.body) ?? null;
+  if (warning !== null) terminal.warn(escapeUnprintable(warning));
   return isFailure ? EXIT_FAILED : EXIT_OK;
 }
 
 function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Terminal): number | null {
   if (ok) return null;
   if (flags.json === true) terminal.print(toPrintableJson(body, 2));
-  terminal.complain(escapeUnprintable((body as { message: string }).message));
+  terminal.fail(escapeUnprintable((body as { message: string }).message));
   return EXIT_FAILED;
 }
 
@@ -216,6 +220,8 @@ const COMMAND_FLAGS = {
   counted: { type: 'boolean' },
   'not-counted': { type: 'boolean' },
   'demo-cloud': { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  yes: { type: 'boolean' },
 } as const;
 
 const SETTING_FLAGS = Object.fromEntries(

@@ -23,6 +23,8 @@ interface AnsweringCommand extends CommandBase {
   show(body: never, callOf: CallOf): string;
   /** An answer that is bad news makes the command fail, so that a script notices. */
   isFailure?(body: never): boolean;
+  /** What the reader should look at, though it was done; `null`: nothing. */
+  warn?(body: never): string | null;
 }
 
 /** Asks the server, running or stopped. */

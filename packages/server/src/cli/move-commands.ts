@@ -35,7 +35,8 @@ const answer = (moved: object) => ({ ok: true, body: moved as never });
 function nextOnPostgres(callOf: CallOf): string {
   return (
     'Start the server with the same data folder and BERTH_DATABASE_URL. Its master key stays where it is; ' +
-    `other servers on the database need the same one ("${callOf('key export')}", and "berth key import" there).`
+    `other servers on the database need the same one ("${callOf('key export')}", and there ` +
+    '"berth key import").'
   );
 }
 

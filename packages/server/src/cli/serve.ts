@@ -14,6 +14,8 @@ export type StartServer = (
     readonly demo: boolean;
     readonly env: NodeJS.ProcessEnv;
     readonly announce: (text: string) => void;
+    /** Writes the commands in a message as the reader types them. */
+    readonly rewrite: (text: string) => string;
     readonly onLost: () => void;
   },
 ) => Promise<Running>;
@@ -24,6 +26,7 @@ interface ServeOptions extends LoadedConfig {
   readonly demoCloud: boolean;
   readonly start: StartServer;
   readonly connect: (config: Config) => Promise<AdminClient>;
+  readonly rewrite: (text: string) => string;
   readonly terminal: Terminal;
   readonly json: boolean;
 }
@@ -42,7 +45,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 
 async function serveBeside(
   cloud: DemoCloud | null,
-  { config, warnings, demo, start, connect, terminal, json }: ServeOptions,
+  { config, warnings, demo, start, connect, rewrite, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
   const server = await start({
@@ -51,9 +54,10 @@ async function serveBeside(
     demo,
     env: process.env,
     announce: (text) => terminal.complain(text),
+    rewrite,
     onLost: () => ended.resolve(EXIT_LOST),
   });
-  waitForStop(process, () => performance.now()).then(() => ended.resolve(0));
+  waitForStop(process).then(() => ended.resolve(0));
   try {
     if (cloud !== null) await introduce(cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);

@@ -3,8 +3,10 @@ import type { LicenseEvent } from './audit-event.ts';
 import { refuseBorrowing, resolveUntil } from './borrow-until.ts';
 import { type Collected, collect } from './collect.ts';
 import type { Borrow } from './command.ts';
+import { WHOLE_LICENSE } from './consumption.ts';
 import type { Decision } from './decision.ts';
 import { denySlot } from './deny.ts';
+import { forgetBorrow } from './ended-borrow.ts';
 import { type Instant, later } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
 import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
@@ -66,6 +68,7 @@ function lendUntil(
       ...base.changes,
       { kind: 'put_registration', registration },
       { kind: 'set_in_use', inUse: base.storedInUse + added },
+      ...forgetBorrow(view.license, registration.user, WHOLE_LICENSE),
     ],
     events: [...base.events, ...lendEvents(registration, held)],
   };

@@ -207,7 +207,10 @@ describe('a slot of a feature is given back', () => {
       featureSlots: [exampleFeatureSlot('ada')],
     });
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
-    assert.deepEqual(changes, [{ kind: 'remove_feature_slot', feature: 'render', user: 'ada' }]);
+    assert.deepEqual(changes, [
+      { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
+      { kind: 'forget_borrow', user: 'ada', feature: 'render' },
+    ]);
     assert.deepEqual(events, [{ kind: 'feature_returned', feature: 'render', user: 'ada' }]);
   });
 

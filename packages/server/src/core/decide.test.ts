@@ -103,7 +103,7 @@ describe('a view is no wider than the decision needs', () => {
   const full = exampleView({ slots: FULL }, null);
   const closed = exampleView({ license: exampleLicense({ enabled: false }) }, null);
   const denial = { registrationOf: 'ada', denialsOf: 'ada', nextEnd: true };
-  const own = { registrationOf: 'ada', featureSlotsOf: 'ada' };
+  const own = { registrationOf: 'ada', endedBorrow: true, featureSlotsOf: 'ada' };
 
   const cases: [string, LicenseCommand, typeof free, Partial<typeof NO_NEEDS>][] = [
     ['register on a free license', register('ada'), free, { registrationOf: 'ada' }],

@@ -31,6 +31,7 @@ import { decideCutReport, decideResolveReport, decideSettleReport } from './deci
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
 import { DENIAL_WINDOW_MS, deniedPlace, NOBODY, PLACE_WINDOW_MS } from './deny.ts';
+import { mayHaveBorrows } from './ended-borrow.ts';
 import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
 import { isUsable, type License, licenseId } from './license.ts';
@@ -101,7 +102,12 @@ export function needsOf(command: LicenseCommand, head: LicenseHead, now: Instant
     case 'unregister':
     case 'release':
     case 'recall':
-      return { ...NO_NEEDS, registrationOf: command.user, featureSlotsOf: command.user };
+      return {
+        ...NO_NEEDS,
+        registrationOf: command.user,
+        endedBorrow: mayHaveBorrows(head.license),
+        featureSlotsOf: command.user,
+      };
     case 'add_consumption':
       return consumptionNeeds(command, head, now);
     case 'register_feature':

@@ -96,7 +96,7 @@ export function refuseNotHeld(license: License, user: string): Refused {
 
 /** Why this caller may not give the slot back; `null` when they may. */
 export function refuseOthers(
-  held: Registration,
+  held: Pick<Registration, 'user' | 'credential'>,
   { credential }: Unregister | ReleaseFeature,
 ): Refused | null {
   if (credential === undefined || held.credential === null || held.credential === credential) return null;

@@ -1,6 +1,7 @@
 import { isBlank } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { FIELD_ALIASES } from '@berth/protocol/lending';
+import { findMisspeltCount } from '@berth/protocol/misspelt-count';
 import { suggest } from '@berth/protocol/suggest';
 import { z } from 'zod';
 import { RequestError } from '../services/request-error.ts';
@@ -24,7 +25,7 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
   if (isStrict(route)) return readStrictly(request, { query, body });
   return {
     query: query === undefined ? {} : validate(query, readQuery(request.url)),
-    body: body === undefined ? {} : validate(body, withoutAliases(await readBody(request))),
+    body: body === undefined ? {} : validate(body, await readLeniently(body, request)),
     hasBody: body !== undefined,
   };
 }
@@ -66,7 +67,20 @@ async function readBody(request: Request): Promise<Fields> {
   return parseJsonObject(await readBodyText(request));
 }
 
-/** Unknown keys are left to be ignored. */
+/** Unknown keys are left to be ignored, unless they look like a count that is missing. */
+async function readLeniently(schema: z.ZodObject, request: Request): Promise<Fields> {
+  const fields = withoutAliases(await readBody(request));
+  const misspelt = findMisspeltCount(schema, fields, namesInUrl(request.url));
+  if (misspelt !== null)
+    throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
+  return fields;
+}
+
+function namesInUrl(url: string): readonly string[] {
+  const start = url.indexOf('?');
+  return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1)).keys()];
+}
+
 function withoutAliases(fields: Fields): Fields {
   for (const [alias, name] of Object.entries(FIELD_ALIASES)) {
     if (!Object.hasOwn(fields, alias)) continue;

@@ -192,7 +192,7 @@ export const ACCOUNTS = {
     await bench.execute(createToken('h1', 'ci', 1));
     await bench.execute(create('ada', 'admin'));
     bench.clock.setWall(NOW);
-    assert.deepEqual(await bench.execute({ kind: 'reset_clock', by: 'ada' }), DONE);
+    assert.equal((await bench.execute({ kind: 'reset_clock', by: 'ada' })).kind, 'clock_reset');
     const token = await findToken(bench, 'h1');
     const now = await bench.now();
     assert.deepEqual([token?.issuedAt, token?.expiresAt], [now, plus(now, 24 * HOUR_MS)]);

@@ -21,6 +21,7 @@ import { noticeCases } from './exercise-notices.ts';
 import { ONE_ORDER } from './exercise-one-order.ts';
 import { ORIGINS } from './exercise-origins.ts';
 import { restartCases, wallClockCases } from './exercise-restart.ts';
+import { RESTORED_BORROWS } from './exercise-restored-borrows.ts';
 import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
 import { TWO_SERVERS } from './exercise-two-servers.ts';
@@ -68,6 +69,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'feature slots come and go': FEATURES,
   'feature slots and the clock': FEATURE_CLOCK,
   'feature slots after a close': featureRestartCases('restart'),
+  'borrows that a wrong clock ended': RESTORED_BORROWS,
   'feature slots after a crash': featureRestartCases('crash'),
 };
 

@@ -5,6 +5,7 @@ import type { Registration } from '../../core/registration.ts';
 import { orNoRules, type Rules } from '../../core/rules.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { applyAccountChange } from './apply-account.ts';
+import { applyBorrowChange } from './apply-borrow.ts';
 import { applyMeterChange } from './apply-meter.ts';
 import { originToKey } from './rows.ts';
 import { applySecretChange } from './sealed-secrets.ts';
@@ -58,6 +59,12 @@ export function applyChange(target: ChangeTarget, change: Change): void {
     case 'set_in_use':
       entry.storedInUse = change.inUse;
       entry.isChanged = true;
+      break;
+    case 'keep_borrow':
+    case 'trim_borrows':
+    case 'forget_borrow':
+    case 'forget_all_borrows':
+      applyBorrowChange(target, change);
       break;
     case 'put_license':
       putLicense(statements, entry, change.license, now);

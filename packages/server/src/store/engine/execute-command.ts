@@ -155,7 +155,7 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
       return acceptClock(batch, command.by);
     case 'reset_clock':
       rememberAll(batch, undo);
-      return resetClock(batch, command.by);
+      return resetClock(batch, command);
     default:
       return executeOnLicense(batch, command, undo);
   }

@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, positiveInteger } from '@berth/protocol/fields';
+import { positiveInteger, strictLicenseId } from '@berth/protocol/fields';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { type Instant, instant } from '../../../core/instant.ts';
@@ -30,7 +30,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
 const systemChain = z.enum(['system'], { error: 'must be "system"' }).optional();
 
 const auditQuery = z.object({
-  license_id: licenseIdField,
+  license_id: strictLicenseId,
   chain: systemChain,
   before: positiveInteger,
   limit: positiveInteger,
@@ -113,7 +113,7 @@ function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
 
 const thinBody = z.object({
   before: z.string({ error: 'must be a date' }).optional(),
-  license_id: licenseIdField,
+  license_id: strictLicenseId,
   chain: systemChain,
 });
 

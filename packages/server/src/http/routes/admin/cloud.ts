@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { name, strictLicenseId } from '@berth/protocol/fields';
 import { removeProductAnswer } from '@berth/protocol/products';
 import { z } from 'zod';
 import { licenseId } from '../../../core/license.ts';
@@ -26,7 +26,7 @@ function syncRoute(link: CloudLink): Route {
     paths: ['/api/admin/licenses/sync'],
     access: 'admin',
     summary: 'Report consumption to the licensing cloud and check licenses there, now',
-    body: z.object({ license_id: licenseIdField, accept_older: consent, accept_unbound: consent }),
+    body: z.object({ license_id: strictLicenseId, accept_older: consent, accept_unbound: consent }),
     answer: {
       kind: 'json',
       schema: z.object({
@@ -57,7 +57,7 @@ function removeLocallyRoute(link: CloudLink): Route {
     paths: ['/api/admin/licenses/remove-locally'],
     access: 'admin',
     summary: 'Remove a license without telling the licensing cloud, which keeps its activation',
-    body: z.object({ license_id: licenseIdField }),
+    body: z.object({ license_id: strictLicenseId }),
     answer: { kind: 'json', schema: removeProductAnswer },
     errors: ['missing_parameters', 'license_not_found'],
     handle: async ({ body, caller }) => {

@@ -1,7 +1,7 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { name, strictLicenseId } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import { type License, licenseState } from '../../../core/license.ts';
+import { endOf, type License, licenseState } from '../../../core/license.ts';
 import type { AuditTrail } from '../../../services/audit-trail.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import type { CertificateFacts } from '../../../services/certificates.ts';
@@ -53,6 +53,16 @@ const clockStatus = z.object({
     .nullable()
     .meta({ description: 'the time went far ahead while the server was stopped' }),
 });
+
+const namedBorrow = z.object({
+  license_id: z.int(),
+  product: z.string(),
+  feature: z.string().nullable().meta({ description: "null: the license's own slot" }),
+  user: z.string(),
+  borrowed_until: z.string(),
+});
+
+const consent = z.boolean({ error: 'must be true or false' }).optional();
 
 const cloudStatus = z.looseObject({
   state: z.enum(['not_configured', 'no_keys', 'untried', 'ok', 'refused', 'failing']),
@@ -159,7 +169,7 @@ function licensesRoute(catalogue: Catalogue): Route {
     paths: ['/api/admin/licenses'],
     access: 'operator',
     summary: 'All licenses with their state, source and use',
-    query: z.object({ product: name, license_id: licenseIdField }),
+    query: z.object({ product: name, license_id: strictLicenseId }),
     answer: { kind: 'json', schema: z.object({ licenses: z.array(licenseObject.loose()) }) },
     errors: [],
     handle: async ({ query }) => {
@@ -177,7 +187,8 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): 
   const { license, now, borrowed, addedAt } = record;
   const { checkedAt, movedAt } = license.tie;
   const state = licenseState(license, now);
-  const facts = { source: license.source, state, borrowed, addedAt, checkedAt, movedAt };
+  const endsAt = endOf(license, now);
+  const facts = { source: license.source, state, endsAt, borrowed, addedAt, checkedAt, movedAt };
   const extra = JSON.stringify({ ...toWire(facts), ...presentAssurance(license) });
   return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
 }
@@ -225,10 +236,28 @@ function clockResetRoute(oversight: Oversight): Route {
     methods: ['POST'],
     paths: ['/api/admin/clock/reset'],
     access: 'admin',
-    summary: 'Go back to the wall clock after a wrong one has driven the time ahead',
-    answer: { kind: 'json', schema: clockStatus },
-    errors: ['clock_not_poisoned'],
-    handle: async ({ caller }) => clockReply(oversight, await oversight.resetClock(actorOf(caller))),
+    summary: 'Go back to the wall clock after a wrong one; borrows that the wrong time ended come back',
+    body: z.object({
+      dry_run: consent.meta({ description: 'change nothing, only tell what would happen' }),
+      accept_losses: consent.meta({ description: 'go ahead although some borrows cannot come back' }),
+    }),
+    answer: {
+      kind: 'json',
+      schema: clockStatus.extend({
+        restored: z.array(namedBorrow).meta({ description: 'borrows that come back' }),
+        lost: z
+          .array(namedBorrow.extend({ code: z.string(), reason: z.string() }))
+          .meta({ description: 'borrows that stay ended, and why' }),
+      }),
+    },
+    errors: ['clock_not_poisoned', 'borrows_not_restorable'],
+    handle: async ({ body, caller }) => {
+      const mode = body.dry_run === true ? 'trial' : body.accept_losses === true ? 'forced' : 'careful';
+      const outcome = await oversight.resetClock(mode, actorOf(caller));
+      if (outcome.kind !== 'clock_reset') return clockReply(oversight, outcome);
+      const { restored, lost } = outcome;
+      return json({ ...presentClock(await oversight.readClock()), ...toWire({ restored, lost }) });
+    },
   });
 }
 

@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name, userName } from '@berth/protocol/fields';
+import { name, strictLicenseId, userName } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/license.ts';
@@ -12,7 +12,7 @@ import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
 import { targetOf } from '../v4/lending.ts';
 
-const target = { product: name, license_id: licenseIdField, user: userName };
+const target = { product: name, license_id: strictLicenseId, user: userName };
 
 /** Of the connection: one address, or a range. */
 const address = name;
@@ -46,7 +46,7 @@ function listRoute(lending: Lending): Route {
     query: z.object({
       ...target,
       address,
-      after_license_id: licenseIdField,
+      after_license_id: strictLicenseId,
       after_user: z.string().optional(),
     }),
     answer: { kind: 'json', schema: z.object({ registrations: z.array(registrationRecord) }) },
