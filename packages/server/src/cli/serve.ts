@@ -1,3 +1,4 @@
+import { waitForStop } from '@berth/protocol/stop-signals';
 import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
@@ -14,6 +15,8 @@ export type StartServer = (
     readonly completeConfig: (config: Config) => Promise<Config>;
     readonly env: NodeJS.ProcessEnv;
     readonly announce: (text: string) => void;
+    /** Writes the commands in a message as the reader types them. */
+    readonly rewrite: (text: string) => string;
     readonly onLost: () => void;
   },
 ) => Promise<Running>;
@@ -24,6 +27,7 @@ interface ServeOptions extends LoadedConfig {
   readonly demoCloud: boolean;
   readonly start: StartServer;
   readonly connect: (config: Config) => Promise<AdminClient>;
+  readonly rewrite: (text: string) => string;
   readonly terminal: Terminal;
   readonly json: boolean;
 }
@@ -42,7 +46,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 
 async function serveBeside(
   beside: { cloud: DemoCloud | null },
-  { config, warnings, demo, demoCloud, start, connect, terminal, json }: ServeOptions,
+  { config, warnings, demo, demoCloud, start, connect, rewrite, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
   const server = await start({
@@ -56,9 +60,10 @@ async function serveBeside(
     },
     env: process.env,
     announce: (text) => terminal.complain(text),
+    rewrite,
     onLost: () => ended.resolve(EXIT_LOST),
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0));
+  waitForStop(process).then(() => ended.resolve(0));
   try {
     if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
