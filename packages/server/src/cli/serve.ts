@@ -1,6 +1,7 @@
 import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
+import { describeFirstRequest } from './first-request.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Running {
@@ -44,18 +45,27 @@ async function serveBeside(
   { config, warnings, demo, start, connect, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
+  let isFirst = demo || cloud !== null;
   const server = await start({
     config: cloud?.config ?? config,
     warnings,
     demo,
     env: process.env,
-    announce: (text) => terminal.complain(text),
+    announce: (text) => {
+      isFirst = true;
+      terminal.complain(text);
+    },
     onLost: () => ended.resolve(EXIT_LOST),
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0));
   try {
     if (cloud !== null) await introduce(cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
+    if (isFirst && !json) {
+      const product = await findProduct(await connect(config));
+      const { platform } = process;
+      terminal.complain(describeFirstRequest({ url: server.url, product, config, platform }));
+    }
     const code = await ended.promise;
     // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
     // anew.
@@ -65,6 +75,26 @@ async function serveBeside(
     await server.stop();
   }
 }
+
+/** The product of a license that can be lent now. */
+async function findProduct(client: AdminClient): Promise<string | null> {
+  try {
+    const { ok, body } = await client.get('/api/admin/licenses');
+    const { licenses } = (ok ? body : { licenses: [] }) as { licenses: readonly ListedLicense[] };
+    const usable = licenses.filter(({ state, floating_users: slots }) => LENDING.has(state) && slots > 0);
+    return usable[0]?.product ?? null;
+  } finally {
+    await client.close();
+  }
+}
+
+interface ListedLicense {
+  readonly product: string;
+  readonly state: string;
+  readonly floating_users: number;
+}
+
+const LENDING = new Set(['active', 'in_grace']);
 
 async function introduce(cloud: DemoCloud, client: AdminClient): Promise<void> {
   try {
