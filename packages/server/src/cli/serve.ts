@@ -12,6 +12,7 @@ interface Running {
 export type StartServer = (
   options: LoadedConfig & {
     readonly demo: boolean;
+    readonly completeConfig: (config: Config) => Promise<Config>;
     readonly env: NodeJS.ProcessEnv;
     readonly announce: (text: string) => void;
     readonly onLost: () => void;
@@ -32,24 +33,29 @@ const EXIT_LOST = 70;
 
 /** Runs the server until it is told to stop. Prints one line when it is ready. */
 export async function serve(options: ServeOptions): Promise<number> {
-  const cloud = options.demoCloud ? await startDemoCloud(options.config) : null;
+  const beside: { cloud: DemoCloud | null } = { cloud: null };
   try {
-    return await serveBeside(cloud, options);
+    return await serveBeside(beside, options);
   } finally {
-    await cloud?.stop();
+    await beside.cloud?.stop();
   }
 }
 
 async function serveBeside(
-  cloud: DemoCloud | null,
-  { config, warnings, demo, start, connect, terminal, json }: ServeOptions,
+  beside: { cloud: DemoCloud | null },
+  { config, warnings, demo, demoCloud, start, connect, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
   let isFirst = demo || cloud !== null;
   const server = await start({
-    config: cloud?.config ?? config,
+    config,
     warnings,
     demo,
+    async completeConfig(settings) {
+      if (!demoCloud) return settings;
+      beside.cloud = await startDemoCloud(settings);
+      return beside.cloud.config;
+    },
     env: process.env,
     announce: (text) => {
       isFirst = true;
@@ -59,7 +65,7 @@ async function serveBeside(
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0));
   try {
-    if (cloud !== null) await introduce(cloud, await connect(config));
+    if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
     if (isFirst && !json) {
       const product = await findProduct(await connect(config));

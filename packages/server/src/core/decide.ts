@@ -39,7 +39,7 @@ import { refuseByRules } from './rules.ts';
 import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
 import { withOrigin } from './with-origin.ts';
 
-/** Which license a command means; the store looks it up and lets `chooseLicense` decide. */
+/** Which license a command means; the store looks it up, and `listMeant` judges what it finds. */
 export function targetOf(command: LicenseCommand): Target & { readonly user: string | null } {
   switch (command.kind) {
     case 'release_from':
@@ -144,8 +144,8 @@ function lendingNeeds(command: Register | Borrow, head: LicenseHead, now: Instan
   return {
     ...NO_NEEDS,
     registrationOf: user,
-    // The user's own ended slots may lie beyond those that are collected anyway.
-    featureSlotsOf: head.endedBeyond > 0 ? user : null,
+    // A borrow may cut them short; and ended ones may lie beyond those that are collected anyway.
+    featureSlotsOf: command.kind === 'borrow' || head.endedBeyond > 0 ? user : null,
     ...(mayBeDenied ? denialNeeds(command) : {}),
     nextEnd: mayBeDenied,
   };

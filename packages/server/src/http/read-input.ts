@@ -24,7 +24,7 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
   const { query, body } = inputOf(route, request.method);
   if (isStrict(route)) return readStrictly(request, { query, body });
   return {
-    query: query === undefined ? {} : validate(query, readQuery(request.url)),
+    query: query === undefined ? {} : validate(query, withoutAliases(readQuery(request.url, foldCase))),
     body: body === undefined ? {} : validate(body, await readLeniently(body, request)),
     hasBody: body !== undefined,
   };
@@ -81,8 +81,14 @@ function namesInUrl(url: string): readonly string[] {
   return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1)).keys()];
 }
 
+const ALIASES = Object.entries(FIELD_ALIASES).map(([alias, name]) => [foldCase(alias), name] as const);
+
+function foldCase(name: string): string {
+  return name.toLowerCase();
+}
+
 function withoutAliases(fields: Fields): Fields {
-  for (const [alias, name] of Object.entries(FIELD_ALIASES)) {
+  for (const [alias, name] of ALIASES) {
     if (!Object.hasOwn(fields, alias)) continue;
     if (Object.hasOwn(fields, name)) {
       throw new RequestError('validation_error', `"${alias}" and "${name}" are the same field: send one.`);
@@ -93,11 +99,12 @@ function withoutAliases(fields: Fields): Fields {
 }
 
 /** A parameter that is given twice is refused: either reading would be a guess. */
-function readQuery(url: string): Fields {
+function readQuery(url: string, spell = (name: string) => name): Fields {
   const start = url.indexOf('?');
   const fields: Fields = {};
   if (start >= 0) {
-    for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
+    for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
+      const name = spell(key);
       if (Object.hasOwn(fields, name))
         throw new RequestError('validation_error', `The parameter "${name}" is given twice.`);
       fields[name] = value;

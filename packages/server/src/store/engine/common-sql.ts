@@ -8,6 +8,10 @@ export const TOKEN_ORDER = 'ORDER BY token.name IS NULL, token.issued_at DESC, t
 /** The next to end first. */
 export const ENDING_ORDER = 'ORDER BY expires_at, token.id';
 
+/** Until when somebody who holds a feature has the license: no feature is borrowed longer. */
+export const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
+  WHERE holder.license_id = feature_slot.license_id AND holder."user" = feature_slot."user")`;
+
 /**
  * Whether a live slot is borrowed after the clock goes back from `:from` to `:now`: its date had not come
  * even by the wrong time, or it is still ahead and could be chosen at the right time.
