@@ -46,7 +46,7 @@ async function serveBeside(
   { config, warnings, demo, demoCloud, start, connect, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
-  let isFirst = demo || cloud !== null;
+  let isFirst = demo || demoCloud;
   const server = await start({
     config,
     warnings,
@@ -67,11 +67,8 @@ async function serveBeside(
   try {
     if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
-    if (isFirst && !json) {
-      const product = await findProduct(await connect(config));
-      const { platform } = process;
-      terminal.complain(describeFirstRequest({ url: server.url, product, config, platform }));
-    }
+    // A hint is not worth a server: whatever goes wrong with it, the server goes on.
+    if (isFirst && !json) await suggestRequest(server.url, config, connect).then(terminal.complain, () => {});
     const code = await ended.promise;
     // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
     // anew.
@@ -80,6 +77,15 @@ async function serveBeside(
   } finally {
     await server.stop();
   }
+}
+
+async function suggestRequest(
+  url: string,
+  config: Config,
+  connect: ServeOptions['connect'],
+): Promise<string> {
+  const product = await findProduct(await connect(config));
+  return describeFirstRequest({ url, product, config, platform: process.platform });
 }
 
 /** The product of a license that can be lent now. */
