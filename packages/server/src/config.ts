@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/license-file';
 import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
 import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
@@ -65,12 +66,15 @@ export interface Config {
 export const LIMITS = {
   /** A v4 body has a few hundred bytes. */
   bodyBytes: 64 * 1024,
-  /** A license file has some thousand bytes; the form around it a few hundred. */
-  uploadBytes: 1024 * 1024,
+  /**
+   * Where a body is or holds a license file: the largest file is a third larger than its license, because it
+   * is base64, and a client that escapes every "/" in JSON adds a quarter of that.
+   */
+  fileBodyBytes: 2 * MOST_LICENSE_BYTES,
   /**
    * A body that is too large is read this far, so that the client hears why instead of a broken connection.
    */
-  discardBytes: 2 * 1024 * 1024,
+  discardBytes: 4 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
   /**

@@ -166,7 +166,7 @@ describe('finding out license keys', () => {
     const { cloud, licenseId } = portal;
     const foreign = cloud.grant({ slots: 1 }, { product: 'cam' });
     const ofUser = cloud.grant({}, { product: 'crm', user: { name: 'ann', passwordHash: 'x' } });
-    const elsewhere = cloud.grant();
+    const elsewhere = cloud.grant({ slots: 1 });
     given(portal.activate(createCarriedServer('elsewhere').request({ licenseKey: elsewhere })));
     const own = createCarriedServer('own');
     given(portal.activate(own.request({ licenseKey: portal.key })));

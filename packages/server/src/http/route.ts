@@ -58,6 +58,8 @@ export interface Route {
   readonly takesPassword?: boolean;
   /** The body is a file, which the handler reads: in a form, or as it is. */
   readonly takesFile?: boolean;
+  /** A field of the body holds a whole license file, so the body may be as large as one. */
+  readonly holdsFile?: boolean;
   readonly answer: AnswerShape;
   /** Refusals of its own, beside those that every route can answer with. */
   readonly errors: readonly ErrorCode[];

@@ -52,6 +52,20 @@ export function planPrefetch(
   return plan;
 }
 
+/**
+ * Commands that nothing was asked ahead for may still need the meters of all features of a license, one by
+ * one. With the first that is missed all are read: otherwise each would cost a question, and the command
+ * begin anew a thousand times.
+ */
+export function expectMeters(set: WorkingSet, licenses: () => readonly License[], now: Instant): void {
+  set.expect('consumption_total', () => licenses().flatMap((license) => windowsOf(license, now)));
+  set.expect('meter', () => licenses().flatMap(meterGroupsOf));
+}
+
+function meterGroupsOf({ id, features }: License): readonly (string | number)[][] {
+  return [[id, WHOLE_LICENSE], ...features.map(({ code }) => [id, code])];
+}
+
 function usersOf(command: LicenseCommand): readonly string[] {
   if (command.kind === 'release_from') return command.users;
   const { user } = targetOf(command);

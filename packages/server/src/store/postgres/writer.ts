@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
+import type { License } from '../../core/license.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import { withIdentity } from '../../core/user-name.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
@@ -19,7 +20,7 @@ import type { Connection } from './connection.ts';
 import { isConnectionLost, isDataError, isRetryable, translate } from './database-error.ts';
 import { OtherLane } from './lanes.ts';
 import type { Pool } from './pool.ts';
-import { listPlaces, type Prefetched, planPrefetch } from './prefetch.ts';
+import { expectMeters, listPlaces, type Prefetched, planPrefetch } from './prefetch.ts';
 import { listSecrets } from './read-server.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isSameScope, type Lane, laneOf, type Scope } from './scope.ts';
@@ -232,6 +233,7 @@ export class PostgresWriter {
     const { licenses } = scope;
     if (typeof licenses !== 'string') set.expect('place_denial', () => listPlaces(commands, licenses));
     const decided = this.#prepare({ scope, opened, catalogue, set, name });
+    expectMeters(set, () => listLicenses(decided, commands), decided.batch.now);
     const results = await decideAll(connection, decided, commands);
     if (decided.batch.isChanged) await this.#commit(connection, decided, results);
     else await connection.query('ROLLBACK');
@@ -368,6 +370,13 @@ async function decideAll(
     }
   }
   return results;
+}
+
+/** Those that the commands may be about, and those that they bring. */
+function listLicenses({ batch }: Decided, commands: readonly Command[]): readonly License[] {
+  const held = Array.from(batch.shelf.entries(), ({ license }) => license);
+  const brought = commands.flatMap((one) => (one.kind === 'install_license' ? [one.license] : []));
+  return [...held, ...brought];
 }
 
 function isCommitted({ server, licenses }: Opened, name: BatchName): boolean {

@@ -115,6 +115,7 @@ function airgapLicenseRoute(offline: Offline): Route {
     access: 'admin',
     summary: 'Take a policy file and the confirmation code of the vendor for it',
     body: airgapLicenseRequest,
+    holdsFile: true,
     answer: { kind: 'json', schema: licenseObject },
     errors: [
       'missing_parameters',
