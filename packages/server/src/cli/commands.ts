@@ -160,7 +160,8 @@ export interface ClockFacts {
 }
 
 function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts, callOf: CallOf): string {
-  const state = jump === null ? 'agrees' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+  const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+  const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
   const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
   if (rest === null) return facts;
   const hint = `if the clock was wrong, set it right and run "${callOf('clock reset')}"`;
