@@ -161,6 +161,9 @@ describe('an exported master key', () => {
     assert.equal(other.code, 1);
     assert.match(other.stderr, /is another master key .*Nothing was written\.\n$/);
     const busy = await runBerth(data, ['key', 'import', join(files, 'export.json')], {}, `${PASSPHRASE}\n`);
-    assert.match(busy.stderr, /^A Berth process uses .*Stop it first\.\n$/);
+    assert.match(
+      busy.stderr,
+      /^\S+ is in use by another Berth process \(process id \d+\)\. Stop it first\.\n$/,
+    );
   });
 });

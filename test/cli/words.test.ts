@@ -29,11 +29,14 @@ async function say(words: readonly string[]) {
       fail: complain,
       readSecrets: unreachable,
     },
+    program: 'berth',
+    home: '/nowhere',
     version: '1.2.3',
     startServer: unreachable,
     openStoppedServer: unreachable,
     importMasterKey: unreachable,
     moveStore: unreachable,
+    describeHolder: unreachable,
     isExpected: () => false,
   });
   return { code, ...printed };

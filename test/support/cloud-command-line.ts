@@ -44,7 +44,12 @@ export function createCommandLine(t: TestLife, data = cloudFolder(t)) {
     const err: string[] = [];
     const terminal = createTestTerminal({ out, err, secret });
     const argv = Array.from(words.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
-    const code = await runCli(argv, { env: { LICENSING_CLOUD_DATA: data }, terminal });
+    const code = await runCli(argv, {
+      program: 'cloud',
+      home: data,
+      env: { LICENSING_CLOUD_DATA: data },
+      terminal,
+    });
     return { code, out: out.join('\n'), err: err.join('\n') };
   };
 }

@@ -102,6 +102,11 @@ export function readCommandLine<C extends CommandUsage>(
   return { kind: 'run', command, words: rest, flags: given };
 }
 
+/** The flags as far as they can be made out, whatever is wrong with the rest. */
+export function readFlags<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]): FlagValues {
+  return readLoosely(line, argv).flags;
+}
+
 /** The message of a `UsageError`, and how the nearest command is used. */
 export function explainUsage<C extends CommandUsage>(
   line: CommandLine<C>,

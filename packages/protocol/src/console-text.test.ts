@@ -109,6 +109,10 @@ describe('time', () => {
     const readable = inZone('Europe/Berlin', () => toReadable(answer, TERMINAL));
     assert.deepEqual(readable, { ...answer, at: local, list: [{ ends_at: local, user: 'x' }] });
     assert.deepEqual(toReadable(answer, PIPE), answer);
+    const plain = { isTerminal: true, hasColor: false };
+    const message = inZone('Europe/Berlin', () => emphasize('red', `Free at ${AT}.`, plain));
+    assert.equal(message, `Free at ${local}.`);
+    assert.equal(emphasize('red', `Free at ${AT}.`, PIPE), `Free at ${AT}.`);
   });
 });
 

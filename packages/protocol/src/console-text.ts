@@ -43,10 +43,13 @@ export function render(text: string, { hasColor }: Pick<Screen, 'hasColor'>): st
   return mapPlain(text, escapeLines, hasColor);
 }
 
-/** A whole line in one style, whoever wrote it. */
-export function emphasize(style: Style, line: string, { hasColor }: Pick<Screen, 'hasColor'>): string {
-  return hasColor ? paint(style, escapeLines(line)) : escapeLines(line);
+/** A whole message in one style, whoever wrote it; dates in it as the screen shows them. */
+export function emphasize(style: Style, message: string, screen: Screen): string {
+  const text = escapeLines(message.replace(TIMESTAMPS, (timestamp) => sayTime(timestamp, screen)));
+  return screen.hasColor ? paint(style, text) : text;
 }
+
+const TIMESTAMPS = /\d\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ/g;
 
 /** Goes through the text between styles. */
 function mapPlain(text: string, map: (plain: string) => string, keepsStyles: boolean): string {

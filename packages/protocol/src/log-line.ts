@@ -22,8 +22,16 @@ export function writeLogLine(
 const LEVEL_STYLES: Partial<Record<string, Style>> = { debug: 'dim', warn: 'yellow', error: 'red' };
 const LEVEL_WIDTH = Math.max(...LOG_LEVELS.map((level) => level.length));
 
-/** A line of JSON as it is written: as it is, or for people: time, level, sentence, then the facts. */
-export function formatLogLine(json: string, format: LogFormat, screen: Screen): string {
+/**
+ * A line of JSON as it is written: as it is, or for people: time, level, sentence, then the facts. `rewrite`
+ * suits the sentence to them.
+ */
+export function formatLogLine(
+  json: string,
+  format: LogFormat,
+  screen: Screen,
+  rewrite = (msg: string) => msg,
+): string {
   const isText = format === 'text' || (format === 'auto' && screen.isTerminal);
   // A log is read on terminals, too.
   if (!isText) return escapeJsonText(json);
@@ -33,5 +41,5 @@ export function formatLogLine(json: string, format: LogFormat, screen: Screen): 
   const style = LEVEL_STYLES[String(level)];
   const word = String(level).padEnd(LEVEL_WIDTH);
   const shown = style === undefined || !screen.hasColor ? word : paint(style, word);
-  return `${at}${shown} ${escapeUnprintable(String(msg))}${rest.join('')}`;
+  return `${at}${shown} ${escapeUnprintable(rewrite(String(msg)))}${rest.join('')}`;
 }

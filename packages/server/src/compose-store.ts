@@ -8,7 +8,13 @@ import { findKeySource, type GivenKey } from './secrets/master-key.ts';
 import { fingerprint, type MasterKey } from './secrets/seal.ts';
 import { placeMasterKey } from './services/place-master-key.ts';
 import { createDataFolder, explainFolder } from './store/folder-access.ts';
-import { explainSharing, type FolderLock, holdFolder, lockFolder } from './store/folder-lock.ts';
+import {
+  describeHolder,
+  explainSharing,
+  type FolderLock,
+  holdFolder,
+  lockFolder,
+} from './store/folder-lock.ts';
 import { openDatabase } from './store/postgres/open-database.ts';
 import { findSealedBy, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
 import type { Store } from './store/store.ts';
@@ -44,7 +50,7 @@ export async function openServersStore(options: StoreOptions): Promise<Store> {
     await delay(LOCK_INTERVAL_MS);
   }
   throw new StartError(
-    `The data folder ${data} is in use by another Berth process. Stop it first, or choose another folder.`,
+    `The data folder ${data} is in use by ${describeHolder(data)}. Stop it first, or choose another folder.`,
   );
 }
 

@@ -45,6 +45,7 @@ import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
 
 export { moveStore } from './compose-move.ts';
+export { describeHolder } from './store/folder-lock.ts';
 
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -72,6 +73,8 @@ export interface ServeOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Shown once to the person who starts the server, never logged. */
   readonly announce: (text: string) => void;
+  /** Writes the commands in a log for people as they type them. */
+  readonly rewrite?: (text: string) => string;
   /** The store is lost for good: nothing can be acknowledged any more. */
   readonly onLost: () => void;
 }
@@ -81,7 +84,7 @@ export interface ServeOptions {
  * folder, no key, no account. Whoever starts it anew after a failure finds a first start.
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
-  const log = createLog(options.config.log);
+  const log = createLog(options.config.log, options.rewrite);
   for (const warning of options.warnings) log.warn(warning);
   const certificates = openCertificates(options.config.tls, { log, readWall: systemClock.readWall });
   const entrance = createEntrance();

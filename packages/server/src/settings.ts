@@ -17,6 +17,8 @@ export interface Setting {
   readonly to?: number;
   /** What a text has to look like, where not every one is taken. Empty is what it is by default. */
   readonly form?: { readonly called: string; isValid(text: string): boolean };
+  /** Whether this value of it names a file or a folder. */
+  readonly isPath?: (text: string) => boolean;
   /** It holds a secret, and this much of it may be shown. */
   readonly show?: (text: string) => string;
 }
@@ -28,6 +30,8 @@ function isOrigin(word: string): boolean {
   return !/^(?:file|ftp|wss?):/.test(word) && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
 }
 
+const always = () => true;
+
 /** Every setting with its default, its bounds and a sentence. */
 export const SETTINGS: readonly Setting[] = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
@@ -35,6 +39,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'data',
     default: './data',
+    isPath: always,
     about: 'Folder that holds everything the server keeps; beside a database, its key and its socket.',
   },
   {
@@ -76,6 +81,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'rules',
     default: '',
+    isPath: always,
     about: 'The file that says who is barred; left empty, rules.yaml in the data folder, if it is there.',
   },
   {
@@ -86,6 +92,8 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'cloud.publicKey',
     default: '',
+    // The text of a key is longer than the paths of people.
+    isPath: (text) => !text.includes('\n') && text.length < 200,
     about: 'The public key that its answers are signed with: a PEM file, or the text of one.',
   },
   {
@@ -222,12 +230,19 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'tls.cert',
     default: '',
+    isPath: always,
     about: 'The certificate with its chain, a PEM file; empty is plain HTTP.',
   },
-  { path: 'tls.key', default: '', about: 'The private key of the certificate, a PEM file.' },
+  {
+    path: 'tls.key',
+    default: '',
+    isPath: always,
+    about: 'The private key of the certificate, a PEM file.',
+  },
   {
     path: 'tls.clientCa',
     default: '',
+    isPath: always,
     about: 'Whose certificates of clients are believed, a PEM file; left empty, none is asked for.',
   },
   {
@@ -288,6 +303,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'webhooks.secretFile',
     default: '',
+    isPath: always,
     about: 'A file with the secret that events are signed with; BERTH_WEBHOOKS_SECRET is the secret itself.',
   },
 ];

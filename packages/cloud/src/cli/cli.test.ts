@@ -346,7 +346,8 @@ test('a variable that nobody reads is told, with the one that was meant', async 
   const data = cloudFolder(t);
   const err: string[] = [];
   const env = { LICENSING_CLOUD_DATA: data, LICENSING_CLOUD_DAAT: data, BERTH_PROT: '1' };
-  assert.equal(await runCli(['key', 'create'], { env, terminal: createTestTerminal({ err }) }), 0);
+  const options = { env, program: 'cloud', home: data, terminal: createTestTerminal({ err }) };
+  assert.equal(await runCli(['key', 'create'], options), 0);
   const meant = 'Did you mean "LICENSING_CLOUD_DATA"?';
   assert.deepEqual(err, [`The environment variable LICENSING_CLOUD_DAAT is unknown. ${meant}`]);
 });

@@ -1,8 +1,15 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type CommandLine, explainUsage, readCommandLine, UsageError } from '@berth/protocol/command-line';
+import {
+  type CommandLine,
+  explainUsage,
+  readCommandLine,
+  readFlags,
+  UsageError,
+} from '@berth/protocol/command-line';
 import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { createCallOf, withHints } from '@berth/protocol/hints';
 import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
@@ -17,6 +24,8 @@ import { serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeFeatures, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
+const NAMES = ENTRIES.map(({ words }) => words);
+
 const EXIT_OK = 0;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -25,16 +34,22 @@ const DEFAULT_FOLDER = './cloud-data';
 const DEFAULT_PORT = 8090;
 
 export interface CliOptions {
+  /** How the caller calls us, such as `./berth cloud`; hints are written so. */
+  readonly program: string;
+  /** The folder in which the default data folder is. */
+  readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: Terminal;
 }
 
 /** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
-  const { terminal } = options;
-  const line = createLine();
+  const line = createLine(options);
+  const { data } = readFlags(line, argv);
+  const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, { data }) };
+  const terminal = withHints(options.terminal, hints);
   try {
-    return await dispatch(argv, line, options);
+    return await dispatch(argv, line, { ...options, terminal });
   } catch (error) {
     if (error instanceof UsageError) terminal.complain(explainUsage(line, argv, error));
     else terminal.fail(isExpected(error) ? (error as Error).message : describeBug(error));
@@ -56,7 +71,7 @@ function describeBug(error: unknown): string {
 async function dispatch(
   argv: readonly string[],
   line: CommandLine<Entry>,
-  { env, terminal }: CliOptions,
+  { env, home, terminal }: CliOptions,
 ): Promise<number> {
   const read = readCommandLine(line, argv);
   if (read.kind === 'page') {
@@ -64,7 +79,7 @@ async function dispatch(
     return read.isAsked ? EXIT_OK : EXIT_USAGE;
   }
   const flags = read.flags as Flags;
-  const path = resolve(flags.data ?? env.LICENSING_CLOUD_DATA ?? DEFAULT_FOLDER);
+  const path = resolve(flags.data ?? env.LICENSING_CLOUD_DATA ?? resolve(home, DEFAULT_FOLDER));
   const warnings = findUnknownVariables(env);
   return run(read.command, read.words, { flags, path, terminal, clock: systemClock, warnings });
 }
@@ -148,9 +163,9 @@ async function runCommand(
 /** What every command takes. */
 const COMMON_FLAGS: readonly string[] = ['data', 'json', 'help', 'version'];
 
-function createLine(): CommandLine<Entry> {
+function createLine({ program }: CliOptions): CommandLine<Entry> {
   return {
-    program: 'cloud',
+    program,
     version: `cloud ${manifest.version}`,
     commands: ENTRIES,
     options: FLAGS,

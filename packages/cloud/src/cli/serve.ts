@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
 import { UsageError } from '@berth/protocol/command-line';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
+import { waitForStop } from '@berth/protocol/stop-signals';
 import type { Clock } from '../clock.ts';
 import { readAmount, ValueError } from '../core/read-values.ts';
 import { createApp } from '../http/app.ts';
@@ -84,15 +85,9 @@ function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {
 export async function serve(options: ServeOptions): Promise<null> {
   const listening = await startCloud(options);
   const { url } = listening;
-  const ended = waitForSignal();
+  const ended = waitForStop(process);
   options.terminal.print(options.flags.json ? JSON.stringify({ url }) : `cloud listening on ${url}`);
   await ended;
   await listening.stop();
   return null;
-}
-
-export function waitForSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
 }

@@ -1,7 +1,14 @@
 import { parseArgs } from 'node:util';
-import { type CommandLine, explainUsage, readCommandLine, UsageError } from '@berth/protocol/command-line';
+import {
+  type CommandLine,
+  explainUsage,
+  readCommandLine,
+  readFlags,
+  UsageError,
+} from '@berth/protocol/command-line';
 import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { type CallOf, createCallOf, type Hints, rewriteHints, withHints } from '@berth/protocol/hints';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import {
@@ -25,6 +32,10 @@ import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
 /** What the command line needs from the house; handed in, so that it can be wired in one place. */
 export interface CliDependencies {
+  /** How the caller calls us, such as `./berth`; hints are written so. */
+  readonly program: string;
+  /** The folder in which the default data folder and settings are. */
+  readonly home: string;
   readonly terminal: Terminal;
   readonly version: string;
   readonly startServer: StartServer;
@@ -35,9 +46,13 @@ export interface CliDependencies {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
+  /** Who has a data folder, in words. */
+  describeHolder(folder: string): string;
   /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
   isExpected(error: unknown): boolean;
 }
+
+const NAMES = ENTRIES.map(({ words }) => words);
 
 const EXIT_OK = 0;
 const EXIT_FAILED = 1;
@@ -45,10 +60,13 @@ const EXIT_USAGE = 2;
 
 /** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
-  const { terminal } = deps;
   const line = createLine(deps);
+  const { data, config } = readFlags(line, argv);
+  const callOf = createCallOf(deps.program, { data, config });
+  const hints = { name: 'berth', commands: NAMES, callOf };
+  const terminal = withHints(deps.terminal, hints);
   try {
-    return await dispatch(argv, line, deps);
+    return await dispatch(argv, line, { ...deps, terminal, hints });
   } catch (error) {
     if (error instanceof UsageError) {
       terminal.complain(explainUsage(line, argv, error));
@@ -71,9 +89,9 @@ function describeBug(error: unknown): string {
 async function dispatch(
   argv: readonly string[],
   line: CommandLine<Entry>,
-  deps: CliDependencies,
+  deps: CliDependencies & { readonly hints: Hints },
 ): Promise<number> {
-  const { terminal } = deps;
+  const { terminal, hints, home } = deps;
   const read = readCommandLine(line, argv);
   if (read.kind === 'page') {
     terminal.print(read.text);
@@ -82,13 +100,15 @@ async function dispatch(
   const { words } = read;
   const { command } = read.command;
   const flags = read.flags as Flags;
-  const loaded = loadConfig({ flags, env: process.env, file: (flags.config as string | undefined) ?? null });
+  const file = (flags.config as string | undefined) ?? null;
+  const loaded = loadConfig({ flags, env: process.env, file, home });
   if (command === null) {
     return serve({
       ...loaded,
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
       start: deps.startServer,
+      rewrite: (text) => rewriteHints(text, hints),
       connect: (config) => connect(config, deps),
       terminal,
       json: flags.json === true,
@@ -100,20 +120,22 @@ async function dispatch(
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env: process.env }, text, passphrase);
   const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env: process.env }, direction);
-  return runCommand(command, { words, flags, config, importMasterKey, moveStore }, open, terminal);
+  const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
+  return runCommand(command, invocation, open, terminal);
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
-  return connectAdmin(config, () => deps.openStoppedServer(config, process.env));
+  return connectAdmin(config, () => deps.openStoppedServer(config, process.env), deps.describeHolder);
 }
 
 interface Invocation extends Omit<LocalContext, 'lines' | 'flags'> {
   readonly flags: Flags;
+  readonly callOf: CallOf;
 }
 
 async function runCommand(
   command: Command,
-  { words, flags, ...context }: Invocation,
+  { words, flags, callOf, ...context }: Invocation,
   open: () => Promise<AdminClient>,
   terminal: Terminal,
 ): Promise<number> {
@@ -137,7 +159,7 @@ async function runCommand(
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
-  const show = () => command.show(toReadable(answer.body, terminal.screen) as never);
+  const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf);
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
   } else if (isFailure) {
@@ -230,8 +252,7 @@ const SETTING_FLAGS = Object.fromEntries(
 /** What every command takes. */
 const COMMON_FLAGS = ['help', 'version', 'json', 'config', ...Object.keys(SETTING_FLAGS)];
 
-function createLine({ version }: CliDependencies): CommandLine<Entry> {
-  const program = 'berth';
+function createLine({ version, program }: CliDependencies): CommandLine<Entry> {
   return {
     program,
     version: `berth ${version}`,

@@ -1,4 +1,5 @@
 import type { Screen } from '@berth/protocol/console-text';
+import type { CallOf } from '@berth/protocol/hints';
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
@@ -19,8 +20,8 @@ interface CommandBase {
 
 /** A command that has one answer. */
 interface AnsweringCommand extends CommandBase {
-  /** The answer for people; `--json` prints it as it is. */
-  show(body: never): string;
+  /** The answer for people; `--json` prints it as it is. `callOf` writes a command that they are to type. */
+  show(body: never, callOf: CallOf): string;
   /** Before a secret is asked for: the refusal of what cannot be done anyway; `null`: go on. */
   precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
   /** An answer that is bad news makes the command fail, so that a script notices. */

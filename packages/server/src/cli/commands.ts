@@ -1,4 +1,5 @@
 import { paint, type Style } from '@berth/protocol/console-text';
+import type { CallOf } from '@berth/protocol/hints';
 import { type Config, showConfig } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
@@ -54,7 +55,7 @@ export const COMMANDS: readonly Command[] = [
     flags: '[--dry-run] [--yes]',
     about: 'go back to the wall clock after a wrong one, and bring back borrows that it ended',
     ask: askReset,
-    show: (answer: ResetAnswer) => showReset(answer, showClock),
+    show: (answer: ResetAnswer, callOf) => showReset(answer, (clock: ClockFacts) => showClock(clock, callOf)),
     isFailure: isRefusedReset,
   },
   {
@@ -144,9 +145,9 @@ async function askRegistrations(
   }
 }
 
-function showStatus(status: Facts & { clock: ClockFacts | null }): string {
+function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
   const { clock, ...rest } = status;
-  const time = clock === null ? 'The clock cannot be read: the store fails.' : showClock(clock);
+  const time = clock === null ? 'The clock cannot be read: the store fails.' : showClock(clock, callOf);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
@@ -158,11 +159,12 @@ export interface ClockFacts {
   readonly jump_at_start: { readonly from: string; readonly to: string } | null;
 }
 
-function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts): string {
-  const state = jump === null ? 'agrees' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts, callOf: CallOf): string {
+  const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+  const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
   const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
   if (rest === null) return facts;
-  const hint = 'if the clock was wrong, set it right and run "berth clock reset"';
+  const hint = `if the clock was wrong, set it right and run "${callOf('clock reset')}"`;
   return `${facts}\nIt WENT AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
 }
 
@@ -193,8 +195,11 @@ function sayEnd({ state, ends_at }: Facts): string {
   return state === 'in_grace' ? `${ends_at} (grace)` : String(ends_at);
 }
 
-function showLicense({ product_features, ...rest }: Facts & { product_features: readonly Facts[] }): string {
-  const license = sayAssurance(rest);
+function showLicense(
+  { product_features, ...rest }: Facts & { product_features: readonly Facts[] },
+  callOf: CallOf,
+): string {
+  const license = sayAssurance(rest, callOf);
   if (product_features.length === 0) return formatFacts(license);
   const columns = [
     'code',
@@ -209,7 +214,7 @@ function showLicense({ product_features, ...rest }: Facts & { product_features: 
 }
 
 /** How far the cloud's word about a license can be trusted, in words. */
-function sayAssurance(license: Facts): Facts {
+function sayAssurance(license: Facts, callOf: CallOf): Facts {
   const {
     cloud_answers_bound: isBound,
     unconfirmed_verdict: verdict,
@@ -228,7 +233,9 @@ function sayAssurance(license: Facts): Facts {
       ? {}
       : { 'unconfirmed verdict': `${verdict}: counts if the next check says the same` }),
     ...(keptTotal === true
-      ? { 'cloud total': 'lower than before, not taken; take it with "berth license sync --accept-older"' }
+      ? {
+          'cloud total': `lower than before, not taken; "${callOf('license sync --accept-older')}" takes it`,
+        }
       : {}),
   };
 }

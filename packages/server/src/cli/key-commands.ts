@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { CallOf } from '@berth/protocol/hints';
 import { createKeyExportFile } from '../services/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
@@ -107,9 +108,12 @@ function cloudFacts({ api_key_fingerprint: api, shared_key_fingerprint: shared }
   return { 'API key': api ?? 'not set', 'shared key': shared ?? 'not set' };
 }
 
-function showRotated({ fingerprint, replaced, source }: MasterKey & { replaced: string }): string {
+function showRotated(
+  { fingerprint, replaced, source }: MasterKey & { replaced: string },
+  callOf: CallOf,
+): string {
   const done = `All secrets are sealed with the master key ${fingerprint}; ${replaced} opens them no more.`;
-  if (source === 'file') return `${done}\nMake a new export: "berth key export --out FILE".`;
+  if (source === 'file') return `${done}\nMake a new export: "${callOf('key export --out FILE')}".`;
   return `${done}\nPut the new key into BERTH_MASTER_KEY before the next start.`;
 }
 

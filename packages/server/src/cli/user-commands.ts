@@ -1,3 +1,4 @@
+import type { CallOf } from '@berth/protocol/hints';
 import { suggest } from '@berth/protocol/suggest';
 import { ROLES } from '../core/role.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -58,7 +59,8 @@ export const USER_COMMANDS: readonly Command[] = [
       const answer = await client.post('/api/admin/users/password', { name, ...given(password) });
       return answer.ok ? withOthers(answer, await client.get('/api/admin/users')) : answer;
     },
-    show: (body: PasswordAnswer & { others: readonly Facts[] }) => showPassword(body) + showOthers(body),
+    show: (body: PasswordAnswer & { others: readonly Facts[] }, callOf) =>
+      showPassword(body) + showOthers(body, callOf),
   },
   {
     words: 'user role',
@@ -162,10 +164,10 @@ function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
   return { ...answer, body: { ...(answer.body as Facts), others } as never };
 }
 
-function showOthers({ others }: { others: readonly Facts[] }): string {
+function showOthers({ others }: { others: readonly Facts[] }, callOf: CallOf): string {
   if (others.length === 0) return '';
   const names = others.map(({ name, role }) => `${name} (${role})`).join(', ');
-  return `\nOther accounts: ${names}. Remove those you do not know with "berth user remove NAME".`;
+  return `\nOther accounts: ${names}. Remove those you do not know with "${callOf('user remove NAME')}".`;
 }
 
 interface PasswordAnswer {

@@ -115,42 +115,44 @@ export function describeInput(
     const field = schema.shape[name] as z.ZodType;
     return [name, fieldIn(needed.includes(name) ? `strict ${part}` : place, property, field)] as const;
   });
+  const described = { properties: Object.fromEntries(fields), required: needed, about };
   const isInUrlToo = route.query !== undefined && route.body !== undefined;
-  return isInUrlToo
-    ? withSpellings(fields, needed, about)
-    : { properties: Object.fromEntries(fields), required: needed, about };
+  return isInUrlToo ? withSpellings(described, part) : described;
 }
 
-/** Fields that are taken from URLs, too, have the names there that clients are used to. */
+/**
+ * Fields that are taken from URLs, too, have the names there that clients are used to. A body has both names,
+ * unless it needs the field; what excludes each other cannot be told about URLs.
+ */
 function withSpellings(
-  fields: readonly (readonly [string, JsonSchema])[],
-  needed: readonly string[],
-  about: JsonSchema,
+  { properties, required, about }: DescribedInput,
+  part: 'body' | 'query',
 ): DescribedInput {
-  const spelling = (name: string) =>
-    Object.keys(FIELD_ALIASES).find((alias) => FIELD_ALIASES[alias] === name);
-  const properties = fields.flatMap(([name, property]) => {
-    const alias = spelling(name);
-    if (alias === undefined) return [[name, property] as const];
-    if (needed.includes(name)) {
+  const isTwice = (name: string) => part === 'body' && aliasOf(name) !== name && !required.includes(name);
+  const spelt = Object.entries(properties).flatMap(([name, property]): [string, JsonSchema][] => {
+    const alias = aliasOf(name);
+    if (alias === name) return [[name, property]];
+    if (isTwice(name))
       return [
-        [alias, { ...property, description: `${property.description} Also taken as \`${name}\`.` }] as const,
+        [alias, property],
+        [name, { ...property, description: `The same as \`${alias}\`.` }],
       ];
-    }
-    return [
-      [alias, property] as const,
-      [name, { ...property, description: `The same as \`${alias}\`.` }] as const,
-    ];
+    return [[alias, { ...property, description: `${property.description} Also taken as \`${name}\`.` }]];
   });
-  const twice = fields
-    .filter(([name]) => spelling(name) !== undefined && !needed.includes(name))
-    .map(([name]) => ({ required: [spelling(name), name] }));
+  const twice = Object.keys(properties)
+    .filter(isTwice)
+    .map((name) => ({ required: [aliasOf(name), name] }));
   const apart = [...(about.not === undefined ? [] : [about.not]), ...twice];
   return {
-    properties: Object.fromEntries(properties),
-    required: needed.map((name) => spelling(name) ?? name),
+    properties: Object.fromEntries(spelt),
+    required: required.map(aliasOf),
     about: apart.length === 0 ? about : { ...about, not: { anyOf: apart } },
   };
+}
+
+/** The other name of a field, or else its own. */
+function aliasOf(name: string): string {
+  return Object.keys(FIELD_ALIASES).find((alias) => FIELD_ALIASES[alias] === name) ?? name;
 }
 
 /** What may be sent: whether null and blank text mean "not given" is found out by trying. */

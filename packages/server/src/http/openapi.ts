@@ -11,9 +11,8 @@ import {
 import { ACCESS, type Access, isStrict, type Route, TAGS } from './route.ts';
 
 /** Errors that any route may answer with. */
-const COMMON_ERRORS: readonly ErrorCode[] = ['internal_error'];
+const COMMON_ERRORS: readonly ErrorCode[] = ['bad_request', 'internal_error'];
 const BODY_ERRORS: readonly ErrorCode[] = [
-  'bad_request',
   'payload_too_large',
   'invalid_json',
   'validation_error',

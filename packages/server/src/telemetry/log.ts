@@ -15,9 +15,9 @@ const LABELLED = {
   timestamp: pino.stdTimeFunctions.isoTime,
 };
 
-export function createLog({ level, format }: Config['log']): Log {
+export function createLog({ level, format }: Config['log'], rewrite?: (msg: string) => string): Log {
   const lines = pino.destination({ dest: 2, sync: true });
-  return openLog(level, format, (text) => lines.write(text));
+  return openLog(level, format, (text) => lines.write(text), rewrite);
 }
 
 /** A log for commands that print their own answer: only what went wrong. */
@@ -25,10 +25,15 @@ export function createQuietLog(): Log {
   return openLog('error', 'text', (text) => process.stderr.write(text));
 }
 
-function openLog(level: string, format: LogFormat, write: (text: string) => void): Log {
+function openLog(
+  level: string,
+  format: LogFormat,
+  write: (text: string) => void,
+  rewrite?: (msg: string) => string,
+): Log {
   const screen = describeScreen(process.stderr, process.env);
   const destination = {
-    write: (line: string) => write(`${formatLogLine(line.trimEnd(), format, screen)}\n`),
+    write: (line: string) => write(`${formatLogLine(line.trimEnd(), format, screen, rewrite)}\n`),
   };
   return pino({ ...LABELLED, level }, destination);
 }
