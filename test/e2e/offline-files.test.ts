@@ -111,7 +111,7 @@ describeStores('a license file', () => {
       return writeLicenseFile(vendorLicense(fields), privateKey, { withFirst: true });
     },
     offline_file_invalid: async () => 'not a file',
-    payload_too_large: async () => 'A'.repeat(1024 * 1024 + 1),
+    payload_too_large: async () => 'A'.repeat(2 * 1024 * 1024 + 1),
   };
 
   for (const [code, make] of Object.entries(REFUSED)) {

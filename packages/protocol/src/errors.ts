@@ -147,6 +147,7 @@ export const ERRORS = {
     title: 'The license is activated on as many machines as it allows',
   },
   license_not_floating: { status: 400, retryable: false, title: 'The license has no slots to lend' },
+  license_not_readable: { status: 400, retryable: false, title: 'No server could read this license' },
   offline_key_not_configured: {
     status: 400,
     retryable: false,

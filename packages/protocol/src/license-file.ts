@@ -1,8 +1,18 @@
 import type { KeyObject } from 'node:crypto';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
+import { type CloudLicense, cloudLicense } from './cloud-license.ts';
 import { compactWithout } from './json-members.ts';
 import { JsonTextError, parseJsonText } from './json-text.ts';
 import { isSignedBy, licenseSignatureText, signBytes } from './vendor-signature.ts';
+
+/**
+ * How large a license may be: the JSON that a cloud answers with, and that a file holds. Servers refuse more,
+ * so whoever grants a license has to stay below it.
+ */
+export const MOST_LICENSE_BYTES = 1024 * 1024;
+
+/** The same in a file, which is base64. */
+export const MOST_LICENSE_FILE_BYTES = 4 * Math.ceil(MOST_LICENSE_BYTES / 3);
 
 const SIGNATURES = ['license_signature', 'license_signature_v2'] as const;
 
@@ -18,7 +28,13 @@ export class LicenseFileError extends Error {}
 
 /** Base64 of a JSON object; strict, so that no two files are taken for the same one. */
 export function readLicenseFile(file: string): LicenseFile {
-  const text = decodeBase64Text(file.trim());
+  const trimmed = file.trim();
+  if (trimmed.length > MOST_LICENSE_FILE_BYTES) {
+    throw new LicenseFileError(
+      `It has ${trimmed.length} characters; a file may have ${MOST_LICENSE_FILE_BYTES}.`,
+    );
+  }
+  const text = decodeBase64Text(trimmed);
   if (text === null) throw new LicenseFileError('It is not base64 in its canonical form.');
   const fields = parseFields(text);
   return { fields, signedText: compactWithout(text, SIGNATURES) };
@@ -32,9 +48,34 @@ function parseFields(text: string): Readonly<Record<string, unknown>> {
     }
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
-    throw new LicenseFileError(error.message);
+    // Written for the bodies of requests, and this is none.
+    throw new LicenseFileError(error.code === 'invalid_json' ? 'What it holds is not JSON.' : error.message);
   }
   throw new LicenseFileError('It holds no JSON object.');
+}
+
+/** The license that the fields describe. A policy says the type of its license under another name. */
+export function readLicenseFields(fields: LicenseFile['fields']): CloudLicense {
+  const license_type = fields.default_license_type ?? fields.license_type;
+  const parsed = cloudLicense.safeParse({ ...fields, license_type });
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new LicenseFileError(`"${issue?.path.join('.')}" ${issue?.message}.`);
+}
+
+/** Why no server could read this license, given as JSON, as a sentence; `null` when servers can. */
+export function findUnreadable(text: string): string | null {
+  const size = Buffer.byteLength(text);
+  if (size > MOST_LICENSE_BYTES) {
+    return `It takes ${size} bytes, and servers read at most ${MOST_LICENSE_BYTES}.`;
+  }
+  try {
+    readLicenseFields(parseFields(text));
+    return null;
+  } catch (error) {
+    if (error instanceof LicenseFileError) return error.message;
+    throw error;
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ const COUNTED_FIELDS = ['consumptions', 'max_overages', 'allow_overages'] as con
 
 /** Words that look like these and are none: clients may send back what they were answered. */
 const OTHER_WORDS = new Set([
-  ...Object.keys(FIELD_ALIASES),
+  ...Object.keys(FIELD_ALIASES).map((alias) => alias.toLowerCase()),
   ...Object.keys(licenseObject.shape),
   ...Object.keys(featureObject.shape),
 ]);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/license-file';
 import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
 import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
@@ -65,12 +66,15 @@ export interface Config {
 export const LIMITS = {
   /** A v4 body has a few hundred bytes. */
   bodyBytes: 64 * 1024,
-  /** A license file has some thousand bytes; the form around it a few hundred. */
-  uploadBytes: 1024 * 1024,
+  /**
+   * Where a body is or holds a license file: the largest file is a third larger than its license, because it
+   * is base64, and a client that escapes every "/" in JSON adds a quarter of that.
+   */
+  fileBodyBytes: 2 * MOST_LICENSE_BYTES,
   /**
    * A body that is too large is read this far, so that the client hears why instead of a broken connection.
    */
-  discardBytes: 2 * 1024 * 1024,
+  discardBytes: 4 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
   /**
@@ -294,11 +298,22 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
 /** Secrets are no settings: nothing that shows the settings may know them. */
 const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];
 
+/** Read by the launcher and by our own tests. */
+const OTHER_VARIABLES = [
+  'BERTH_CALLED_AS',
+  'BERTH_FUZZ_REQUESTS',
+  'BERTH_MODEL_RUNS',
+  'BERTH_MODEL_SEED',
+  'BERTH_REPORTS',
+  'BERTH_SEED',
+  'BERTH_TEST_DATABASE_URL',
+];
+
 /** Variables with our prefix that nobody reads: most likely a typo, but an orchestrator may set such too. */
 function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
   const known = [...SETTINGS.map(({ path }) => envOf(path)), ...SECRET_VARIABLES];
   return Object.keys(env)
-    .filter((name) => name.startsWith('BERTH_') && !known.includes(name))
+    .filter((name) => name.startsWith('BERTH_') && ![...known, ...OTHER_VARIABLES].includes(name))
     .map((name) => `The environment variable ${name} is unknown.${suggest(name, known)}`);
 }
 

@@ -166,7 +166,7 @@ describe('finding out license keys', () => {
     const { cloud, licenseId } = portal;
     const foreign = cloud.grant({ slots: 1 }, { product: 'cam' });
     const ofUser = cloud.grant({}, { product: 'crm', user: { name: 'ann', passwordHash: 'x' } });
-    const elsewhere = cloud.grant();
+    const elsewhere = cloud.grant({ slots: 1 });
     given(portal.activate(createCarriedServer('elsewhere').request({ licenseKey: elsewhere })));
     const own = createCarriedServer('own');
     given(portal.activate(own.request({ licenseKey: portal.key })));
@@ -231,7 +231,8 @@ describe('holding on to a running cloud', () => {
   async function startHere(t: TestContext): Promise<Listening> {
     const folder = openDataFolder(cloudFolder(t));
     const terminal = createTestTerminal();
-    const cloud = await startCloud({ folder, flags: {}, clock: systemClock, terminal, defaultPort: 0 });
+    const options = { folder, flags: {}, clock: systemClock, terminal, defaultPort: 0, warnings: [] };
+    const cloud = await startCloud(options);
     t.after(async () => {
       await cloud.stop();
       folder.close();

@@ -1,5 +1,5 @@
 import { isRefusal } from '../core/refusal.ts';
-import { createFileWriter } from '../http/write-files.ts';
+import { createFileWriter, judgeLicense } from '../http/write-files.ts';
 import { confirmAirgap, renewPolicy, startAirgap } from '../store/airgap.ts';
 import { writeCarriedFile } from './carried-files.ts';
 import type { Call, Command } from './command.ts';
@@ -40,7 +40,7 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
 ];
 
 function runStart({ shelf, words, now }: Call): unknown {
-  const started = startAirgap(shelf, words[0] as string, now);
+  const started = startAirgap(shelf, words[0] as string, now, judgeLicense);
   if (isRefusal(started)) return started;
   return { license_key: started.licenseKey, initialization_code: started.initializationCode };
 }

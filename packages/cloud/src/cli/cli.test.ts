@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ask, createCommandLine, type Run } from '../../../../test/support/cloud-command-line.ts';
+import {
+  ask,
+  createCommandLine,
+  createTestTerminal,
+  type Run,
+} from '../../../../test/support/cloud-command-line.ts';
 import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+import { runCli } from './cli.ts';
 
 async function createLicense(run: Run, flags = ''): Promise<string> {
   await run('product create cad');
@@ -119,6 +125,19 @@ describe('refusals', () => {
       assert.match(JSON.parse(json).message, sentence);
     });
   }
+
+  test('a folder that cannot be one is told at once', async (t) => {
+    const file = join(cloudFolder(t), 'file');
+    writeFileSync(file, '');
+    for (const words of ['license list', 'key create']) {
+      const { code, err } = await createCommandLine(t, file)(words);
+      assert.equal(code, 1);
+      assert.match(err, /file is a file, and the data needs a folder\./);
+    }
+    if (!existsSync('/proc/self')) return;
+    const { err } = await createCommandLine(t, '/proc/cloud')('key create');
+    assert.match(err, /cannot be created: The system takes no folders in \/proc\./);
+  });
 
   test('a folder without a cloud is not made by looking at it', async (t) => {
     const run = createCommandLine(t, join(cloudFolder(t), 'none'));
@@ -321,6 +340,16 @@ describe('licenses', () => {
     const { out } = await run('event list --json');
     assert.doesNotMatch(out, /correct horse|battery staple|scrypt/);
   });
+});
+
+test('a variable that nobody reads is told, with the one that was meant', async (t) => {
+  const data = cloudFolder(t);
+  const err: string[] = [];
+  const env = { LICENSING_CLOUD_DATA: data, LICENSING_CLOUD_DAAT: data, BERTH_PROT: '1' };
+  const options = { env, program: 'cloud', home: data, terminal: createTestTerminal({ err }) };
+  assert.equal(await runCli(['key', 'create'], options), 0);
+  const meant = 'Did you mean "LICENSING_CLOUD_DATA"?';
+  assert.deepEqual(err, [`The environment variable LICENSING_CLOUD_DAAT is unknown. ${meant}`]);
 });
 
 describe('machines and the rest', () => {

@@ -10,6 +10,7 @@ import {
 import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { createCallOf, withHints } from '@berth/protocol/hints';
+import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
 import { ValueError } from '../core/read-values.ts';
@@ -79,7 +80,17 @@ async function dispatch(
   }
   const flags = read.flags as Flags;
   const path = resolve(flags.data ?? env.LICENSING_CLOUD_DATA ?? resolve(home, DEFAULT_FOLDER));
-  return run(read.command, read.words, { flags, path, terminal, clock: systemClock });
+  const warnings = findUnknownVariables(env);
+  return run(read.command, read.words, { flags, path, terminal, clock: systemClock, warnings });
+}
+
+const VARIABLES = ['LICENSING_CLOUD_DATA'];
+
+/** Variables with our prefix that nobody reads: most likely a typo. */
+function findUnknownVariables(env: CliOptions['env']): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('LICENSING_CLOUD_') && !VARIABLES.includes(name))
+    .map((name) => `The environment variable ${name} is unknown.${suggest(name, VARIABLES)}`);
 }
 
 interface Invocation {
@@ -88,6 +99,8 @@ interface Invocation {
   readonly path: string;
   readonly terminal: Terminal;
   readonly clock: Clock;
+  /** Things that are odd but no reason to stop. */
+  readonly warnings: readonly string[];
 }
 
 function run({ command }: Entry, words: readonly string[], invocation: Invocation): Promise<number> {
@@ -125,7 +138,8 @@ async function runCommand(
   words: readonly string[],
   invocation: Invocation,
 ): Promise<number> {
-  const { path, flags, terminal, clock } = invocation;
+  const { path, flags, terminal, clock, warnings } = invocation;
+  for (const warning of warnings) terminal.warn(warning);
   if (!command.mayCreate && !hasData(path)) {
     throw new DataFolderError(
       `There is no cloud in ${path}. "cloud key create" makes one; --data says where.`,
@@ -161,8 +175,8 @@ function createLine({ program }: CliOptions): CommandLine<Entry> {
     topics: { features: { about: 'explains --feature SPEC', describe: describeFeatures } },
     note:
       'Every command takes --json and --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data), and\n' +
-      'works with the cloud running or stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31,\n' +
-      'which is the end of that day for --valid-until, --until and expires, and its start for --starts-at.',
+      'works with the cloud running or stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31, which\n' +
+      'means the end of that day for --valid-until, --until and expires, and its start for --starts-at.',
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

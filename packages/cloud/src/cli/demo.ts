@@ -1,6 +1,7 @@
 import { waitForStop } from '@berth/protocol/stop-signals';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { judgeLicense } from '../http/write-files.ts';
 import { exportPublicKey } from '../store/key-files.ts';
 import { type CallerKey, createKey, listKeys } from '../store/keys.ts';
 import { createLicense, listLicenses } from '../store/licenses.ts';
@@ -79,6 +80,6 @@ function ensureDemo(shelf: Shelf, now: number): DemoFacts | Refusal {
   if (isRefusal(product)) return product;
   const license =
     listLicenses(shelf).find((one) => one.product.code === DEMO) ??
-    createLicense(shelf, { product: DEMO, key: null, user: null, terms: TERMS }, now);
+    createLicense(shelf, { product: DEMO, key: null, user: null, terms: TERMS }, now, judgeLicense);
   return isRefusal(license) ? license : { key, licenseKey: license.key };
 }

@@ -2,6 +2,7 @@ import { UsageError } from '@berth/protocol/command-line';
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
+import { judgeLicense } from '../http/write-files.ts';
 import { listDevices } from '../store/devices.ts';
 import { loadTotals } from '../store/execute.ts';
 import {
@@ -135,7 +136,7 @@ async function runCreate(call: Call): Promise<unknown> {
   const judged = judgeDraft(shelf, { ...draft, userName: flags.user ?? null });
   if (isRefusal(judged)) return judged;
   const user = await readUser(call);
-  return presentResult(call, createLicense(shelf, { ...draft, user, terms }, now));
+  return presentResult(call, createLicense(shelf, { ...draft, user, terms }, now, judgeLicense));
 }
 
 async function runChange(call: Call): Promise<unknown> {
@@ -146,12 +147,18 @@ async function runChange(call: Call): Promise<unknown> {
   const license = getLicense(call.shelf, keyOf(call));
   if (isRefusal(license)) return license;
   const user = await readUser(call);
-  return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now));
+  return presentResult(
+    call,
+    changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now, judgeLicense),
+  );
 }
 
 function runExtend(call: Call): unknown {
   const terms = { validUntil: readEndOrNever('until', call.flags.until as string) };
-  return presentResult(call, changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now));
+  return presentResult(
+    call,
+    changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now, judgeLicense),
+  );
 }
 
 const PASSWORD_LENGTHS = { shortest: 8, longest: 1024 } as const;

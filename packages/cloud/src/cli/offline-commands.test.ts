@@ -144,13 +144,13 @@ describe('cloud offline', () => {
     const activation = put('a.req', server.request({ licenseKey: KEY }));
     const deactivation = put('d.req', server.request({ licenseKey: KEY, request: 'deactivation' }));
     const usage = put('u', server.usage([]));
-    const large = put('large', 'A'.repeat(128 * 1024 + 4));
+    const large = put('large', 'A'.repeat(512 * 1024 + 4));
     for (const [words, code, sentence] of [
       [`activate ${usage}`, 1, /is no request of a server, or it is damaged\.$/],
       [`activate ${deactivation}`, 1, /asks for deactivation\. Use "cloud offline deactivate"\.$/],
       [`deactivate ${activation}`, 1, /asks for activation\. Use "cloud offline activate"\.$/],
       [`usage ${activation}`, 1, /is no usage file, or it is damaged\.$/],
-      [`activate ${large}`, 2, /has 131076 bytes; no file of a server has more than 131072\.$/],
+      [`activate ${large}`, 2, /has 524292 bytes; no file of a server has more than 524288\.$/],
       [`usage ${usage}.missing`, 1, /^ENOENT/],
       [`deactivate ${deactivation}`, 1, /^There is no such license on this machine\./],
     ] as const) {
@@ -188,8 +188,10 @@ describe('cloud airgap', () => {
   test('says what is wrong', async (t) => {
     const { run } = await createDesk(t);
     assert.match((await run('airgap start NONE')).err, /There is no license/);
-    const needs = /^"cloud airgap confirm" needs --hardware-id H\.\n/;
-    assert.match((await run(`airgap confirm ${KEY}`)).err, needs);
+    assert.match(
+      (await run(`airgap confirm ${KEY}`)).err,
+      /^"cloud airgap confirm" needs --hardware-id H\.\n/,
+    );
     const wrong = await run(`airgap confirm ${KEY} --hardware-id m --activation-code x`);
     assert.deepEqual([wrong.code, wrong.out], [1, '']);
     assert.match(wrong.err, /^The activation code does not fit/);

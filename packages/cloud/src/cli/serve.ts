@@ -18,6 +18,7 @@ export interface ServeOptions {
   readonly clock: Clock;
   readonly terminal: Terminal;
   readonly defaultPort: number;
+  readonly warnings: readonly string[];
 }
 
 const PORT = { from: 0, to: 65_535, isWhole: true } as const;
@@ -38,6 +39,7 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
     writeLine: terminal.log,
     readWallMs: clock.readWallMs,
   });
+  for (const warning of options.warnings) log.write('warn', warning, {});
   if (tls === null && !LOOPBACK.test(host)) {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }

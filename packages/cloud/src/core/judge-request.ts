@@ -106,5 +106,8 @@ export function dateFile(lastFileAt: number, now: number): number {
   return Math.max(now, lastFileAt + 1);
 }
 
-/** What a person carries has a few thousand bytes; a thousand amounts of usage fit in here. */
-export const MOST_FILE_BYTES = 128 * 1024;
+/**
+ * A request has a thousand bytes; a usage file has more, with the features of the license. The amounts of two
+ * licenses as large as servers take them fit in here, under the longest codes that there are.
+ */
+export const MOST_FILE_BYTES = 512 * 1024;

@@ -158,13 +158,13 @@ describe('what cannot be taken comes back with a sentence', () => {
     }
   });
 
-  test('a file beyond 128 KiB, a form beyond that, and what is no form', async (t) => {
+  test('a file beyond 512 KiB, a form beyond that, and what is no form', async (t) => {
     const portal = createTestPortal(t);
     const before = portal.dump();
-    const large = await handIn(portal, 'A'.repeat(128 * 1024 + 1));
-    assert.deepEqual([large.status, noteOf(large)], [413, 'The file is larger than 131072 bytes.']);
+    const large = await handIn(portal, 'A'.repeat(512 * 1024 + 1));
+    assert.deepEqual([large.status, noteOf(large)], [413, 'The file is larger than 524288 bytes.']);
     const larger = await handIn(portal, 'A'.repeat(3 * 1024 * 1024));
-    assert.deepEqual([larger.status, noteOf(larger)], [413, 'The body is larger than 196608 bytes.']);
+    assert.deepEqual([larger.status, noteOf(larger)], [413, 'The body is larger than 589824 bytes.']);
     for (const type of ['text/plain', 'multipart/form-data', 'multipart/form-data; boundary=x']) {
       const init = { method: 'POST', headers: { 'Content-Type': type }, body: 'A'.repeat(100) };
       const answer = await portal.cloud.send('/portal/offline', init);
@@ -260,7 +260,7 @@ describe('codes are confirmed', () => {
     const code = server.activationCode(portal.key, portal.start());
     await sendCodes(portal, { license_key: portal.key, hardware_id: 'vault', activation_code: code });
     const other = createCarriedServer('bow').request();
-    await handIn(portal, other, { license_key: portal.cloud.grant() });
+    await handIn(portal, other, { license_key: portal.cloud.grant({ slots: 1 }) });
     const log = portal.cloud.log.join('\n');
     assert.match(log, /"route":"portal_airgap","status":200/);
     assert.match(log, /"route":"portal_offline","status":200/);

@@ -82,6 +82,8 @@ const TELLING: Partial<Record<ErrorCode, string>> = {
   license_not_enabled: 'The license was disabled by its vendor.',
   license_expired: 'The license has expired. Ask the vendor to extend it.',
   blacklisted: 'The vendor has barred this machine.',
+  license_not_floating: 'The license has no slots that a server could lend. Ask the vendor.',
+  license_not_readable: 'The license is larger than servers can read. Ask the vendor for a smaller one.',
 };
 
 /** Anybody may ask here, so an answer has no ids, dates or numbers of licenses. */

@@ -1,8 +1,32 @@
 import type { KeyObject } from 'node:crypto';
-import { writeLicenseFile } from '@berth/protocol/license-file';
+import { findUnreadable, writeLicenseFile } from '@berth/protocol/license-file';
 import { formatTimestamp } from '@berth/protocol/timestamp';
+import { WHOLE_LICENSE } from '../core/decision.ts';
+import { type JudgeLicense, refuseUnreadable } from '../core/refuse-for-server.ts';
 import type { FileWriter } from '../store/license-files.ts';
 import { presentUnsigned } from './present-license.ts';
+
+/** A number as long as any. */
+const WIDEST = Number.MIN_SAFE_INTEGER;
+
+/** For what comes on top of a license: signatures, dates, ids, and what binds an answer to its request. */
+const ROOM_BYTES = 8 * 1024;
+
+/**
+ * Whether a server could read the license wherever it goes and whatever is counted by then. Everything that
+ * depends on that is taken at its longest.
+ */
+export const judgeLicense: JudgeLicense = (license) => {
+  const totals = new Map([WHOLE_LICENSE, ...license.terms.features.map(({ code }) => code)].map(widest));
+  const device = { hardwareId: 'x', deviceId: 1, deviceCount: 1 };
+  const text = JSON.stringify(presentUnsigned({ kind: 'licensed', license, totals, ...device }, 0));
+  const fault = findUnreadable(text.padEnd(text.length + ROOM_BYTES));
+  return fault === null ? null : refuseUnreadable(license, fault);
+};
+
+function widest(code: string): [string, number] {
+  return [code, WIDEST];
+}
 
 /** Licenses as files: what a check would answer, with a date, signed by the vendor. */
 export function createFileWriter(signingKey: KeyObject, now: number): FileWriter {

@@ -4,6 +4,7 @@ import { name } from '@berth/protocol/fields';
 import type { Licensed } from '../core/decision.ts';
 import { type License, UNKNOWN_HOST } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { type JudgeLicense, refuseWithoutSlots } from '../core/refuse-for-server.ts';
 import { perform } from './execute.ts';
 import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
 import { getLicense } from './licenses.ts';
@@ -17,10 +18,17 @@ export interface AirgapStart {
 }
 
 /** A new code for the server that is to have the license. One that was not used yet is worth nothing now. */
-export function startAirgap(shelf: Shelf, key: string, now: number): AirgapStart | Refusal {
+export function startAirgap(
+  shelf: Shelf,
+  key: string,
+  now: number,
+  judge: JudgeLicense = () => null,
+): AirgapStart | Refusal {
   return transact(shelf, () => {
     const license = getLicense(shelf, key);
     if (isRefusal(license)) return license;
+    const refusal = refuseWithoutSlots(license) ?? judge(license);
+    if (refusal !== null) return refusal;
     const initializationCode = makeUpInitializationCode();
     shelf.sql.putAirgapStart.run(license.id, initializationCode, now);
     record(shelf, { kind: 'airgap_started', facts: {} }, license.id, now);
@@ -115,7 +123,9 @@ function confirm(
   const who = { product: license.product.code, hardwareId, licenseId: license.id, proof };
   const outcome = perform(shelf, { kind: 'activate', who, host: UNKNOWN_HOST }, now);
   if (isRefusal(outcome)) return outcome;
-  const { file: policyFile } = issuePolicy(shelf, outcome as Licensed, writer, now);
+  const issued = issuePolicy(shelf, outcome as Licensed, writer, now);
+  if (isRefusal(issued)) return issued;
+  const { file: policyFile } = issued;
   const answer = nameAnswer(license, hardwareId);
   const confirmationCode = makeConfirmationCode(airgapKey, answer);
   const { sql } = shelf;
@@ -126,9 +136,14 @@ function confirm(
   return { ...answer, confirmationCode, policyFile };
 }
 
-function issuePolicy(shelf: Shelf, licensed: Licensed, writer: FileWriter, now: number): IssuedFile {
+function issuePolicy(
+  shelf: Shelf,
+  licensed: Licensed,
+  writer: FileWriter,
+  now: number,
+): IssuedFile | Refusal {
   const write = (dateAt: number) => writer.writePolicy(licensed, dateAt);
-  return issueFile(shelf, licensed, { what: 'policy', requestId: null, write }, now);
+  return issueFile(shelf, licensed, { what: 'policy', requestId: null, needsSlots: true, write }, now);
 }
 
 export interface RenewedPolicy extends IssuedFile {
@@ -151,6 +166,7 @@ export function renewPolicy(
     }
     const licensed = checkLicense(shelf, license, device.hardware_id as string, now);
     if (isRefusal(licensed)) return licensed;
-    return { ...issuePolicy(shelf, licensed, writer, now), policyId: String(license.id) };
+    const issued = issuePolicy(shelf, licensed, writer, now);
+    return isRefusal(issued) ? issued : { ...issued, policyId: String(license.id) };
   });
 }

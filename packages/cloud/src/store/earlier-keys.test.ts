@@ -20,7 +20,8 @@ import { approveKey } from './waiting-keys.ts';
 const LICENSE = 2;
 const KEY = 'K-1';
 const TERMS = {
-  ...{ type: 'perpetual', lending: null, startsAt: null, validUntil: null, graceHours: 0, company: null },
+  ...{ type: 'perpetual', startsAt: null, validUntil: null, graceHours: 0, company: null },
+  lending: { slots: 5, timeoutMinutes: 60, borrowHours: 0 },
   ...{ maxActivations: null, consumption: { ...NO_CONSUMPTION, max: 1000 }, features: [], metadata: {} },
 };
 const NOW = 1_000_000;

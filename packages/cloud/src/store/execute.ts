@@ -1,7 +1,14 @@
 import type { Command, Identity } from '../core/command.ts';
 import { countingWindowStart, listCounted } from '../core/counting-window.ts';
 import { decide } from '../core/decide.ts';
-import type { Change, Outcome, Report, Totals, View } from '../core/decision.ts';
+import {
+  type Change,
+  type Outcome,
+  type Report,
+  type Totals,
+  type View,
+  WHOLE_LICENSE,
+} from '../core/decision.ts';
 import { identify } from '../core/identify.ts';
 import type { License } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
@@ -29,7 +36,8 @@ export function perform(shelf: Shelf, command: Command, now: number): Outcome {
   return isRefusal(license) ? license : performOn(shelf, license, command, now);
 }
 
-function performOn(shelf: Shelf, license: License, command: Command, now: number): Outcome {
+/** The same for a license that was found and identified. Inside a transaction only. */
+export function performOn(shelf: Shelf, license: License, command: Command, now: number): Outcome {
   const { outcome, changes, events } = decide(command, loadView(shelf, command, license, now), now);
   for (const change of changes) apply(shelf, license, change, now);
   for (const event of events) record(shelf, event, license.id, now);
@@ -63,7 +71,7 @@ function loadView(shelf: Shelf, command: Command, license: License, now: number)
     deviceCount: countDevices(shelf, license.id),
     nextDeviceId: sql.readNextId.get()?.next_id as number,
     isBlocked: sql.findBlocked.get(hardwareId) !== undefined,
-    totals: loadTotals(shelf, license, now),
+    totals: loadTotals(shelf, license, now, listAsked(command, license)),
     report: command.kind === 'count' ? findReport(shelf, license.id, command.reportId) : null,
   };
 }
@@ -72,9 +80,19 @@ export function countDevices({ sql }: Shelf, licenseId: number): number {
   return sql.countDevices.get(licenseId)?.count as number;
 }
 
-export function loadTotals({ sql }: Shelf, { id, terms }: License, now: number): Totals {
+/** Who counts one thing needs its total alone: a usage file may count each of a thousand features. */
+function listAsked(command: Command, { terms }: License): readonly string[] {
+  return command.kind === 'count' ? [command.feature ?? WHOLE_LICENSE] : listCounted(terms);
+}
+
+export function loadTotals(
+  { sql }: Shelf,
+  { id, terms }: License,
+  now: number,
+  counted = listCounted(terms),
+): Totals {
   return new Map(
-    listCounted(terms).map((feature) => {
+    counted.map((feature) => {
       const row = sql.findTotal.get(id, feature, countingWindowStart(terms, feature, now));
       return [feature, (row?.total as number | undefined) ?? 0];
     }),

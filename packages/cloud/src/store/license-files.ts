@@ -1,7 +1,9 @@
+import { findUnreadable } from '@berth/protocol/license-file';
 import type { Licensed } from '../core/decision.ts';
 import { dateFile } from '../core/judge-request.ts';
 import { type License, say } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { refuseUnreadable, refuseWithoutSlots } from '../core/refuse-for-server.ts';
 import { perform } from './execute.ts';
 import { getLicense } from './licenses.ts';
 import { record, type Shelf, transact } from './shelf.ts';
@@ -24,19 +26,29 @@ export interface IssuedFile {
 interface Issue {
   readonly what: 'answer' | 'refresh' | 'policy';
   readonly requestId: string | null;
+  /** It is for a server, which takes no license without slots. */
+  readonly needsSlots: boolean;
   write(dateAt: number): string;
 }
 
-/** Dates a file and records it. Inside a transaction only. */
-export function issueFile(shelf: Shelf, licensed: Licensed, issue: Issue, now: number): IssuedFile {
+/**
+ * Dates a file and records it, unless no server could take it: a refusal undoes the activation that came
+ * before. Inside a transaction only.
+ */
+export function issueFile(shelf: Shelf, licensed: Licensed, issue: Issue, now: number): IssuedFile | Refusal {
   const { license, hardwareId } = licensed;
+  const refusal = issue.needsSlots ? refuseWithoutSlots(license) : null;
+  if (refusal !== null) return refusal;
   const lastFileAt = shelf.sql.findLicense.get(license.key)?.last_file_at as number;
   const dateAt = dateFile(lastFileAt, now);
   shelf.sql.setLastFileAt.run(dateAt, license.id);
   const facts = { what: issue.what, hardware_id: hardwareId, request_id: issue.requestId, date: say(dateAt) };
   record(shelf, { kind: 'license_file_issued', facts }, license.id, now);
   const { key: licenseKey, product } = license;
-  return { file: issue.write(dateAt), licenseKey, product: product.code, hardwareId, dateAt };
+  const file = issue.write(dateAt);
+  const fault = findUnreadable(Buffer.from(file, 'base64').toString());
+  if (fault !== null) return refuseUnreadable(license, fault);
+  return { file, licenseKey, product: product.code, hardwareId, dateAt };
 }
 
 export interface RefreshWish {
@@ -60,7 +72,8 @@ export function refreshFile(
     const outcome = checkLicense(shelf, license, chosen, now);
     if (isRefusal(outcome)) return outcome;
     const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt);
-    return issueFile(shelf, outcome, { what: 'refresh', requestId: null, write }, now);
+    const issue = { what: 'refresh', requestId: null, needsSlots: false, write } as const;
+    return issueFile(shelf, outcome, issue, now);
   });
 }
 

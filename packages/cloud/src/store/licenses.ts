@@ -3,6 +3,7 @@ import type { EventKind } from '../core/decision.ts';
 import { describeChange } from '../core/describe-change.ts';
 import type { License, Product } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import type { JudgeLicense } from '../core/refuse-for-server.ts';
 import { PLAIN_TERMS, type Terms } from '../core/terms.ts';
 import { makeUpLicenseKey } from './made-up-keys.ts';
 import { findProduct } from './products.ts';
@@ -19,9 +20,16 @@ export interface LicenseDraft {
   readonly terms: TermsChange;
 }
 
+const TAKE_ALL: JudgeLicense = () => null;
+
 const KEY = /^[\x21-\x7e]{4,128}$/;
 
-export function createLicense(shelf: Shelf, draft: LicenseDraft, now: number): License | Refusal {
+export function createLicense(
+  shelf: Shelf,
+  draft: LicenseDraft,
+  now: number,
+  judge: JudgeLicense = TAKE_ALL,
+): License | Refusal {
   return transact(shelf, () => {
     const key = draft.key ?? makeUpLicenseKey();
     const product = judgeDraft(shelf, { ...draft, key, userName: draft.user?.name ?? null });
@@ -33,7 +41,7 @@ export function createLicense(shelf: Shelf, draft: LicenseDraft, now: number): L
     shelf.sql.addLicense.run(id, key, product.id, name, passwordHash, JSON.stringify(terms), now);
     const facts = { product: product.code, user: name, ...describeChange(draft.terms) };
     record(shelf, { kind: 'license_created', facts }, id, now);
-    return getLicense(shelf, key);
+    return judged(getLicense(shelf, key), judge);
   });
 }
 
@@ -45,6 +53,10 @@ export function judgeDraft(
   const product = findProduct(shelf, code);
   if (product === null) return refuse('unknown_product', `There is no product "${code}".`);
   return (key === null ? null : refuseKey(shelf, key)) ?? refuseUser(shelf, product, userName) ?? product;
+}
+
+function judged(license: License | Refusal, judge: JudgeLicense): License | Refusal {
+  return isRefusal(license) ? license : (judge(license) ?? license);
 }
 
 function refuseKey({ sql }: Shelf, key: string): Refusal | null {
@@ -114,10 +126,17 @@ export interface LicenseChange {
   readonly terms: TermsChange;
 }
 
-export function changeLicense(shelf: Shelf, { key, user, terms }: LicenseChange, now: number) {
+export function changeLicense(
+  shelf: Shelf,
+  { key, user, terms }: LicenseChange,
+  now: number,
+  judge: JudgeLicense = TAKE_ALL,
+) {
   return alter(shelf, key, now, (license) => {
     const after = applyChange(shelf, license.terms, terms);
     if (isRefusal(after)) return after;
+    const unusable = judge({ ...license, terms: after });
+    if (unusable !== null) return unusable;
     const isOther = user !== null && user.name !== license.user?.name;
     const refusal = isOther ? refuseUser(shelf, license.product, user.name) : null;
     if (refusal !== null) return refusal;

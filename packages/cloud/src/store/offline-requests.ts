@@ -50,9 +50,13 @@ export function answerActivation(
     const outcome = perform(shelf, { kind: 'activate', who, host: readHost(fields) }, now);
     if (isRefusal(outcome)) return outcome;
     const licensed = outcome as Licensed;
-    if (fields.server_key != null) shelf.sql.signDevice.run(who.licenseId, who.hardwareId);
+    // Whoever signs with a key of its own is a server; other requests come from single machines.
+    const isServer = fields.server_key != null;
+    if (isServer) shelf.sql.signDevice.run(who.licenseId, who.hardwareId);
     const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt);
-    return { ...issueFile(shelf, licensed, { what: 'answer', requestId, write }, now), requestId };
+    const issue = { what: 'answer', requestId, needsSlots: isServer, write } as const;
+    const issued = issueFile(shelf, licensed, issue, now);
+    return isRefusal(issued) ? issued : { ...issued, requestId };
   });
 }
 

@@ -26,7 +26,7 @@ function createCounting(t: TestContext, terms: TermsChange = {}) {
 }
 
 /** More amounts than a file may tell. */
-const MANY = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`f${index}`, 0]));
+const MANY = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 0]));
 
 describe('a usage file', () => {
   test('adds what is new, of the license and of its features', (t) => {
@@ -157,7 +157,7 @@ describe('a usage file is taken as a whole or not at all', () => {
   test('only of licenses that the machine has, if there is something new', (t) => {
     const { shelf, cloud, tell, licenseId, key, server, usage, activate, totals } = createCounting(t);
     given(tell(4));
-    const other = cloud.grant({ consumption: { max: 9 } });
+    const other = cloud.grant({ slots: 1, consumption: { max: 9 } });
     const otherId = given(getLicense(shelf, other)).id;
     given(activate(server.request({ licenseKey: other })));
     resetLicense(shelf, key, cloud.now);

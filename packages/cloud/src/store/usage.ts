@@ -3,9 +3,10 @@ import type { ReadUsage, Usage } from '@berth/protocol/usage-file';
 import type { Identity } from '../core/command.ts';
 import { type Counted, WHOLE_LICENSE } from '../core/decision.ts';
 import { judgeSequence, listTold, refuseShrunk, type TakenUsage, type Told } from '../core/judge-usage.ts';
+import type { License } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { perform } from './execute.ts';
-import type { Row } from './rows.ts';
+import { performOn } from './execute.ts';
+import { type Row, toLicense } from './rows.ts';
 import { meetServer } from './server-keys.ts';
 import { record, type Shelf, transact } from './shelf.ts';
 import { release } from './waiting-keys.ts';
@@ -83,8 +84,9 @@ export function countUsage(shelf: Shelf, usage: Usage, now: number): CountedUsag
   const told = listTold(usage);
   if (isRefusal(told)) return told;
   const added: Added[] = [];
+  const find = createFinder(shelf, hardwareId);
   for (const one of told) {
-    const result = addNew(shelf, one, usage, now);
+    const result = addNew(shelf, one, usage, find, now);
     if (isRefusal(result)) return result;
     added.push(...result);
   }
@@ -104,8 +106,29 @@ function findTaken({ sql }: Shelf, serverKey: string): TakenUsage | null {
   return row === undefined ? null : { sequence: row.sequence as number, digest: row.digest as string };
 }
 
+type FindOwn = (told: Told) => License | undefined;
+
+/** Reads each license once: with a thousand features, reading it for each of them would take seconds. */
+function createFinder(shelf: Shelf, hardwareId: string): FindOwn {
+  const found = new Map<string, License | undefined>();
+  return ({ licenseId, licenseKey }) => {
+    const name = `${licenseId} ${licenseKey}`;
+    if (!found.has(name)) {
+      const row = findOwn(shelf, licenseId, licenseKey, hardwareId);
+      found.set(name, row === undefined ? undefined : toLicense(row));
+    }
+    return found.get(name);
+  };
+}
+
 /** What a server gave back long ago stands in its files for ever; nothing new is told of it. */
-function addNew(shelf: Shelf, told: Told, usage: Usage, now: number): readonly Added[] | Refusal {
+function addNew(
+  shelf: Shelf,
+  told: Told,
+  usage: Usage,
+  find: FindOwn,
+  now: number,
+): readonly Added[] | Refusal {
   const { sql } = shelf;
   const { licenseId, licenseKey, consumed } = told;
   const { server_key: key, hardware_id: hardwareId } = usage;
@@ -113,12 +136,13 @@ function addNew(shelf: Shelf, told: Told, usage: Usage, now: number): readonly A
   const amount = consumed - before;
   if (amount === 0) return [];
   const feature = told.feature === WHOLE_LICENSE ? null : told.feature;
-  const license = findOwn(shelf, licenseId, licenseKey, hardwareId);
+  const license = find(told);
   if (license === undefined) return refuseNotHere(hardwareId);
-  const product = license.code as string;
+  const { code: product } = license.product;
   const who: Identity = { product, hardwareId, licenseId, proof: { kind: 'key', key: licenseKey } };
-  const outcome = perform(
+  const outcome = performOn(
     shelf,
+    license,
     {
       kind: 'count',
       who,

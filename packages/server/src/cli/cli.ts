@@ -114,7 +114,8 @@ async function dispatch(
       json: flags.json === true,
     });
   }
-  const { config } = loaded;
+  const { config, warnings } = loaded;
+  for (const warning of warnings) terminal.warn(warning);
   const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env: process.env }, text, passphrase);
@@ -141,11 +142,20 @@ async function runCommand(
   const own = flags as CommandFlags;
   if ('follow' in command) {
     const follow = (client: AdminClient) =>
-      command.follow({ client, flags: own, isJson: flags.json === true, print: terminal.print });
+      command.follow({
+        client,
+        flags: own,
+        isJson: flags.json === true,
+        screen: terminal.screen,
+        print: terminal.print,
+        note: terminal.complain,
+      });
     return reportFailure(await withClient(open, follow), flags, terminal) ?? EXIT_OK;
   }
-  const lines = await terminal.readSecrets(command.reads?.(own) ?? []);
-  const answer = await answerWith(command, { ...context, words, flags: own, lines }, open);
+  const prompts = command.reads?.(own) ?? [];
+  const early = await precheck(command, words, own, open);
+  const lines = early === null ? await terminal.readSecrets(prompts) : [];
+  const answer = early ?? (await answerWith(command, { ...context, words, flags: own, lines }, open));
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
@@ -155,8 +165,6 @@ async function runCommand(
   } else if (isFailure) {
     terminal.fail(show());
   }
-  const warning = command.warn?.(answer.body) ?? null;
-  if (warning !== null) terminal.warn(escapeUnprintable(warning));
   return isFailure ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -165,6 +173,16 @@ function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Termin
   if (flags.json === true) terminal.print(toPrintableJson(body, 2));
   terminal.fail(escapeUnprintable((body as { message: string }).message));
   return EXIT_FAILED;
+}
+
+async function precheck(
+  command: Exclude<Command, FollowingCommand>,
+  words: readonly string[],
+  flags: CommandFlags,
+  open: () => Promise<AdminClient>,
+): Promise<AdminAnswer | null> {
+  if (command.precheck === undefined) return null;
+  return withClient(open, async (client) => command.precheck?.(client, words, flags) ?? null);
 }
 
 function answerWith(

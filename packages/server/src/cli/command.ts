@@ -1,3 +1,4 @@
+import type { Screen } from '@berth/protocol/console-text';
 import type { CallOf } from '@berth/protocol/hints';
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -21,10 +22,10 @@ interface CommandBase {
 interface AnsweringCommand extends CommandBase {
   /** The answer for people; `--json` prints it as it is. `callOf` writes a command that they are to type. */
   show(body: never, callOf: CallOf): string;
+  /** Before a secret is asked for: the refusal of what cannot be done anyway; `null`: go on. */
+  precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
   /** An answer that is bad news makes the command fail, so that a script notices. */
   isFailure?(body: never): boolean;
-  /** What the reader should look at, though it was done; `null`: nothing. */
-  warn?(body: never): string | null;
 }
 
 /** Asks the server, running or stopped. */
@@ -69,7 +70,10 @@ export interface FollowContext {
   readonly client: AdminClient;
   readonly flags: Flags;
   readonly isJson: boolean;
+  readonly screen: Screen;
   print(line: string): void;
+  /** Tells the person beside what is printed. */
+  note(line: string): void;
 }
 
 export type Command = AskingCommand | LocalCommand | EitherCommand | FollowingCommand;

@@ -22,7 +22,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     arguments: ['FILE'],
     flags: '',
     about: 'take a license file of the vendor, new or refreshed',
-    ask: (client, [file = '']) => client.upload('/api/v4/license/upload', readInput(file)),
+    ask: (client, [file = '']) => carry(file, (text) => client.upload('/api/v4/license/upload', text)),
     show: showInstalled,
   },
   {
@@ -98,12 +98,14 @@ function askPolicy(
   flags: Flags,
   [typed]: readonly string[],
 ): Promise<AdminAnswer> {
-  return client.post('/api/v4/airgap/license', {
-    license_policy: readInput(file),
-    license_key: flags['license-key'],
-    policy_id: flags['policy-id'],
-    confirmation_code: flags['confirmation-code'] ?? typed,
-  });
+  return carry(file, (text) =>
+    client.post('/api/v4/airgap/license', {
+      license_policy: text,
+      license_key: flags['license-key'],
+      policy_id: flags['policy-id'],
+      confirmation_code: flags['confirmation-code'] ?? typed,
+    }),
+  );
 }
 
 /** A license that is given back stops before its file is there: the file must not fail then. */
@@ -128,11 +130,40 @@ function save(answer: AdminAnswer, field: string, out: string | undefined): Admi
   return { ok: true, body: { ...body, saved_as: out } as never };
 }
 
+/** The file itself is to blame, whatever the server calls it. */
+const BAD_FILE: ReadonlySet<string> = new Set([
+  'offline_file_invalid',
+  'offline_signature_mismatch',
+  'airgap_policy_invalid',
+  'payload_too_large',
+]);
+
+const REMEDY = 'Copy it again exactly as the vendor sent it, or ask the vendor for another one.';
+
+/** Hands a file of the vendor to the server. What is wrong with the file is told with its name. */
+async function carry(file: string, send: (text: string) => Promise<AdminAnswer>): Promise<AdminAnswer> {
+  const text = readInput(file);
+  const answer = await send(text);
+  const body = answer.body as { readonly code: string; readonly message: string };
+  if (answer.ok || !BAD_FILE.has(body.code)) return answer;
+  const problem = body.code === 'payload_too_large' ? 'It is far too large for a license.' : body.message;
+  return { ok: false, body: { ...body, message: `${file} was not taken. ${problem} ${REMEDY}` } as never };
+}
+
 function readInput(file: string): string {
+  const text = readOrExplain(file);
+  if (text.trim() === '') throw new InputError(`${file} is empty. ${REMEDY}`);
+  return text;
+}
+
+function readOrExplain(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new InputError(`The file cannot be read: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new InputError(`There is no file ${file}.`);
+    if (code === 'EISDIR') throw new InputError(`${file} is a folder. Name the file in it.`);
+    throw new InputError(`${file} cannot be read: ${message}`);
   }
 }
 

@@ -12,6 +12,7 @@ interface Running {
 export type StartServer = (
   options: LoadedConfig & {
     readonly demo: boolean;
+    readonly completeConfig: (config: Config) => Promise<Config>;
     readonly env: NodeJS.ProcessEnv;
     readonly announce: (text: string) => void;
     /** Writes the commands in a message as the reader types them. */
@@ -37,23 +38,28 @@ const EXIT_LOST = 70;
 export async function serve(options: ServeOptions): Promise<number> {
   // Whoever reads this may go away before us; that must not keep the server from stopping in good order.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const cloud = options.demoCloud ? await startDemoCloud(options.config) : null;
+  const beside: { cloud: DemoCloud | null } = { cloud: null };
   try {
-    return await serveBeside(cloud, options);
+    return await serveBeside(beside, options);
   } finally {
-    await cloud?.stop();
+    await beside.cloud?.stop();
   }
 }
 
 async function serveBeside(
-  cloud: DemoCloud | null,
-  { config, warnings, demo, start, connect, rewrite, terminal, json }: ServeOptions,
+  beside: { cloud: DemoCloud | null },
+  { config, warnings, demo, demoCloud, start, connect, rewrite, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
   const server = await start({
-    config: cloud?.config ?? config,
+    config,
     warnings,
     demo,
+    async completeConfig(settings) {
+      if (!demoCloud) return settings;
+      beside.cloud = await startDemoCloud(settings);
+      return beside.cloud.config;
+    },
     env: process.env,
     announce: (text) => terminal.complain(text),
     rewrite,
@@ -61,7 +67,7 @@ async function serveBeside(
   });
   waitForStop(process).then(() => ended.resolve(0));
   try {
-    if (cloud !== null) await introduce(cloud, await connect(config));
+    if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
     const code = await ended.promise;
     // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it

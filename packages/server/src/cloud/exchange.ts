@@ -1,3 +1,4 @@
+import { MOST_LICENSE_BYTES } from '@berth/protocol/license-file';
 import { CloudFault, type CloudFaultReason } from './cloud.ts';
 
 /** One request to the cloud, with everything that bounds it. */
@@ -16,8 +17,8 @@ export interface CloudResponse {
   readonly bytes: Uint8Array;
 }
 
-/** A license with a thousand features has a few hundred thousand bytes. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
+/** No answer is larger than a license. */
+const MAX_ANSWER_BYTES = MOST_LICENSE_BYTES;
 
 /**
  * Sends a request and reads the whole answer, within a time and a size. It follows no redirect: keys and

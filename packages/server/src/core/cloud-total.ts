@@ -4,6 +4,7 @@ import type { LicenseEvent } from './audit-event.ts';
 import type { CloudCounts } from './command.ts';
 import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE, windowStart } from './consumption.ts';
 import type { Change } from './decision.ts';
+import { indexByCode } from './feature.ts';
 import { HOUR_MS, type Instant, plus } from './instant.ts';
 import type { License } from './license.ts';
 import type { LicenseView, Report } from './view.ts';
@@ -43,18 +44,21 @@ export function rebaseAll(
   if (counted === undefined) return { ...NOTHING, keptTotal: false };
   const { askedAt, takesLower, acceptedBy } = counted;
   const mayBeOld = !takesLower && acceptedBy === undefined;
-  const judging = mayBeOld ? view.license : license;
+  const [heldPeriod, newPeriod] = [listPeriods(view.license), listPeriods(license)];
+  const judgingPeriod = mayBeOld ? heldPeriod : newPeriod;
+  const totals = listTotals(counted);
+  const underWay = new Set(listUnderWay(view).map(({ feature }) => feature));
   const told = view.meters
-    .filter(({ feature }) => !listUnderWay(view).some((report) => report.feature === feature))
+    .filter(({ feature }) => !underWay.has(feature))
     .filter((meter) => !isOutdated(meter, askedAt, now))
-    .filter(({ feature }) => isOneWindow(periodOf(judging, feature), askedAt, now))
+    .filter(({ feature }) => isOneWindow(judgingPeriod(feature), askedAt, now))
     .flatMap((meter) => {
-      const total = totalOf(counted, meter.feature);
+      const total = totals.get(meter.feature);
       if (total === undefined) return [];
-      const known = mayBeOld ? knownTotal(view.license, meter, now) : null;
+      const known = mayBeOld ? totalInWindow(meter, heldPeriod(meter.feature), now) : null;
       return [{ meter, total: Math.max(total, known ?? total), isKept: known !== null && total < known }];
     });
-  const isSamePeriod = ({ feature }: Meter) => periodOf(license, feature) === periodOf(view.license, feature);
+  const isSamePeriod = ({ feature }: Meter) => newPeriod(feature) === heldPeriod(feature);
   const parts = told
     .filter(({ meter, isKept }) => !isKept || !isSamePeriod(meter))
     .map(({ meter, total }) => rebase(meter, total, now));
@@ -68,9 +72,16 @@ export function rebaseAll(
 
 /** What the cloud has told before of the window that holds `now`; `null`: nothing that can be compared. */
 export function knownTotal(license: License, meter: Meter, now: Instant): number | null {
-  const { cloudTotal, cloudAt, feature } = meter;
+  return totalInWindow(meter, periodOf(license, meter.feature), now);
+}
+
+function totalInWindow(
+  { cloudTotal, cloudAt }: Meter,
+  period: ConsumptionPeriod | null,
+  now: Instant,
+): number | null {
   if (cloudTotal === null || cloudAt === null) return null;
-  return isOneWindow(periodOf(license, feature), cloudAt, now) ? cloudTotal : null;
+  return isOneWindow(period, cloudAt, now) ? cloudTotal : null;
 }
 
 /**
@@ -87,15 +98,25 @@ export function listUnderWay({ reports }: LicenseView): readonly Report[] {
   return reports.filter(({ uncertainAt }) => uncertainAt === null);
 }
 
-function totalOf(counted: CloudCounts, feature: string): number | undefined {
-  if (feature === WHOLE_LICENSE) return counted.total;
-  return counted.features.find(({ code }) => code === feature)?.total;
+/** What the cloud has counted, by feature. */
+function listTotals({ total, features }: CloudCounts): ReadonlyMap<string, number> {
+  const told = [{ code: WHOLE_LICENSE, total }, ...features].toReversed();
+  return new Map(told.map((one) => [one.code, one.total]));
 }
 
 /** How often the total of the license, or of a feature, is reset. */
 export function periodOf(license: License, feature: string): ConsumptionPeriod | null {
   if (feature === WHOLE_LICENSE) return license.consumption.period;
   return license.features.find(({ code }) => code === feature)?.consumption.period ?? null;
+}
+
+/** The same for whoever asks for many. */
+function listPeriods(license: License): (feature: string) => ConsumptionPeriod | null {
+  const features = indexByCode(license.features);
+  return (feature) =>
+    feature === WHOLE_LICENSE
+      ? license.consumption.period
+      : (features.get(feature)?.consumption.period ?? null);
 }
 
 /**

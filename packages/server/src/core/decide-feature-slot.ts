@@ -25,7 +25,7 @@ import {
   refuseRenewal,
   refuseUnknownFeature,
 } from './refusals.ts';
-import type { Registration } from './registration.ts';
+import { heldUntil, type Registration } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -76,14 +76,14 @@ export function chooseFloating(license: License, code: string, now: Instant): Fl
 }
 
 /**
- * Until when the slot is to be borrowed; `null` for a heartbeat. A feature is not borrowed beyond its
- * license.
+ * Until when the slot is to be borrowed; `null` for a heartbeat. A feature is not borrowed beyond the borrow
+ * of its license, or beyond the license's slot where that is not borrowed.
  */
 function chooseUntil({ command, now }: Request, feature: FloatingFeature, holder: Registration) {
   if (command.until === null) return null;
   const { canBorrow, maxBorrowHours } = feature.floating;
   if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(feature.code);
-  const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), holder.endsAt);
+  const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), heldUntil(holder, now));
   const latest = feature.expiresAt === null ? longest : earlier(longest, feature.expiresAt);
   return resolveUntil(command.until, latest, now);
 }

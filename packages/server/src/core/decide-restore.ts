@@ -10,7 +10,7 @@ import { type FeatureSlot, type FloatingFeature, featureHeartbeatEnd, findFeatur
 import { earlier, HOUR_MS, type Instant, later, plus } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, type License, type LicenseId, latestBorrowUntil } from './license.ts';
 import { type Lender, refuseByState, refuseFull, refuseNotHeld } from './refusals.ts';
-import type { Registration } from './registration.ts';
+import { heldUntil, type Registration } from './registration.ts';
 import { type Rules, refuseByRules } from './rules.ts';
 
 /**
@@ -157,7 +157,7 @@ class Plan {
     if (holder === undefined) return refuseNotHeld(this.#view.license, user);
     const { code, floating, expiresAt } = feature;
     if (!floating.canBorrow || floating.maxBorrowHours <= 0) return refuseBorrowing(code);
-    const longest = earlier(plus(this.#to, floating.maxBorrowHours * HOUR_MS), holder.endsAt);
+    const longest = earlier(plus(this.#to, floating.maxBorrowHours * HOUR_MS), heldUntil(holder, this.#to));
     const latest = expiresAt === null ? longest : earlier(longest, expiresAt);
     const until = resolveUntil(borrow.borrowedUntil, latest, this.#to);
     if (typeof until !== 'number') return until;

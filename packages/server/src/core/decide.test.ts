@@ -109,7 +109,12 @@ describe('a view is no wider than the decision needs', () => {
     ['register on a free license', register('ada'), free, { registrationOf: 'ada' }],
     ['register on a full license', register('ada'), full, denial],
     ['register on a closed license', register('ada'), closed, denial],
-    ['borrow, whose date may be refused', borrow('ada', 'longest'), free, denial],
+    [
+      'borrow, whose date may be refused',
+      borrow('ada', 'longest'),
+      free,
+      { ...denial, featureSlotsOf: 'ada' },
+    ],
     [
       'register from somewhere on a full license',
       register('ada', from('192.0.2.7')),

@@ -32,6 +32,7 @@ import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unre
 import type { Decision } from './decision.ts';
 import { DENIAL_WINDOW_MS, deniedPlace, NOBODY, PLACE_WINDOW_MS } from './deny.ts';
 import { mayHaveBorrows } from './ended-borrow.ts';
+import type { Feature } from './feature.ts';
 import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
 import { isUsable, type License, licenseId } from './license.ts';
@@ -39,7 +40,7 @@ import { refuseByRules } from './rules.ts';
 import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
 import { withOrigin } from './with-origin.ts';
 
-/** Which license a command means; the store looks it up and lets `chooseLicense` decide. */
+/** Which license a command means; the store looks it up, and `listMeant` judges what it finds. */
 export function targetOf(command: LicenseCommand): Target & { readonly user: string | null } {
   switch (command.kind) {
     case 'release_from':
@@ -83,14 +84,17 @@ export function meterNeedOf(command: LicenseCommand, license: License, now: Inst
 
 /** The meters of a license and of all its features. */
 function meterNeedsOf(license: License, now: Instant): readonly MeterNeed[] {
-  const codes = [null, ...license.features.map(({ code }) => code)];
-  return codes.flatMap((code) => meterNeed(code, license, now) ?? []);
+  const own = { code: WHOLE_LICENSE, consumption: license.consumption };
+  return [own, ...license.features].map((counted) => needOf(counted, now));
 }
 
 function meterNeed(code: string | null, license: License, now: Instant): MeterNeed | null {
-  const limits = code === null ? license.consumption : findFeature(license, code)?.consumption;
-  if (limits === undefined) return null;
-  return { feature: code ?? WHOLE_LICENSE, windowStart: windowStart(limits.period, now) };
+  const consumption = code === null ? license.consumption : findFeature(license, code)?.consumption;
+  return consumption === undefined ? null : needOf({ code: code ?? WHOLE_LICENSE, consumption }, now);
+}
+
+function needOf({ code, consumption }: Pick<Feature, 'code' | 'consumption'>, now: Instant): MeterNeed {
+  return { feature: code, windowStart: windowStart(consumption.period, now) };
 }
 
 /** Which facts the decision will ask for, so that a view stays narrow: a renewal needs one registration. */
@@ -144,8 +148,8 @@ function lendingNeeds(command: Register | Borrow, head: LicenseHead, now: Instan
   return {
     ...NO_NEEDS,
     registrationOf: user,
-    // The user's own ended slots may lie beyond those that are collected anyway.
-    featureSlotsOf: head.endedBeyond > 0 ? user : null,
+    // A borrow may cut them short; and ended ones may lie beyond those that are collected anyway.
+    featureSlotsOf: command.kind === 'borrow' || head.endedBeyond > 0 ? user : null,
     ...(mayBeDenied ? denialNeeds(command) : {}),
     nextEnd: mayBeDenied,
   };

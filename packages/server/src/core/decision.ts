@@ -169,9 +169,6 @@ export interface SystemDecision {
   readonly events: readonly SystemEvent[];
 }
 
-/** Which license a command acts on. */
-export type Choice = { readonly kind: 'chosen'; readonly licenseId: LicenseId } | Refused;
-
 export function refuse(code: ErrorCode, message: string, details: Refused['details'] = {}): Refused {
   return { kind: 'refused', code, message, details };
 }

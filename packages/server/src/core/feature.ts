@@ -32,3 +32,8 @@ export interface Feature {
   readonly expiresAt: Instant | null;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
+
+/** By their codes; of two with the same code the first. Looking through thousands for each takes long. */
+export function indexByCode<T extends { readonly code: string }>(list: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(list.toReversed().map((one) => [one.code, one]));
+}

@@ -178,19 +178,12 @@ export interface Report {
   readonly uncertainAt: Instant | null;
 }
 
-/** One license of the product that a command means, and what ties this user to it. */
+/** One license of a pool, and what ties this user to it. */
 export interface Candidate {
   readonly license: License;
   readonly holdsSlot: boolean;
   /** This very request, told by its key, was counted on it before. */
   readonly hasAnswered: boolean;
-}
-
-/** What the choice of a license sees, the most recently added license first. */
-export interface Shelf {
-  /** How many products the server holds in all. */
-  readonly products: number;
-  readonly candidates: readonly Candidate[];
 }
 
 /** What is known of a license, of a request and of this server when a file comes in. */

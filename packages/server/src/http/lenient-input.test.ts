@@ -70,3 +70,17 @@ test('a license is borrowed until a date with any number of fraction digits', as
   const { body } = await post('/api/v4/borrow', { user: 'ann', borrowed_until });
   assert.equal(body.borrowed_until, '2030-01-16T12:30:00.123Z');
 });
+
+test('fields in a URL are taken in any case and both spellings, but not twice', async (t) => {
+  const { get, post } = await openTestApp(t);
+  for (const query of ['apiKey=k1&sharedKey=s1', 'APIKEY=k2&shared_key=s2', 'api_key=k3&sharedkey=s3']) {
+    const { body } = await get(`/api/v4/setKeys?${query}`);
+    assert.deepEqual(body.changed, ['api_key', 'shared_key'], query);
+  }
+  assert.equal((await get('/api/v4/license?Product=cad')).status, 200);
+  for (const query of ['apiKey=k&api_key=k', 'apiKey=k&APIKEY=k']) {
+    assert.equal((await get(`/api/v4/setKeys?${query}`)).body.code, 'validation_error', query);
+  }
+  const removed = await post('/api/v4/removeProduct', { product: 'cad', licenseId: 99 });
+  assert.equal(removed.body.code, 'license_not_found');
+});

@@ -1,7 +1,7 @@
 import type { FeatureObject, LicenseObject } from '@berth/protocol/license-object';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { FeatureStanding, Standing } from '../core/consumption.ts';
-import type { ConsumptionLimits, Feature, FeatureLending } from '../core/feature.ts';
+import { type ConsumptionLimits, type Feature, type FeatureLending, indexByCode } from '../core/feature.ts';
 import type { Instant } from '../core/instant.ts';
 import { type License, type LicenseId, licenseState } from '../core/license.ts';
 import { isBorrowed, type Registration } from '../core/registration.ts';
@@ -68,12 +68,12 @@ const standingTexts = new WeakMap<Standing, { license: License; text: PreparedTe
 function standingText({ license, standing }: LicenseMoment): PreparedText {
   const known = standingTexts.get(standing);
   if (known !== undefined && known.license === license) return known.text;
+  const counted = indexByCode(standing.features);
   const fields: Pick<LicenseObject, 'total_consumptions' | 'product_features'> = {
     total_consumptions: standing.total,
-    product_features: license.features.map((feature) => {
-      const counted = standing.features.find(({ code }) => code === feature.code);
-      return presentFeature(license.id, feature, counted ?? { total: 0, inUse: 0 });
-    }),
+    product_features: license.features.map((feature) =>
+      presentFeature(license.id, feature, counted.get(feature.code) ?? { total: 0, inUse: 0 }),
+    ),
   };
   const text = prepare(JSON.stringify(fields).slice(1, -1));
   standingTexts.set(standing, { license, text });

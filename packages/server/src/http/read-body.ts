@@ -7,8 +7,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * The body as text, bounded. What is too large is read and thrown away for a while, so that the answer
  * arrives.
  */
-export async function readBodyText(request: Request): Promise<string> {
-  const bytes = await readBytes(request, LIMITS.bodyBytes);
+export async function readBodyText(request: Request, limit: number): Promise<string> {
+  const bytes = await readBytes(request, limit);
   try {
     return decoder.decode(bytes);
   } catch {
@@ -21,7 +21,7 @@ export async function readBodyText(request: Request): Promise<string> {
  * A form without a file may carry the text in its first field.
  */
 export async function readUploadText(request: Request): Promise<string> {
-  const bytes = await readBytes(request, LIMITS.uploadBytes);
+  const bytes = await readBytes(request, LIMITS.fileBodyBytes);
   const type = request.headers.get('content-type') ?? '';
   const file = /^multipart\/form-data\b/i.test(type) ? await findFile(bytes, type) : bytes;
   try {

@@ -1,7 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { isAnswerContent } from '@berth/protocol/cloud-binding';
-import { cloudLicense } from '@berth/protocol/cloud-license';
-import { isVendorFile, LicenseFileError, readLicenseFile } from '@berth/protocol/license-file';
+import {
+  isVendorFile,
+  LicenseFileError,
+  readLicenseFields,
+  readLicenseFile,
+} from '@berth/protocol/license-file';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import type { Vouched } from '../cloud/cloud.ts';
 import { readVendorLicense } from '../cloud/vendor-license.ts';
@@ -24,14 +28,8 @@ export function readVendorFile(text: string, kind: FileKind, publicKey: KeyObjec
   const file = readLicenseFile(text);
   const { fields } = file;
   rejectOtherKind(fields, kind);
-  const type = fields.default_license_type ?? fields.license_type;
-  const parsed = cloudLicense.safeParse({ ...fields, license_type: type });
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new LicenseFileError(`"${issue?.path.join('.')}" ${issue?.message}.`);
-  }
   return {
-    ...readVendorLicense(parsed.data),
+    ...readVendorLicense(readLicenseFields(fields)),
     isSigned: publicKey !== null && isVendorFile(file, publicKey),
     issuedAt: readDate(fields.date),
     hardwareId: readText(fields.hardware_id),

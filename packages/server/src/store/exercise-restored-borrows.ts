@@ -182,6 +182,21 @@ export const RESTORED_BORROWS = {
     );
   },
 
+  'nor does it on another license of the product': async (bench: Bench) => {
+    for (const id of [1, 2]) await bench.install({ id: licenseId(id), slots: 3 });
+    for (const user of ['ada', 'bob', 'eve']) await bench.borrow(user, UNTIL, { licenseId: licenseId(1) });
+    await passWrongYear(bench);
+    assert.equal(codeOf(await bench.unregister('ada')), 'device_not_found');
+    await bench.register('bob');
+    assert.equal(codeOf(await bench.unregister('bob')), 'done');
+    const { restored, lost } = await reset(bench);
+    assert.deepEqual(
+      restored.map(({ user }) => user),
+      ['eve'],
+    );
+    assert.deepEqual(lost, []);
+  },
+
   'other credentials cannot give it back': async (bench: Bench) => {
     await bench.install();
     await bench.borrow('ada', UNTIL, { credential: 'token a' });

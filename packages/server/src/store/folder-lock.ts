@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
 import { Fault } from '../core/fault.ts';
+import { explainFolder } from './folder-access.ts';
 import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
@@ -14,11 +15,6 @@ const SQLITE_BUSY = 5;
 /** The right to use a data folder, held until it is released or the process ends. */
 export interface FolderLock {
   release(): void;
-}
-
-/** Creates the folder for nobody but its owner. */
-export function createDataFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 /** The first problem that `explain` finds with these files, and what to do about it; `null`: none. */
@@ -61,7 +57,8 @@ export function lockFolder(folder: string): FolderLock | null {
     };
   } catch (error) {
     if (isBusy(error)) return null;
-    throw new Fault('store_unavailable', (error as Error).message, { cause: error });
+    const message = explainFolder(folder) ?? (error as Error).message;
+    throw new Fault('store_unavailable', message, { cause: error });
   }
 }
 
@@ -107,7 +104,7 @@ function isBusy(error: unknown): boolean {
 export function holdFolder(store: Store, lock: FolderLock): Store {
   return {
     execute: (command) => store.execute(command),
-    read: (query) => store.read(query),
+    read: (query, signal) => store.read(query, signal),
     keepClock: () => store.keepClock(),
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),

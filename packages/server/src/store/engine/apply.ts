@@ -72,7 +72,7 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       break;
     case 'remove_license':
       statements.removeLicense.run(now, id);
-      shelf.setRemoved(entry, true);
+      shelf.setRemoved(entry, now);
       break;
     case 'void_requests':
       statements.voidRequests.run(id, change.product);

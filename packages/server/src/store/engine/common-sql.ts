@@ -8,6 +8,10 @@ export const TOKEN_ORDER = 'ORDER BY token.name IS NULL, token.issued_at DESC, t
 /** The next to end first. */
 export const ENDING_ORDER = 'ORDER BY expires_at, token.id';
 
+/** Until when somebody who holds a feature has the license: no feature is borrowed longer. */
+export const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
+  WHERE holder.license_id = feature_slot.license_id AND holder."user" = feature_slot."user")`;
+
 /**
  * Whether a live slot is borrowed after the clock goes back from `:from` to `:now`: its date had not come
  * even by the wrong time, or it is still ahead and could be chosen at the right time.
@@ -140,9 +144,10 @@ export const COMMON_SQL = {
     ORDER BY token.id = :id DESC LIMIT 1`,
   findTokenByName: `${SELECT_TOKEN} WHERE token.name = ?`,
   putToken: `
-    INSERT INTO token (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at, restriction)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  touchToken: 'UPDATE token SET used_at = ? WHERE token_hash = ?',
+    INSERT INTO token
+      (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at, restriction, is_used)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+  touchToken: 'UPDATE token SET used_at = ?, is_used = 1 WHERE token_hash = ?',
   freeToken: "UPDATE token SET restriction = NULL WHERE token_hash = ? AND restriction = 'password_only'",
   removeToken: 'DELETE FROM token WHERE id = ?',
   removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',

@@ -46,6 +46,7 @@ export const COPIED_TABLES = {
     used_at: 'number',
     expires_at: 'number',
     restriction: 'text',
+    is_used: 'number',
   },
   license: {
     id: 'number',

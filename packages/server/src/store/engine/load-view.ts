@@ -31,7 +31,7 @@ import { NO_END, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
 /** Where a view is loaded from. */
-interface ViewSource {
+export interface ViewSource {
   readonly statements: Statements;
   readonly rules: Rules;
   readonly now: Instant;

@@ -25,14 +25,14 @@ export function planRestoration(batch: Batch, to: Instant, by: Actor): readonly 
   const holders = groupByLicense(statements.listBorrowHolders.all(to));
   const featureSlots = groupByLicense(statements.listBorrowFeatureSlots.all(to));
   return [...shelf.entries()].flatMap((entry) => {
-    const { license, storedInUse: inUse, isRemoved } = entry;
+    const { license, storedInUse: inUse, removedAt } = entry;
     const borrows = (ended.get(license.id) ?? []).map(endedBorrowFromRow);
     if (borrows.length === 0) return [];
     const elsewhere = listElsewhere(batch, entry, holders);
     const restoration = decideRestore(
       {
         license,
-        isRemoved,
+        isRemoved: removedAt !== null,
         rules,
         inUse,
         borrows: borrows.filter((borrow) => !isReplaced(borrow, elsewhere, now)),

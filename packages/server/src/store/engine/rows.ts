@@ -237,6 +237,7 @@ export function tokenFromRow(row: Row): Token {
     role: row.role_now as Role,
     issuedAt: instant(row.issued_at as number),
     usedAt: instant(row.used_at as number),
+    isUsed: row.is_used === 1,
     expiresAt: instantOrNull(row.expires_at),
     restriction: row.restriction as TokenRestriction | null,
   };

@@ -2,9 +2,13 @@ import { backlogFromRows, usageFromRow } from '../engine/rows.ts';
 import type { BacklogRecord, UsageRecord } from '../query.ts';
 import type { Ask } from './ask.ts';
 
-const LIST_METERS = `SELECT license.product, license.facts::json ->> 'source' AS source,
-    license.removed_at, meter.*
-  FROM meter JOIN license ON license.id = meter.license_id
+/** Once for each license: with a thousand features, its facts would otherwise be parsed a thousand times. */
+const HELD = `held AS MATERIALIZED (SELECT id, product, removed_at,
+    facts::json ->> 'key' AS license_key, facts::json ->> 'source' AS source FROM license)`;
+
+const LIST_METERS = `WITH ${HELD}
+  SELECT held.product, held.source, held.removed_at, meter.*
+  FROM meter JOIN held ON held.id = meter.license_id
   WHERE removed_at IS NULL OR pending <> 0 OR EXISTS (SELECT 1 FROM report
     WHERE report.license_id = meter.license_id AND report.feature = meter.feature)
   ORDER BY license_id, feature`;
@@ -16,15 +20,15 @@ export async function listBacklog(ask: Ask): Promise<readonly BacklogRecord[]> {
   return backlogFromRows(meters, reports);
 }
 
-const LIST_USAGE = `WITH part AS (
+const LIST_USAGE = `WITH ${HELD}, part AS (
     SELECT id AS license_id, '' AS feature FROM license
     UNION SELECT license_id, feature FROM meter)
-  SELECT part.*, license.product, license.facts::json ->> 'key' AS license_key, removed_at,
+  SELECT part.*, held.product, held.license_key, held.removed_at,
     coalesce(pending, 0) + coalesce((SELECT sum(amount) FROM report
       WHERE report.license_id = part.license_id AND report.feature = part.feature), 0)::bigint AS consumed
-  FROM part JOIN license ON license.id = part.license_id
+  FROM part JOIN held ON held.id = part.license_id
   LEFT JOIN meter ON meter.license_id = part.license_id AND meter.feature = part.feature
-  WHERE license.facts::json ->> 'source' IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`;
+  WHERE held.source IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`;
 
 /** Each license has a row of its own, whether or not anything was counted of it. */
 export async function listUsage(ask: Ask): Promise<readonly UsageRecord[]> {

@@ -1,4 +1,4 @@
-import { COMMON_SQL, IS_STILL_BORROWED } from '../engine/common-sql.ts';
+import { COMMON_SQL, HOLDER_END, IS_STILL_BORROWED } from '../engine/common-sql.ts';
 import type { RowValue } from '../engine/rows.ts';
 import type { StatementName } from '../engine/statements.ts';
 
@@ -130,9 +130,10 @@ const SQL = {
     WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
   pullBackFeatures: `
     UPDATE feature_slot SET registered_at = least(registered_at, :now),
-      borrowed_until = CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) END,
+      borrowed_until =
+        CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) END,
       ends_at = greatest(:heartbeatEnd,
-        CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) ELSE 0 END)
+        CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) ELSE 0 END)
     WHERE license_id = :id AND feature = :feature`,
 
   // files that a person carries

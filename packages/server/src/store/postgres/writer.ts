@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
+import type { License } from '../../core/license.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import { withIdentity } from '../../core/user-name.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
@@ -13,13 +14,13 @@ import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { Shelf } from '../engine/shelf.ts';
 import { AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
-import { type Catalogue, LicenseTexts, readCatalogue } from './catalogue.ts';
+import { type Catalogue, LicenseTexts, listRemovedBeside, readCatalogue } from './catalogue.ts';
 import { type Decided, planCommit } from './commit.ts';
 import type { Connection } from './connection.ts';
 import { isConnectionLost, isDataError, isRetryable, translate } from './database-error.ts';
 import { OtherLane } from './lanes.ts';
 import type { Pool } from './pool.ts';
-import { listPlaces, type Prefetched, planPrefetch } from './prefetch.ts';
+import { expectMeters, listPlaces, type Prefetched, planPrefetch } from './prefetch.ts';
 import { listSecrets } from './read-server.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isSameScope, type Lane, laneOf, type Scope } from './scope.ts';
@@ -232,6 +233,7 @@ export class PostgresWriter {
     const { licenses } = scope;
     if (typeof licenses !== 'string') set.expect('place_denial', () => listPlaces(commands, licenses));
     const decided = this.#prepare({ scope, opened, catalogue, set, name });
+    expectMeters(set, () => listLicenses(decided, commands), decided.batch.now);
     const results = await decideAll(connection, decided, commands);
     if (decided.batch.isChanged) await this.#commit(connection, decided, results);
     else await connection.query('ROLLBACK');
@@ -261,7 +263,9 @@ export class PostgresWriter {
     const known = licenses.map((id) => this.#texts.find(id)).filter((license) => license !== undefined);
     const { ignoresCase } = this.#catalogue;
     const identified = commands.map((command) => withIdentity(command, ignoresCase));
-    return planPrefetch(identified, licenses, known, this.estimateNow());
+    const now = this.estimateNow();
+    const removed = listRemovedBeside(licenses, this.#catalogue, now);
+    return planPrefetch(identified, { held: licenses, removed }, known, now);
   }
 
   /** Somebody may have added or removed a license, or set other rules, since we looked last. */
@@ -309,8 +313,8 @@ export class PostgresWriter {
     return { ...given, batch, links };
   }
 
-  #fillShelf(licenses: readonly Row[], { byProduct, lastOrder }: Catalogue): Shelf {
-    const surroundings = { productCount: byProduct.size, lastOrder };
+  #fillShelf(licenses: readonly Row[], { byProduct, lastOrder, removed }: Catalogue): Shelf {
+    const surroundings = { productCount: byProduct.size, lastOrder, removed };
     return new Shelf(licenses, surroundings, (row) => this.#texts.read(row));
   }
 
@@ -366,6 +370,13 @@ async function decideAll(
     }
   }
   return results;
+}
+
+/** Those that the commands may be about, and those that they bring. */
+function listLicenses({ batch }: Decided, commands: readonly Command[]): readonly License[] {
+  const held = Array.from(batch.shelf.entries(), ({ license }) => license);
+  const brought = commands.flatMap((one) => (one.kind === 'install_license' ? [one.license] : []));
+  return [...held, ...brought];
 }
 
 function isCommitted({ server, licenses }: Opened, name: BatchName): boolean {

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { COMMON_SQL, IS_STILL_BORROWED } from '../engine/common-sql.ts';
+import { COMMON_SQL, HOLDER_END, IS_STILL_BORROWED } from '../engine/common-sql.ts';
 import type { StatementName } from '../engine/statements.ts';
 
 /**
@@ -120,8 +120,9 @@ const SQL = {
     WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
   pullBackFeatures: `
     UPDATE feature_slot SET registered_at = min(registered_at, :now),
-      borrowed_until = iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap), NULL),
-      ends_at = max(:heartbeatEnd, iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap), 0))
+      borrowed_until = iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap, ${HOLDER_END}), NULL),
+      ends_at = max(:heartbeatEnd,
+        iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap, ${HOLDER_END}), 0))
     WHERE license_id = :id AND feature = :feature`,
 
   // files that a person carries

@@ -34,7 +34,7 @@ function generateRoute(offline: Offline): Route {
     access: 'admin',
     summary: 'Make a file that asks the vendor for a license, or gives one back; text/plain answers the file',
     body: generateRequest,
-    answer: { kind: 'json', schema: generateAnswer },
+    answer: { kind: 'json', schema: generateAnswer, textToo: 'the file' },
     errors: ['license_not_found', 'missing_parameters'],
     handle: async ({ request, body, caller }) => {
       const wish = { product: body.product ?? null, licenseKey: body.license_key ?? null };
@@ -115,6 +115,7 @@ function airgapLicenseRoute(offline: Offline): Route {
     access: 'admin',
     summary: 'Take a policy file and the confirmation code of the vendor for it',
     body: airgapLicenseRequest,
+    holdsFile: true,
     answer: { kind: 'json', schema: licenseObject },
     errors: [
       'missing_parameters',
