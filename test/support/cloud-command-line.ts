@@ -21,6 +21,8 @@ export function createCommandLine(t: TestLife, data = cloudFolder(t)) {
       print: (line: string) => void out.push(line),
       complain: (line: string) => void err.push(line),
       readSecret: async () => secret,
+      draw: (picture: string) => void out.push(picture),
+      columns: null,
     };
     const argv = Array.from(words.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
     const code = await runCli(argv, { env: { LICENSING_CLOUD_DATA: data }, terminal });

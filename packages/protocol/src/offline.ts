@@ -7,8 +7,11 @@ const fileText = z
   .nullish()
   .transform((text) => (text === null || text?.trim() === '' ? undefined : text));
 
-/** Codes are typed by people, who may add a blank at an end. */
-const code = name.transform((text) => text?.trim());
+/** Codes are typed by people, in groups and lines as they like; see `typed-code.ts`. */
+const code = z.preprocess(
+  (value) => (typeof value === 'string' ? value.replace(/[\t\r\n]+/g, ' ').trim() : value),
+  name,
+);
 
 export const generateRequest = z.object({
   product: name,

@@ -229,7 +229,13 @@ describe('holding on to a running cloud', () => {
   /** As `cloud serve` does it, on a free port. */
   async function startHere(t: TestContext): Promise<Listening> {
     const folder = openDataFolder(cloudFolder(t));
-    const terminal = { print: () => {}, complain: () => {}, readSecret: async () => '' };
+    const terminal = {
+      print: () => {},
+      complain: () => {},
+      readSecret: async () => '',
+      draw() {},
+      columns: null,
+    };
     const cloud = await startCloud({ folder, flags: {}, clock: systemClock, terminal, defaultPort: 0 });
     t.after(async () => {
       await cloud.stop();

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { explainFlagError } from '@berth/protocol/explain-flag-error';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { showQrCode } from '@berth/protocol/qr-code';
 import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
@@ -145,6 +146,8 @@ async function runCommand(
     const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
     terminal.print(flags.json ? toPrintableJson(result, 2) : command.show(result as never));
+    if (!flags.json && command.scan !== undefined)
+      showQrCode(command.scan(result as never), flags.qr, terminal);
     return null;
   });
 }
@@ -171,7 +174,11 @@ function findCommand(words: readonly string[]): { command: Command; rest: readon
 
 function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      options: FLAGS,
+      allowPositionals: true,
+    });
     return { words: positionals, flags: values as Flags };
   } catch (error) {
     throw new UsageError(explainFlagError(error, Object.keys(FLAGS)));

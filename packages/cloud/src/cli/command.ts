@@ -44,6 +44,7 @@ export const FLAGS = {
   out: { type: 'string' },
   'hardware-id': { type: 'string' },
   'activation-code': { type: 'string' },
+  qr: { type: 'boolean' },
 } as const;
 
 export type FlagName = keyof typeof FLAGS;
@@ -81,4 +82,6 @@ export interface Command {
   run(call: Call): unknown;
   /** The same for people. */
   show(facts: never): string;
+  /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
+  scan?(facts: never): string;
 }

@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import type { QrScreen } from '@berth/protocol/qr-code';
 
 /** What a command reads from and writes to. Answers go to standard output, all else to standard error. */
-export interface Terminal {
+export interface Terminal extends QrScreen {
   print(line: string): void;
   complain(line: string): void;
   /** A secret from standard input: never from the command line, where every user of the machine sees it. */
@@ -14,6 +15,11 @@ export const processTerminal: Terminal = {
   // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
   print: (line) => process.stdout.write(`${escapeLines(line)}\n`),
   complain: (line) => process.stderr.write(`${escapeLines(line)}\n`),
+  // Nothing in it comes from outside: it is black and white.
+  draw: (picture) => process.stdout.write(`${picture}\n`),
+  get columns() {
+    return process.stdout.isTTY === true ? process.stdout.columns : null;
+  },
   readSecret,
 };
 

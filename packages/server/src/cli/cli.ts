@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { explainFlagError } from '@berth/protocol/explain-flag-error';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { showQrCode } from '@berth/protocol/qr-code';
 import { suggest } from '@berth/protocol/suggest';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
@@ -141,6 +142,8 @@ async function runCommand(
   const isFailure = command.isFailure?.(answer.body) === true;
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : command.show(answer.body));
+    if (flags.json !== true && command.scan !== undefined)
+      showQrCode(command.scan(answer.body), flags.qr as boolean | undefined, terminal);
   } else if (isFailure) {
     terminal.complain(command.show(answer.body));
   }
@@ -227,6 +230,7 @@ const COMMAND_FLAGS = {
   counted: { type: 'boolean' },
   'not-counted': { type: 'boolean' },
   'demo-cloud': { type: 'boolean' },
+  qr: { type: 'boolean' },
 } as const;
 
 /** Those that only some commands take. */
@@ -256,6 +260,7 @@ const OWN_FLAGS = [
   'role',
   'days',
   'one-time',
+  'qr',
 ] as const;
 
 function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {

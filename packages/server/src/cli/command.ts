@@ -20,6 +20,8 @@ interface CommandBase {
 interface AnsweringCommand extends CommandBase {
   /** The answer for people; `--json` prints it as it is. */
   show(body: never): string;
+  /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
+  scan?(body: never): string;
   /** An answer that is bad news makes the command fail, so that a script notices. */
   isFailure?(body: never): boolean;
 }

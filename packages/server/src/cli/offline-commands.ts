@@ -1,7 +1,17 @@
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/airgap-codes';
+import { MOST_LICENSE_FILE_BYTES } from '@berth/protocol/license-file';
+import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
+import {
+  codeSymbols,
+  groupCode,
+  groupHardwareId,
+  isWholeCode,
+  readTypedCode,
+} from '@berth/protocol/typed-code';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
-import { InputError } from './read-secrets.ts';
+import { InputError, type SecretPrompt } from './read-secrets.ts';
 import { formatFacts } from './terminal.ts';
 
 /** Licenses that come without internet: in files, and by codes. */
@@ -22,7 +32,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     arguments: ['FILE'],
     flags: '',
     about: 'take a license file of the vendor, new or refreshed',
-    ask: (client, [file = '']) => client.upload('/api/v4/license/upload', readInput(file)),
+    ask: (client, [file = '']) => client.upload('/api/v4/license/upload', readLicenseInput(file)),
     show: showInstalled,
   },
   {
@@ -37,20 +47,27 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'airgap activate',
     arguments: ['LICENSE-KEY'],
-    flags: '',
+    flags: '[--qr]',
     about: "turn the vendor's initialization code, from standard input, into this server's activation code",
-    reads: () => [{ text: 'initialization code' }],
-    ask: (client, [key], _, [code]) =>
-      client.post('/api/v4/airgap/generate', { license_key: key, signing_key: code }),
-    show: ({ activation_code, hardware_id }: Codes) =>
-      formatFacts({ 'activation code': activation_code, 'hardware id': hardware_id }),
+    reads: () => [codePrompt('initialization code', INITIALIZATION_CODE_BYTES)],
+    ask: (client, [key], _, [typed = '']) => {
+      const code = readScannedText(typed, 'initialization_code')?.get('initialization_code') ?? typed;
+      const signing_key = readCode('initialization code', code, INITIALIZATION_CODE_BYTES);
+      return client.post('/api/v4/airgap/generate', { license_key: key, signing_key });
+    },
+    show: showCodes,
+    scan: ({ activation_code, hardware_id, license_key }: Codes) =>
+      writeScannedText({ license_key, hardware_id, activation_code: codeSymbols(activation_code) }),
   },
   {
     words: 'airgap install',
     arguments: ['POLICY-FILE'],
-    flags: '--license-key K --policy-id N [--confirmation-code C]',
-    about: 'take a policy file; the confirmation code may come from standard input',
-    reads: (flags) => (flags['confirmation-code'] === undefined ? [{ text: 'confirmation code' }] : []),
+    flags: '[--license-key K] [--policy-id N] [--confirmation-code C]',
+    about:
+      'take a policy file; the confirmation code may come from standard input, and the other two with it ' +
+      'from a QR code',
+    reads: (flags) =>
+      flags['confirmation-code'] === undefined ? [codePrompt('confirmation code', SIGNED_CODE_BYTES)] : [],
     ask: askPolicy,
     show: showInstalled,
   },
@@ -72,6 +89,7 @@ interface MadeUsage {
 interface Codes {
   readonly activation_code: string;
   readonly hardware_id: string;
+  readonly license_key: string;
 }
 
 interface InstalledLicense {
@@ -96,14 +114,39 @@ function askPolicy(
   client: AdminClient,
   [file = '']: readonly string[],
   flags: Flags,
-  [typed]: readonly string[],
+  [typed = '']: readonly string[],
 ): Promise<AdminAnswer> {
+  const text = flags['confirmation-code'] ?? typed;
+  const scanned = readScannedText(text, 'confirmation_code');
+  const code = scanned?.get('confirmation_code') ?? text;
   return client.post('/api/v4/airgap/license', {
-    license_policy: readInput(file),
-    license_key: flags['license-key'],
-    policy_id: flags['policy-id'],
-    confirmation_code: flags['confirmation-code'] ?? typed,
+    license_policy: readLicenseInput(file),
+    license_key: flags['license-key'] ?? scanned?.get('license_key'),
+    policy_id: flags['policy-id'] ?? scanned?.get('policy_id'),
+    confirmation_code: readCode('confirmation code', code, SIGNED_CODE_BYTES),
   });
+}
+
+function codePrompt(text: string, bytes: number): SecretPrompt {
+  return { text, isWhole: (typed) => isWholeCode(typed, bytes) };
+}
+
+/** Here the lines are still as they were typed, so a mistake is found where it is. */
+function readCode(what: string, typed: string, bytes: number): string {
+  if (typed.trim() === '') return '';
+  const read = readTypedCode(typed, bytes);
+  if ('code' in read) return read.code;
+  throw new InputError(`The ${what} is mistyped. ${read.fault} Nothing was done.`);
+}
+
+function showCodes({ activation_code, hardware_id }: Codes): string {
+  const grouped = groupHardwareId(hardware_id);
+  return [
+    formatFacts({ 'activation code': activation_code, 'hardware id': hardware_id }),
+    'The same in groups, for typing. Each line ends with a check, so a mistake is found where it is:',
+    `Activation code:\n${groupCode(activation_code)}`,
+    ...(grouped === null ? [] : [`Hardware id:\n${grouped}`]),
+  ].join('\n\n');
 }
 
 /** A license that is given back stops before its file is there: the file must not fail then. */
@@ -128,13 +171,19 @@ function save(answer: AdminAnswer, field: string, out: string | undefined): Admi
   return { ok: true, body: { ...body, saved_as: out } as never };
 }
 
-function readInput(file: string): string {
+/** What is too large is not even looked at. */
+function readLicenseInput(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    const { size } = statSync(file);
+    if (size <= MOST_LICENSE_FILE_BYTES + ROOM_FOR_BLANKS) return readFileSync(file, 'utf8');
+    throw new Error(`it has ${size} bytes, and no license file has more than ${MOST_LICENSE_FILE_BYTES}`);
   } catch (error) {
     throw new InputError(`The file cannot be read: ${(error as Error).message}`);
   }
 }
+
+/** A line's end that came along the way does no harm. */
+const ROOM_FOR_BLANKS = 64;
 
 function showInstalled({ id, product, floating_users, validity_period }: InstalledLicense): string {
   const until = validity_period === null ? 'for ever' : `until ${validity_period}`;

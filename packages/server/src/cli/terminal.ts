@@ -1,8 +1,9 @@
 import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import type { QrScreen } from '@berth/protocol/qr-code';
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
 /** What a command writes to. Answers go to standard output, everything else to standard error. */
-export interface Terminal {
+export interface Terminal extends QrScreen {
   print(line: string): void;
   complain(line: string): void;
   /** Asks a person, or takes what standard input holds: a line for each. */
@@ -13,6 +14,11 @@ export const processTerminal: Terminal = {
   // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
   print: (line) => process.stdout.write(`${escapeLines(line)}\n`),
   complain: (line) => process.stderr.write(`${escapeLines(line)}\n`),
+  // Nothing in it comes from outside: it is black and white.
+  draw: (picture) => process.stdout.write(`${picture}\n`),
+  get columns() {
+    return process.stdout.isTTY === true ? process.stdout.columns : null;
+  },
   readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => process.stderr.write(text)),
 };
 
