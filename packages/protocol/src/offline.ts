@@ -16,6 +16,7 @@ const code = z.preprocess(
 export const generateRequest = z.object({
   product: name,
   license_key: name,
+  username: name,
   license_id: licenseId,
   request: z.preprocess(
     (value) => (value === null || value === '' ? undefined : value),

@@ -87,17 +87,17 @@ function airgapForm({ licenseKey, hardwareId, activationCode }: Typed): Html {
   return html`<section>
 <h2>With codes (air gap)</h2>
 <p>Your vendor gave you an initialization code. On the server, <code>berth airgap activate</code> makes an
-activation code of it, and shows the hardware id. Type both here, or scan the QR code that the server shows and
-paste its text. The answer is a policy id and a confirmation code to type on the server, and a policy file, which
-has to be carried there.</p>
+activation code of it, and shows the hardware id. Type both here, or scan the QR code that the server
+shows and paste its text. The answer is a policy id and a confirmation code to type on the server, and a
+policy file, which has to be carried there.</p>
 <form method="post" action="${PORTAL}/airgap">
 ${codeField('license_key', 'License key', licenseKey)}
 ${codeField('hardware_id', 'Hardware id', hardwareId)}
 <label for="activation_code">Activation code</label>
 <textarea id="activation_code" name="activation_code" rows="5" maxlength="2000" required autocomplete="off"
   autocapitalize="off" spellcheck="false" aria-describedby="activation-hint">${activationCode}</textarea>
-<small id="activation-hint">In groups or in one line; blanks, dashes and line breaks do not matter. The text of the
-QR code goes in here, too: it holds the other two fields, which may then stay empty.</small>
+<small id="activation-hint">In groups or in one line; blanks, dashes and line breaks do not matter. The text
+of the QR code goes in here, too: it holds the other two fields, which may then stay empty.</small>
 <button>Confirm</button>
 </form>
 </section>
@@ -121,11 +121,11 @@ function codePictures({ licenseKey, policyId, confirmationCode }: AirgapAnswer):
   return html`<label for="grouped-code">Or type it in groups</label>
 <textarea id="grouped-code" class="groups" rows="5" readonly
   aria-describedby="grouped-hint">${groupCode(confirmationCode)}</textarea>
-<small id="grouped-hint">Small letters are as good as capital ones. Each line ends with a check, so the server says
-in which line a mistake is.</small>
+<small id="grouped-hint">Capital or small letters, as you like. Each line ends with a check, so the server
+says in which line a mistake is.</small>
 <figure>
 <svg class="qr" viewBox="0 0 ${code.length} ${code.length}" role="img" aria-labelledby="qr-title"
-  shape-rendering="crispEdges"><title id="qr-title">QR code with license key, policy id and confirmation code</title>
+  shape-rendering="crispEdges"><title id="qr-title">QR code for a scanner at the server</title>
 <rect width="100%" height="100%" fill="#fff"/><path fill="#000" d="${outlineQrCode(code)}"/></svg>
 <figcaption>License key, policy id and confirmation code, for a scanner at the server:
 <code>berth airgap install</code> takes its text where it asks for the code. The policy file is too large for
@@ -144,7 +144,7 @@ export function showConfirmation(answer: AirgapAnswer, typed: Typed): Reply {
 <label for="policy-id">1. Policy id</label>
 <input type="text" id="policy-id" value="${policyId}" readonly>
 <label for="confirmation-code">2. Confirmation code</label>
-<textarea id="confirmation-code" rows="3" readonly>${confirmationCode}</textarea>
+<textarea id="confirmation-code" rows="4" readonly>${confirmationCode}</textarea>
 ${codePictures(answer)}
 <form method="post" action="${PORTAL}/airgap/policy">
 <input type="hidden" name="license_key" value="${typed.licenseKey}">

@@ -19,7 +19,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline request',
     arguments: [],
-    flags: '[--product P] [--license-key K] [--license-id N] [--deactivate] [--out FILE]',
+    flags: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
     about: 'make a file that asks the vendor for a license; --deactivate gives one back',
     ask: askRequest,
     show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
@@ -104,6 +104,7 @@ async function askRequest(client: AdminClient, _: readonly string[], flags: Flag
   const answer = await client.post('/api/v4/license/generate', {
     product: flags.product,
     license_key: flags['license-key'],
+    username: flags.user,
     license_id: flags['license-id'],
     request: flags.deactivate === undefined ? 'activation' : 'deactivation',
   });
