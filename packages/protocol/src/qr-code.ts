@@ -43,8 +43,8 @@ export function showQrCode(text: string, isWanted: boolean | undefined, screen: 
 }
 
 /**
- * The colours of a terminal may be either way round, and scanners expect dark on light, so there they are set.
- * Where it does not fit, broken lines would be of no use.
+ * The colours of a terminal may be either way round, and scanners expect dark on light, so they are set
+ * there. Where it does not fit, broken lines would be of no use.
  */
 export function renderQrCode(text: string, columns: number | null): string {
   const lines = drawQrCode(makeQrCode(text));

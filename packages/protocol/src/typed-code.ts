@@ -3,8 +3,8 @@ import { encodeBase64 } from './canonical-base64.ts';
 /**
  * A code as people copy it by hand. The same bytes as the base64 code, in Crockford's base32: no difference
  * between small and capital letters, and no I, L, O and U, which are taken for others. A line has 24 symbols
- * and then one that checks them, in groups of five. The check covers the number of its line, so it finds every
- * wrong symbol, any two that were swapped, and lines in the wrong order; and it says in which line to look.
+ * and then one that checks them, in groups of five. The check covers the number of its line, so it finds
+ * every wrong symbol, any two that were swapped, and lines in the wrong order; and it says where to look.
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const LINE_SYMBOLS = 25;

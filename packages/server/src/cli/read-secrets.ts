@@ -6,8 +6,8 @@ export interface SecretPrompt {
   /** Somebody makes it up now, so a slip of the finger has to be noticed. */
   readonly isNew?: boolean;
   /**
-   * It is no secret but a code, perhaps of several lines: shown while it is typed, until this says that all of
-   * it is there, or an empty line does. Nothing else is asked for beside it.
+   * It is no secret but a code, perhaps of several lines: shown while it is typed, until this says that all
+   * of it is there, or an empty line does. Nothing else is asked for beside it.
    */
   isWhole?(typed: string): boolean;
 }
