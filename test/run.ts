@@ -79,6 +79,8 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
 }
 
 process.chdir(ROOT);
+// Test files and the servers they start share compiled code, which saves each some half a second.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules', '.cache', 'berth');
 const filters = process.argv.slice(2);
 const isCi = process.env.CI === 'true';
 const ledger = new Ledger({ skipsFail: isCi });

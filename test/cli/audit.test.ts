@@ -131,8 +131,8 @@ describe('berth audit thin', () => {
     assert.equal(future.code, 1);
     assert.match(future.stderr, /^"before" must not be in the future/);
     const none = await runBerth(data, ['audit', 'thin']);
-    assert.equal(none.code, 1);
-    assert.match(none.stderr, /^"before" is missing/);
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /^"berth audit thin" needs --before DATE\.\n/);
   });
 
   test('puts totals in the place of links, and the log is whole', async () => {

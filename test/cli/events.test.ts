@@ -51,7 +51,10 @@ describe('berth events', () => {
     assert.match(output.stdout, /\n\S+Z {2}1 {2}slot_lent {2}user=ann by=client origin=127\.0\.0\.1\n$/);
     child.kill('SIGINT');
     assert.equal(await closed, 0);
-    assert.equal(output.stderr, '');
+    assert.equal(
+      output.stderr,
+      'Listening for events of all licenses and of the server itself from 0 on. Press Ctrl-C to stop.\n',
+    );
   });
 
   test('prints a line of JSON each, and ends after as many as asked for', async (t) => {
@@ -74,7 +77,7 @@ describe('berth events', () => {
     await pollUntil('it follows', () => output.stdout.includes('server_started') || undefined);
     assert.equal(await server.stop(), 0);
     assert.equal(await closed, 1);
-    assert.equal(output.stderr, 'The server has ended the stream: it is stopping.\n');
+    assert.match(output.stderr, /\nThe server has ended the stream: it is stopping\.\n$/);
   });
 
   test('of a stopped server says so, and ends with 1', async (t) => {

@@ -120,7 +120,12 @@ describe('berth migrate-store', { skip }, () => {
     await assert.rejects(startServerProcess({ data }), /was moved to postgres:.*moved-to-postgres to go on/);
     const server = await startServerProcess({ data, env: postgres });
     await lend(server.url);
-    await expectRefusal(/^A Berth process uses .*\. Stop the server first\.\n$/, data, 'to-sqlite', postgres);
+    await expectRefusal(
+      /^\S+ is in use by another Berth process \(process id \d+\)\. Stop the server first\.\n$/,
+      data,
+      'to-sqlite',
+      postgres,
+    );
     await server.stop();
     const used = await listAll(data, postgres);
     renameSync(join(data, 'berth.db'), join(data, 'old.db'));
@@ -182,7 +187,7 @@ describe('berth migrate-store refuses, and leaves all as it was', { skip }, () =
     const server = await startServerProcess({ data });
     t.after(() => server.stop('SIGKILL'));
     await expectRefusal(
-      /^A Berth process uses .*\. Stop the server first\.\n$/,
+      /^\S+ is in use by another Berth process \(process id \d+\)\. Stop the server first\.\n$/,
       data,
       'to-postgres',
       postgres,

@@ -99,7 +99,8 @@ describe('a second server', () => {
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
     assert.equal(code, 1);
     assert.equal(stdout, '');
-    assert.match(stderr, /^The data folder .* is in use by another Berth process\. [^\n]*\n$/);
+    const holder = `another Berth process \\(process id ${server.child.pid}\\)`;
+    assert.match(stderr, new RegExp(`^The data folder .* is in use by ${holder}\\. [^\\n]*\\n$`));
     assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);
   });
 

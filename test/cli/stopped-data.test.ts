@@ -34,7 +34,7 @@ describeStores('the data of a stopped server', (store) => {
     assert.deepEqual([url, told.licenses, told.registrations], [null, 2, 1]);
     assert.equal(told.kind, store === 'SQLite' ? 'sqlite' : 'postgres');
     const licenses = succeeded(await runBerth(data, ['license', 'list']));
-    assert.match(licenses, /^1 +cad +active +offline +2 +1 +0$/m);
+    assert.match(licenses, /^1 +cad +active +never +offline +2 +1 +0$/m);
     const words = ['audit', 'list', '--license-id', '1'];
     const { events } = await askBerth<{ events: { kind: string; user?: string }[] }>(data, words);
     assert.ok(events.some(({ kind, user }) => kind === 'slot_lent' && user === 'ada'));

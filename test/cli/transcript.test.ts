@@ -162,9 +162,9 @@ describe('what is said', () => {
 
   test('licenses', () => {
     const lines = [
-      'id  product  state   source   slots  in use  borrowed',
-      '2   cam      active  offline  5      0       0',
-      '1   cad      active  offline  9      3       1',
+      'id  product  state   ends at  source   slots  in use  borrowed',
+      '2   cam      active  never    offline  5      0       0',
+      '1   cad      active  never    offline  9      3       1',
     ];
     assertOutput('license list', lines.join('\n'));
     assertOutput('license list --product nothing', 'No licenses.');
@@ -176,14 +176,14 @@ describe('what is said', () => {
   });
 
   test('registrations', () => {
-    const header = 'license  product  user        host                address    ends at';
-    const row = (user: string, until: string) =>
-      `1        cad      ${user.padEnd(10)}  ${`host-of-${user}`.padEnd(18)}  127.0.0.1  ${TIME}  ${until}`;
     const lines = [
-      `${header}                   borrowed until`,
-      row('ann', '-'),
-      row('s-borrower', TIME),
-      row('s-plain', '-'),
+      'license  product  user        host                address    since                     ' +
+        'until                     borrowed',
+      ...['ann', 's-borrower', 's-plain'].map((user) => {
+        const holder = `${user.padEnd(10)}  ${`host-of-${user}`.padEnd(18)}`;
+        const isBorrowed = user === 's-borrower' ? 'yes' : 'no';
+        return `1        cad      ${holder}  127.0.0.1  ${TIME}  ${TIME}  ${isBorrowed}`;
+      }),
     ];
     assertOutput('registration list', lines.join('\n'));
     assertOutput('registration list --user nobody', 'Nobody holds a slot.');

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../support/server-process.ts';
 import { setUpData, succeeded } from './data-states.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
 const OWN = 'a password of my own';
 
@@ -13,11 +18,12 @@ for (const state of ['running', 'stopped'] as const) {
     test('accounts are made, changed and removed; passwords come from standard input', async (t) => {
       const { run } = await setUpData(t, state);
       const added = succeeded(await run('user add ada --role admin', `${OWN}\n`));
-      assert.equal(added, 'The password of "ada" is set.\n');
+      assert.equal(added, 'Created the account "ada" with the role admin.\nThe password of "ada" is set.\n');
       const made = succeeded(await run('user add bob --role user --one-time'));
-      assert.match(made, /^The one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only now,/);
+      assert.match(made, /^Created the account "bob" with the role user\.\n/);
+      assert.match(made, /\nThe one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only now,/);
       const role = succeeded(await run('user role bob --role operator'));
-      assert.equal(role, 'The account has another role now.\n');
+      assert.equal(role, '"bob" has the role operator now.\n');
       const list = succeeded(await run('user list'));
       assert.match(list, /^name +role +password +created at\n/);
       assert.match(list, /\nada +admin +own +\d{4}-/);
@@ -27,7 +33,8 @@ for (const state of ['running', 'stopped'] as const) {
         succeeded(await run('user password ada', `${OWN}\n`)),
         /is set\.\nOther accounts: .*bob \(operator\)\. Remove those you do not know with "berth user remove/,
       );
-      assert.equal(succeeded(await run('user remove bob')), 'The account is gone.\n');
+      const removed = succeeded(await run('user remove bob'));
+      assert.equal(removed, 'Removed the account "bob" and signed it out everywhere.\n');
       const json = JSON.parse(succeeded(await run('user list --json')));
       assert.ok(!json.users.some(({ name }: { name: string }) => name === 'bob'));
     });
@@ -37,7 +44,8 @@ for (const state of ['running', 'stopped'] as const) {
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, input, message] of [
         ['user add ada --role user', OWN, 'There is an account "ada" already.'],
-        ['user add bob --role king', OWN, '"role" must be one of user, operator, admin.'],
+        ['user add bob --role king', OWN, '"role" must be one of user, operator, admin, not "king".'],
+        ['token create ci --role amdin', '', 'not "amdin". Did you mean "admin"?'],
         ['user add bob --role user', '', 'No password was given.'],
         ['user add bob --role user', 'short', 'The new password must have 12 to 256 characters'],
         ['user password nobody', OWN, 'There is no account "nobody".'],
@@ -50,6 +58,27 @@ for (const state of ['running', 'stopped'] as const) {
       assert.equal((await run('user list --role admin')).code, 2, 'a flag that does nothing');
     });
 
+    test('nobody is asked for the password of an account that cannot be', async (t) => {
+      const { data, run } = await setUpData(t, state);
+      succeeded(await run('user add ada --role admin', `${OWN}\n`));
+      for (const [words, message] of [
+        ['user add bob --role king', '"role" must be one of'],
+        ['user add ada --role user', 'There is an account "ada" already.'],
+        ['user password nobody', 'There is no account "nobody".'],
+      ] as const) {
+        // Whoever reads standard input waits for ever: nothing comes, and it is not closed.
+        const child = spawn(process.execPath, [MAIN, ...words.split(' '), '--data', data], { stdio: 'pipe' });
+        t.after(() => child.kill('SIGKILL'));
+        let said = '';
+        child.stderr.setEncoding('utf8').on('data', (text: string) => {
+          said += text;
+        });
+        const [code] = await once(child, 'close');
+        assert.equal(code, 1, words);
+        assert.ok(said.startsWith(message), said);
+      }
+    });
+
     test('tokens are told once, listed and revoked', async (t) => {
       const { run } = await setUpData(t, state);
       assert.equal(succeeded(await run('token list')), 'No tokens.\n');
@@ -57,13 +86,13 @@ for (const state of ['running', 'stopped'] as const) {
       const [, token, id] = /^([\w-]{43})\nThis is token ([0-9a-f]{12})\./.exec(made) ?? [];
       assert.ok(token !== undefined && id !== undefined, made);
       const list = succeeded(await run('token list'));
-      assert.match(list, new RegExp(`\\n${id} +api +ci +user +\\d{4}-.* +\\d{4}-`));
+      assert.match(list, new RegExp(`\\n${id} +api +ci +user +never +\\d{4}-`));
       assert.ok(!list.includes(token));
       const endless = succeeded(await run('token create lab --role user --days never'));
       assert.match(endless, /It has no end\.\n$/);
       assert.match(succeeded(await run('token create year --role user')), /It ends at \d{4}-/);
       for (const name of ['lab', 'year']) succeeded(await run(`token revoke ${name}`));
-      assert.equal(succeeded(await run('token revoke ci')), 'The token is worthless.\n');
+      assert.equal(succeeded(await run('token revoke ci')), 'Revoked the token "ci".\n');
       assert.equal(succeeded(await run('token list')), 'No tokens.\n');
     });
   });

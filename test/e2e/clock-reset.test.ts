@@ -75,6 +75,56 @@ async function assertReset(server: ServerUnderTest, from: number, to: number): P
   assert.equal((await server.api.register({ product: 'cad', user: 'eve' })).body.floating_in_use, 4);
 }
 
+/** Ada and Bob borrow at the right time. In the wrong year their borrows end, and Eve takes a slot. */
+async function startEndedBorrows(t: TestContext, clock: FakedClock) {
+  const facts = { slots: 2, timeoutMinutes: TIMEOUT_MS / MINUTE_MS, maxBorrowHours: LONGEST_HOURS };
+  const server = await ServerUnderTest.start(t, { licenses: [testLicense(1, facts)], env: clock.env });
+  const until = new Date(Math.floor(Date.now() / 1000) * 1000 + DAY_MS).toISOString();
+  for (const user of ['ada', 'bob']) {
+    await server.api.borrow({ product: 'cad', user, borrowed_until: until });
+  }
+  await server.stop();
+  clock.set(WRONG_YEAR - Date.now());
+  await server.start();
+  await passTime(server, clock, TIMEOUT_MS + MINUTE_MS);
+  await server.api.register({ product: 'cad', user: 'eve' });
+  assert.deepEqual(
+    (await server.api.holders()).map(({ user }) => user),
+    ['eve'],
+  );
+  await server.stop();
+  clock.set(0);
+  await server.start();
+  return { server, until };
+}
+
+describe('borrows that ended because the server was in a wrong year', () => {
+  test('are restored with their date, after those were named that cannot be', async (t) => {
+    const clock = await makeFakedClock(t);
+    if (clock === null) return t.skip('optional: needs libfaketime');
+    const { server, until } = await startEndedBorrows(t, clock);
+    const careful = await runBerth(server.data, ['clock', 'reset']);
+    assert.equal(careful.code, 1);
+    assert.match(careful.stdout, /1 borrow that cannot be restored\. Nothing was changed\./);
+    assert.match(careful.stdout, /^1 +cad +- +bob +\S+Z +All 2 slots of "cad" are in use/m);
+    assert.match(careful.stdout, /add --yes/);
+    assert.match((await server.api.clock()).server_at, /^2031-/);
+    const trial = await runBerth(server.data, ['clock', 'reset', '--dry-run']);
+    assert.equal(trial.code, 0);
+    assert.match(trial.stdout, /Would be restored:.*ada.*Cannot be restored:.*bob/s);
+    assert.match((await server.api.clock()).server_at, /^2031-/);
+    const forced = await runBerth(server.data, ['clock', 'reset', '--yes']);
+    assert.equal(forced.code, 0, forced.stderr);
+    assert.match(forced.stdout, /Restored:.*ada.*Not restored:.*bob/s);
+    const holders = (await server.api.holders()).map(({ user, borrowed_until }) => [user, borrowed_until]);
+    assert.deepEqual(holders, [
+      ['ada', until],
+      ['eve', null],
+    ]);
+    assert.equal((await server.api.verifyAudit()).ok, true);
+  });
+});
+
 describe('a server that was started in a wrong year', () => {
   test('goes on in it, until a reset while it runs', async (t) => {
     const clock = await makeFakedClock(t);

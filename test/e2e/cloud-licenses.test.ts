@@ -152,8 +152,8 @@ describeStores('what changes at the cloud is effective after the next check', ()
     await app.vendor.run('license', 'extend', key, '--until', '2035-01-01');
     await app.sync();
     const { body } = await app.get('/api/v4/license?product=cad');
-    assert.equal(body.validity_period, '2035-01-01T00:00:00.000Z');
-    await app.vendor.run('license', 'extend', key, '--until', '2030-01-16');
+    assert.equal(body.validity_period, '2035-01-01T23:59:59.999Z');
+    await app.vendor.run('license', 'extend', key, '--until', '2030-01-16T00:00:00Z');
     await app.sync();
     const [ada] = (await readTraces(app.store)).registrations;
     assert.equal(ada?.registration.endsAt, Date.UTC(2030, 0, 16));

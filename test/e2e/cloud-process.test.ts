@@ -66,6 +66,9 @@ async function post(url: string, keys: CloudKeys, operation: string, fields: obj
   return fetch(`${url}/api/v4/${operation}`, { method: 'POST', headers, body: JSON.stringify(fields) });
 }
 
+/** As the server writes it: `test/e2e/http-log.test.ts`. */
+const REQUEST_LINE = ['info', 'request', 'string', 'number', 'number'] as const;
+
 describe('the cloud as a process', () => {
   test('serves what the command line beside it grants, and ends in good order', async (t) => {
     const data = cloudFolder(t);
@@ -87,7 +90,12 @@ describe('the cloud as a process', () => {
     assert.equal(refused.code, 'license_not_enabled');
     cloud.child.kill('SIGTERM');
     assert.deepEqual(await cloud.exited, [0, null]);
-    for (const line of cloud.readLog().trim().split('\n')) JSON.parse(line);
+    for (const line of cloud.readLog().trim().split('\n')) {
+      const { level, time, msg, route, status, ms } = JSON.parse(line);
+      assert.deepEqual([level, msg, typeof route, typeof status, typeof ms], [...REQUEST_LINE]);
+      assert.equal(new Date(time).toISOString(), time);
+      assert.deepEqual(Object.keys(JSON.parse(line)).slice(0, 3), ['level', 'time', 'route']);
+    }
     assert.ok(!cloud.readLog().includes(license_key));
   });
 

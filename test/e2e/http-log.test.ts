@@ -92,9 +92,9 @@ describe('the log', () => {
     assert.equal(requests.length, 7);
     assert.match(
       requests[0] ?? '',
-      /^\d\d:\d\d:\d\d info request route="register" address="127.0.0.1" status=200 ms=\d+$/,
+      /^\S+Z info {2}request route="register" address="127.0.0.1" status=200 ms=\d+$/,
     );
-    const warning = 'warn The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?';
+    const warning = 'warn  The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?';
     assert.ok(lines.some((line) => line.endsWith(warning)));
   });
 

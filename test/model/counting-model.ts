@@ -4,7 +4,9 @@ import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/c
 import type { LicenseId } from '@berth/server/core/license';
 import {
   cut,
+  cutHeld,
   type Expected,
+  type Facts,
   type Held,
   LendingModel,
   later,
@@ -16,7 +18,7 @@ import {
 export const DAY_MS = 24 * HOUR_MS;
 export const FEATURE_TIMEOUT_MS = 30 * MINUTE_MS;
 const FEATURE_SLOTS = 2;
-const FEATURE_BORROW_MS = 2 * HOUR_MS;
+const FEATURE_BORROW_MS = 4 * HOUR_MS;
 
 export type Counted = null | 'export';
 
@@ -102,19 +104,43 @@ export class CountingModel extends LendingModel {
     return this.meter(id, feature).totals.get(this.#window(feature)) ?? 0;
   }
 
+  /**
+   * The license that has answered the key before; then, unless one is named, that of the user, and the others
+   * that can be used, until one has room for all of it.
+   */
   consume(request: Consumed): Expected {
-    const { feature, count, key } = request;
-    const license = this.#chooseCounted(request);
-    const known = this.#remembered(license, request);
+    const { user, licenseId } = request;
+    const known = this.#answered(request);
     if (known !== undefined) {
       return known.body === bodyOf(request) ? known.answer : refuse('idempotency_key_reused');
     }
+    if (licenseId !== null)
+      return this.#count(this.get(licenseId), this.#tryCount(this.get(licenseId), request));
+    const usable = this.licenses.filter((license) => this.refuseByState(license) === null);
+    const own = usable.filter(({ holders }) => user !== null && holders.has(user));
+    const refusals: Expected[] = [];
+    for (const license of new Set([...own, ...usable])) {
+      const answer = this.#tryCount(license, request);
+      if (answer.kind !== 'refused') return answer;
+      refusals.push(answer);
+    }
+    const [newest] = [...usable, ...this.licenses] as [ModelLicense];
+    return this.#count(newest, refusals[0] ?? this.#tryCount(newest, request));
+  }
+
+  /** What cannot be used at all leaves no trace. */
+  #count(license: ModelLicense, answer: Expected): Expected {
+    if (answer.kind === 'refused' && answer.code !== 'validation_error') license.denials += 1;
+    return answer;
+  }
+
+  #tryCount(license: ModelLicense, request: Consumed): Expected {
+    const { feature, count, key } = request;
     const state = this.refuseByState(license) ?? this.refuseBarred(request.user);
-    if (state !== null) return this.#deny(license, state);
+    if (state !== null) return refuse(state);
     const total = this.total(license.id, feature);
     const refusal = refuseCount(request, total);
-    if (refusal === 'validation_error') return refuse(refusal);
-    if (refusal !== null) return this.#deny(license, refusal);
+    if (refusal !== null) return refuse(refusal);
     const answer = this.#answer(license, total + count, null);
     if (count === 0) return answer;
     const meter = this.meter(license.id, feature);
@@ -147,17 +173,33 @@ export class CountingModel extends LendingModel {
     return { kind: 'done', count: amount };
   }
 
+  /** On one of the licenses with a slot of the user; the first of them is the one that refuses. */
   registerFeature(user: string, id: LicenseId | null, until: number | 'longest' | 'unreadable' | null) {
-    const license = this.choose(user, id);
+    const own = this.own(user, id);
+    const answers = own.values().map((license) => this.#tryFeature(license, user, until));
+    const refusals: Expected[] = [];
+    for (const answer of answers) {
+      if (answer.kind !== 'refused') return answer;
+      refusals.push(answer);
+      if (answer.code === 'blacklisted') break;
+    }
+    return this.#count(own[0], refusals[0] as Expected);
+  }
+
+  #tryFeature(
+    license: ModelLicense,
+    user: string,
+    until: number | 'longest' | 'unreadable' | null,
+  ): Expected {
     const state = this.refuseByState(license) ?? this.refuseBarred(user);
-    if (state !== null) return this.#deny(license, state);
+    if (state !== null) return refuse(state);
     const holder = license.holders.get(user);
-    if (holder === undefined) return this.#deny(license, 'device_not_found');
+    if (holder === undefined) return refuse('device_not_found');
     const granted = until === null ? null : this.#grantFeatureUntil(holder, until);
-    if (until !== null && granted === null) return this.#deny(license, 'borrow_until_not_valid');
+    if (until !== null && granted === null) return refuse('borrow_until_not_valid');
     const slots = this.featureSlots(license.id);
     const held = slots.get(user);
-    if (held === undefined && slots.size >= FEATURE_SLOTS) return this.#denyFull(license, slots);
+    if (held === undefined && slots.size >= FEATURE_SLOTS) return refuseFullFeature(slots);
     const borrowedUntil = granted ?? held?.borrowedUntil ?? null;
     const endsAt = later(this.#featureTimeout(license), borrowedUntil ?? instant(0));
     slots.set(user, { endsAt, borrowedUntil });
@@ -165,8 +207,29 @@ export class CountingModel extends LendingModel {
   }
 
   releaseFeature(user: string, id: LicenseId | null): Expected {
-    const isHeld = this.featureSlots(this.choose(user, id).id).delete(user);
+    const isHeld = this.own(user, id).some((license) => this.featureSlots(license.id).delete(user));
     return isHeld ? { kind: 'done', count: 1 } : refuse('floating_feature_device_not_in_use');
+  }
+
+  /** What is borrowed of a feature ends with the borrow of the license, also where that is cut short. */
+  override borrow(...args: Parameters<LendingModel['borrow']>): Expected {
+    const [user] = args;
+    const answer = super.borrow(...args);
+    if (answer.kind !== 'granted') return answer;
+    this.forgetFeatures();
+    const license = this.get(answer.licenseId);
+    const slot = this.featureSlots(license.id).get(user);
+    const until = answer.borrowedUntil as Instant;
+    if (slot === undefined || (slot.borrowedUntil ?? 0) <= until) return answer;
+    slot.endsAt = later(until, cut(slot.endsAt, this.#featureTimeout(license)));
+    slot.borrowedUntil = until;
+    return answer;
+  }
+
+  override change(id: LicenseId, facts: Facts): Expected {
+    const answer = super.change(id, facts);
+    for (const slot of this.featureSlots(id).values()) cutHeld(slot, facts.validUntil);
+    return answer;
   }
 
   releaseAllFeatures(id: LicenseId): Expected {
@@ -182,10 +245,11 @@ export class CountingModel extends LendingModel {
     return feature === null ? day : Math.floor((day + 3) / 7);
   }
 
-  #chooseCounted(request: Consumed): ModelLicense {
-    const { user, licenseId } = request;
-    const answered = this.licenses.find((license) => this.#remembered(license, request) !== undefined);
-    return licenseId === null && answered !== undefined ? answered : this.choose(user, licenseId);
+  #answered(request: Consumed): Remembered | undefined {
+    const { licenseId } = request;
+    const asked = licenseId === null ? this.licenses : [this.get(licenseId)];
+    const known = asked.map((license) => this.#remembered(license, request));
+    return known.find((answer) => answer !== undefined);
   }
 
   #remembered(license: ModelLicense, request: Consumed): Remembered | undefined {
@@ -199,7 +263,9 @@ export class CountingModel extends LendingModel {
   }
 
   #grantFeatureUntil(holder: Held, until: number | 'longest' | 'unreadable'): Instant | null {
-    const latest = cut(plus(this.now, FEATURE_BORROW_MS), holder.endsAt);
+    const isBorrowed = (holder.borrowedUntil ?? 0) > this.now;
+    const longest = isBorrowed ? (holder.borrowedUntil as Instant) : holder.endsAt;
+    const latest = cut(plus(this.now, FEATURE_BORROW_MS), longest);
     if (until === 'longest') return latest;
     if (until === 'unreadable' || until <= this.now || until > latest + TOLERANCE_MS) return null;
     return cut(instant(until), latest);
@@ -210,18 +276,12 @@ export class CountingModel extends LendingModel {
     const { endsAt = null, borrowedUntil = null } = slot ?? {};
     return { kind: 'measured', licenseId: id, total, inUse, endsAt, borrowedUntil };
   }
+}
 
-  #deny(license: ModelLicense, code: string): Expected {
-    license.denials += 1;
-    return refuse(code);
-  }
-
-  #denyFull(license: ModelLicense, slots: Map<string, Held>): Expected {
-    license.denials += 1;
-    const nextFreeAt = Math.min(...[...slots.values()].map(({ endsAt }) => endsAt));
-    const details = { slots: FEATURE_SLOTS, inUse: slots.size, nextFreeAt };
-    return { kind: 'refused', code: 'floating_not_available', details };
-  }
+function refuseFullFeature(slots: Map<string, Held>): Expected {
+  const nextFreeAt = Math.min(...[...slots.values()].map(({ endsAt }) => endsAt));
+  const details = { slots: FEATURE_SLOTS, inUse: slots.size, nextFreeAt };
+  return { kind: 'refused', code: 'floating_not_available', details };
 }
 
 /** What tells requests apart that carry the same key. */

@@ -28,10 +28,10 @@ import {
   tickToEnd,
   turnToOtherServer,
 } from './lending-commands.ts';
-import { MAX_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './lending-model.ts';
+import { MAX_BORROW_MS, SHORT_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './lending-model.ts';
 
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
-const license = fc.constantFrom(licenseId(1), licenseId(2));
+const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
 const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }) });
 
 const origin = fc.record({
@@ -54,6 +54,8 @@ const until = fc.constantFrom(
   MINUTE_MS,
   TIMEOUT_MS,
   HOUR_MS,
+  SHORT_BORROW_MS + TOLERANCE_MS,
+  SHORT_BORROW_MS + TOLERANCE_MS + 1,
   MAX_BORROW_MS,
   MAX_BORROW_MS + TOLERANCE_MS,
   MAX_BORROW_MS + TOLERANCE_MS + 1,
@@ -63,6 +65,7 @@ const facts = fc.record({
   slots: fc.nat({ max: 3 }),
   enabled: fc.constantFrom(true, true, true, false),
   validForMs: fc.constantFrom(null, null, null, 1, TIMEOUT_MS, HOUR_MS),
+  maxBorrowHours: fc.constantFrom(0, 2, 24),
 });
 
 const count = fc.constantFrom(1, 1, 2, 3, 5, 10, 13, 14, 0, -1, -4);

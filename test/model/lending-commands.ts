@@ -55,6 +55,8 @@ export function borrow(who: Who, until: number | 'longest' | 'unreadable'): Hist
   const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `borrow ${sayWho(who)} until ${until}`,
+    // Whoever has to borrow from another license gives the slot back that they held before.
+    takesBack: licenseId === null,
     act: async ({ bench }, model) => [
       await bench.borrow(user, wanted(model), { licenseId, ...asked(origin) }),
     ],
@@ -86,13 +88,15 @@ export function change(
   id: LicenseId,
   { validForMs, ...limits }: Omit<Facts, 'validUntil'> & { readonly validForMs: number | null },
 ): HistoryCommand {
-  const { slots, enabled } = limits;
+  const { slots, enabled, maxBorrowHours } = limits;
   const factsAt = ({ now }: CountingModel) => ({
     ...limits,
     validUntil: validForMs === null ? null : plus(now, validForMs),
   });
   return inHistory({
-    title: `license ${id} gets ${slots} slots${enabled ? '' : ', disabled'}, valid for ${validForMs} ms`,
+    title:
+      `license ${id} gets ${slots} slots${enabled ? '' : ', disabled'}, valid for ${validForMs} ms, ` +
+      `to be borrowed for ${maxBorrowHours} h`,
     act: async ({ bench }, model) => {
       const license = { ...(await findLicense(bench, id)), ...factsAt(model) };
       return [await bench.execute({ kind: 'install_license', license, by: 'admin' })];

@@ -3,7 +3,9 @@ import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/c
 import { type LicenseId, licenseId } from '@berth/server/core/license';
 
 export const TIMEOUT_MS = 10 * MINUTE_MS;
+/** The longest that any of the licenses allows. */
 export const MAX_BORROW_MS = 24 * HOUR_MS;
+export const SHORT_BORROW_MS = 2 * HOUR_MS;
 export const TOLERANCE_MS = 5 * MINUTE_MS;
 
 /** The facts of a license that change while the model runs. */
@@ -11,6 +13,8 @@ export interface Facts {
   readonly slots: number;
   readonly enabled: boolean;
   readonly validUntil: Instant | null;
+  /** 0: it does not allow borrowing. */
+  readonly maxBorrowHours: number;
 }
 
 export interface Held {
@@ -58,20 +62,26 @@ export type Expected =
   | { readonly kind: 'done'; readonly count: number }
   | { readonly kind: 'refused'; readonly code: string; readonly details?: Record<string, number | null> };
 
-export const FIRST_FACTS: Facts = { slots: 2, enabled: true, validUntil: null };
+/** By the id of the license. */
+export const FIRST_FACTS: Readonly<Record<number, Facts>> = Object.fromEntries(
+  [24, 2, 0].map((maxBorrowHours, index) => [
+    index + 1,
+    { slots: 2, enabled: true, maxBorrowHours, validUntil: null },
+  ]),
+);
 
 /**
- * Two licenses of one product, and who holds a slot of which until when. No rows, no counters, no events, no
- * batches: what is in use is how many holders are left, and what has ended is simply forgotten.
+ * Three licenses of one product, and who holds a slot of which until when. No rows, no counters, no events,
+ * no batches: what is in use is how many holders are left, and what has ended is simply forgotten.
  */
 export class LendingModel {
   now: Instant = NOW;
   /** Whom the administrator has barred. */
   barred: readonly string[] = [];
   /** The one that was added last comes first. */
-  readonly licenses: readonly ModelLicense[] = [2, 1].map((id) => ({
+  readonly licenses: readonly ModelLicense[] = [3, 2, 1].map((id) => ({
     id: licenseId(id),
-    facts: FIRST_FACTS,
+    facts: FIRST_FACTS[id] as Facts,
     holders: new Map(),
     denials: 0,
   }));
@@ -101,23 +111,12 @@ export class LendingModel {
     const license = this.get(id);
     const isSame = JSON.stringify(license.facts) === JSON.stringify(facts);
     license.facts = facts;
-    for (const held of license.holders.values()) {
-      held.endsAt = cut(held.endsAt, facts.validUntil);
-      if (held.borrowedUntil !== null) held.borrowedUntil = cut(held.borrowedUntil, facts.validUntil);
-    }
+    for (const held of license.holders.values()) cutHeld(held, facts.validUntil);
     return { kind: 'done', count: isSame ? 0 : 1 };
   }
 
   register(user: string, id: LicenseId | null, origin: Origin | null = null): Expected {
-    const license = this.choose(user, id);
-    const held = license.holders.get(user);
-    const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
-    if (refusal !== null) return deny(license, refusal);
-    if (held === undefined && isFull(license)) return deny(license, 'floating_not_available');
-    if (held === undefined && this.#isCrowded(license, origin, 'slots')) {
-      return deny(license, 'address_limit_reached');
-    }
-    return this.#hold(license, user, held?.borrowedUntil ?? null, origin);
+    return this.#take(user, id, (license) => this.#tryRegister(license, user, origin));
   }
 
   borrow(
@@ -126,21 +125,80 @@ export class LendingModel {
     until: Instant | 'longest' | 'unreadable',
     origin: Origin | null = null,
   ): Expected {
-    const license = this.choose(user, id);
+    const before = this.#renewable(user);
+    const answer = this.#take(user, id, (license) => this.#tryBorrow(license, user, until, origin));
+    if (id === null && answer.kind === 'granted') this.#leave(user, before, answer.licenseId);
+    return answer;
+  }
+
+  /** Whoever had to go on to another license has left the ones that were asked before it. */
+  #leave(user: string, before: readonly ModelLicense[], to: LicenseId): void {
+    for (const { id, holders } of before) {
+      if (id === to) return;
+      holders.delete(user);
+    }
+  }
+
+  #tryRegister(license: ModelLicense, user: string, origin: Origin | null): Expected {
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
-    if (refusal !== null) return deny(license, refusal);
+    if (refusal !== null) return refuse(refusal);
+    if (held === undefined && isFull(license)) return refuseFull(license);
+    if (held === undefined && this.#isCrowded(license, origin, 'slots'))
+      return refuse('address_limit_reached');
+    return this.#hold(license, user, held?.borrowedUntil ?? null, origin);
+  }
+
+  #tryBorrow(
+    license: ModelLicense,
+    user: string,
+    until: Instant | 'longest' | 'unreadable',
+    origin: Origin | null,
+  ): Expected {
+    const held = license.holders.get(user);
+    const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
+    if (refusal !== null) return refuse(refusal);
+    if (license.facts.maxBorrowHours === 0) return refuse('license_borrow_not_allowed');
     const granted = this.#grantUntil(license, until);
-    if (granted === null) return deny(license, 'borrow_until_not_valid');
+    if (granted === null) return refuse('borrow_until_not_valid');
     const isExtended = granted > (held?.borrowedUntil ?? 0);
     const isShort = held === undefined ? isFull(license) : isOver(license) && isExtended;
-    if (isShort) return deny(license, 'floating_not_available');
+    if (isShort) return refuseFull(license);
     const isNew = (held?.borrowedUntil ?? 0) <= this.now;
     const isCrowded =
       (held === undefined && this.#isCrowded(license, origin, 'slots')) ||
       (isNew && this.#isCrowded(license, origin, 'borrows'));
-    if (isCrowded) return deny(license, 'address_limit_reached');
+    if (isCrowded) return refuse('address_limit_reached');
     return this.#hold(license, user, granted, origin);
+  }
+
+  /**
+   * A named license alone; otherwise those with a slot of the user, then all that can be used, until one does
+   * not refuse. Who is barred is so everywhere. A refusal is counted once, on the newest that can be used.
+   */
+  #take(user: string, id: LicenseId | null, attempt: (license: ModelLicense) => Expected): Expected {
+    if (id !== null) return this.#count(this.get(id), attempt(this.get(id)));
+    const usable = this.licenses.filter((license) => this.refuseByState(license) === null);
+    const refusals: Refusal[] = [];
+    for (const license of new Set([...this.#renewable(user), ...usable])) {
+      const answer = attempt(license);
+      if (answer.kind !== 'refused') return answer;
+      refusals.push(answer);
+    }
+    const [newest] = [...usable, ...this.licenses] as [ModelLicense];
+    return this.#count(newest, refusals.length === 0 ? attempt(newest) : sumUp(refusals));
+  }
+
+  #count(license: ModelLicense, answer: Expected): Expected {
+    if (answer.kind === 'refused') license.denials += 1;
+    return answer;
+  }
+
+  /** Those with a slot of the user that can be renewed. */
+  #renewable(user: string): readonly ModelLicense[] {
+    return this.licenses.filter(
+      (license) => license.holders.has(user) && this.refuseByState(license) === null,
+    );
   }
 
   #isCrowded({ holders }: ModelLicense, origin: Origin | null, what: 'slots' | 'borrows'): boolean {
@@ -151,22 +209,28 @@ export class LendingModel {
   }
 
   unregister(user: string, id: LicenseId | null): Expected {
-    const license = this.choose(user, id);
-    return license.holders.delete(user) ? { kind: 'done', count: 1 } : refuse('device_not_found');
+    const { holders } = this.own(user, id)[0];
+    return holders.delete(user) ? { kind: 'done', count: 1 } : refuse('device_not_found');
   }
 
   release(user: string, id: LicenseId | null): Expected {
-    const held = this.choose(user, id).holders.get(user);
-    if ((held?.borrowedUntil ?? 0) > this.now) return refuse('slot_is_borrowed');
-    return this.unregister(user, id);
+    return this.#takeBack(user, id, false);
   }
 
   recall(user: string, id: LicenseId | null): Expected {
-    const license = this.choose(user, id);
-    const held = license.holders.get(user);
-    if (held === undefined) return refuse('device_not_found');
-    if ((held.borrowedUntil ?? 0) <= this.now) return refuse('slot_not_borrowed');
-    return this.unregister(user, license.id);
+    return this.#takeBack(user, id, true);
+  }
+
+  /** The first that is borrowed, or the first that is not. */
+  #takeBack(user: string, id: LicenseId | null, isBorrowed: boolean): Expected {
+    const held = this.own(user, id).filter(({ holders }) => holders.has(user));
+    if (held.length === 0) return refuse('device_not_found');
+    const isWanted = ({ holders }: ModelLicense) =>
+      (holders.get(user)?.borrowedUntil ?? 0) > this.now === isBorrowed;
+    const wanted = held.find(isWanted);
+    if (wanted === undefined) return refuse(isBorrowed ? 'slot_not_borrowed' : 'slot_is_borrowed');
+    wanted.holders.delete(user);
+    return { kind: 'done', count: 1 };
   }
 
   releaseAll(id: LicenseId): Expected {
@@ -186,12 +250,16 @@ export class LendingModel {
     return this.licenses.find((license) => license.id === id) as ModelLicense;
   }
 
-  /** With several of the product: where the user holds a slot, else the newest usable one. */
-  protected choose(user: string | null, id: LicenseId | null): ModelLicense {
-    if (id !== null) return this.get(id);
-    const holding = this.licenses.find(({ holders }) => user !== null && holders.has(user));
+  /**
+   * The named license; otherwise those with a slot of the user, what can be renewed first; otherwise the
+   * newest that can be used.
+   */
+  protected own(user: string, id: LicenseId | null): readonly [ModelLicense, ...ModelLicense[]] {
+    const holding = this.licenses.filter(({ holders }) => holders.has(user));
+    const order = id === null ? [...new Set([...this.#renewable(user), ...holding])] : [this.get(id)];
     const usable = this.licenses.find((license) => this.refuseByState(license) === null);
-    return holding ?? usable ?? (this.licenses[0] as ModelLicense);
+    const others = usable ?? (this.licenses[0] as ModelLicense);
+    return (order.length === 0 ? [others] : order) as [ModelLicense];
   }
 
   protected refuseByState({ facts }: ModelLicense): string | null {
@@ -216,7 +284,7 @@ export class LendingModel {
   }
 
   #grantUntil({ facts }: ModelLicense, until: Instant | 'longest' | 'unreadable'): Instant | null {
-    const latest = cut(plus(this.now, MAX_BORROW_MS), facts.validUntil);
+    const latest = cut(plus(this.now, facts.maxBorrowHours * HOUR_MS), facts.validUntil);
     if (until === 'longest') return latest;
     if (until === 'unreadable' || until <= this.now || until > latest + TOLERANCE_MS) return null;
     return cut(until, latest);
@@ -243,21 +311,47 @@ function isOver({ facts, holders }: ModelLicense): boolean {
   return holders.size > facts.slots;
 }
 
-export function refuse(code: string): Expected {
+export type Refusal = Expected & { readonly kind: 'refused' };
+
+export function refuse(code: string): Refusal {
   return { kind: 'refused', code };
 }
 
-function deny(license: ModelLicense, code: string): Expected {
-  license.denials += 1;
-  if (code !== 'floating_not_available') return refuse(code);
-  const { facts, holders } = license;
+function refuseFull({ facts, holders }: ModelLicense): Refusal {
   const ends = [...holders.values()].map(({ endsAt }) => endsAt);
   const nextFreeAt = ends.length === 0 ? null : Math.min(...ends);
-  return { kind: 'refused', code, details: { slots: facts.slots, inUse: holders.size, nextFreeAt } };
+  const details = { slots: facts.slots, inUse: holders.size, nextFreeAt };
+  return { kind: 'refused', code: 'floating_not_available', details };
+}
+
+/** What comes later here was nearer to being granted. */
+const NEARER: readonly string[] = [
+  'license_borrow_not_allowed',
+  'borrow_until_not_valid',
+  'floating_not_available',
+  'address_limit_reached',
+];
+
+/** What several licenses have said, as one: those that are full are added up. */
+function sumUp(refusals: readonly Refusal[]): Refusal {
+  const [nearest] = refusals.toSorted((a, b) => NEARER.indexOf(b.code) - NEARER.indexOf(a.code)) as [Refusal];
+  if (nearest.code !== 'floating_not_available') return nearest;
+  const full = refusals.flatMap(({ code, details }) => (code === nearest.code && details ? [details] : []));
+  const total = (name: string) => full.reduce((sum, details) => sum + (details[name] as number), 0);
+  const ends = full.flatMap(({ nextFreeAt }) => nextFreeAt ?? []);
+  const nextFreeAt = ends.length === 0 ? null : Math.min(...ends);
+  const details = { slots: total('slots'), inUse: total('inUse'), nextFreeAt, licenses: full.length };
+  return { kind: 'refused', code: nearest.code, details };
 }
 
 export function later(a: Instant, b: Instant): Instant {
   return a > b ? a : b;
+}
+
+/** Nothing is held beyond the limit. */
+export function cutHeld(held: Held, limit: Instant | null): void {
+  held.endsAt = cut(held.endsAt, limit);
+  if (held.borrowedUntil !== null) held.borrowedUntil = cut(held.borrowedUntil, limit);
 }
 
 export function cut(at: Instant, limit: Instant | null): Instant {

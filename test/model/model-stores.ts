@@ -55,7 +55,7 @@ export async function startPostgresStore(createDatabase: () => Promise<string>):
 
 async function startBench(open: OpenStore): Promise<Bench> {
   const bench = await Bench.start(open);
-  const facts = { ...FIRST_FACTS, consumption: LIMITS.license, features: FEATURES };
-  for (const id of [1, 2]) await bench.install({ id: licenseId(id), ...facts });
+  const facts = { consumption: LIMITS.license, features: FEATURES };
+  for (const id of [1, 2, 3]) await bench.install({ id: licenseId(id), ...FIRST_FACTS[id], ...facts });
   return bench;
 }

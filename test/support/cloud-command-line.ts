@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { runCli } from '@berth/cloud/cli/cli';
+import type { Terminal } from '@berth/cloud/cli/terminal';
+import { render } from '@berth/protocol/console-text';
 import { cloudFolder } from './test-cloud.ts';
 
 interface TestLife {
@@ -12,20 +14,44 @@ interface Ran {
   readonly err: string;
 }
 
+interface Heard {
+  readonly out?: string[];
+  readonly err?: string[];
+  /** Or what is done when one is asked for. */
+  readonly secret?: string | (() => never);
+}
+
+/** Takes down what is written, and types a secret. */
+export function createTestTerminal({ out = [], err = [], secret = '' }: Heard = {}): Terminal {
+  const screen = { isTerminal: false, hasColor: false };
+  const complain = (line: string) => void err.push(line);
+  return {
+    screen,
+    errorScreen: screen,
+    print: (line) => void out.push(render(line, screen)),
+    complain,
+    warn: complain,
+    fail: complain,
+    log: complain,
+    draw: (picture) => void out.push(picture),
+    columns: null,
+    readSecret: async () => (typeof secret === 'string' ? secret : secret()),
+  };
+}
+
 /** The command line on a folder of its own, as a function. */
 export function createCommandLine(t: TestLife, data = cloudFolder(t)) {
-  return async (words: string, secret = ''): Promise<Ran> => {
+  return async (words: string, secret: Heard['secret'] = ''): Promise<Ran> => {
     const out: string[] = [];
     const err: string[] = [];
-    const terminal = {
-      print: (line: string) => void out.push(line),
-      complain: (line: string) => void err.push(line),
-      readSecret: async () => secret,
-      draw: (picture: string) => void out.push(picture),
-      columns: null,
-    };
+    const terminal = createTestTerminal({ out, err, secret });
     const argv = Array.from(words.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '');
-    const code = await runCli(argv, { env: { LICENSING_CLOUD_DATA: data }, terminal });
+    const code = await runCli(argv, {
+      program: 'cloud',
+      home: data,
+      env: { LICENSING_CLOUD_DATA: data },
+      terminal,
+    });
     return { code, out: out.join('\n'), err: err.join('\n') };
   };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { License } from '../../packages/server/src/core/license.ts';
-import { createDataFolder } from '../../packages/server/src/store/folder-lock.ts';
+import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
 import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';

@@ -3,6 +3,9 @@ import { openConnection } from '../../packages/server/src/store/postgres/databas
 import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/database-url.ts';
 import { hasPostgres, sharedPostgres, type TestPostgres } from './postgres.ts';
 
+// On a terminal, the test runner sets it for its children. What programs print is compared without color.
+delete process.env.FORCE_COLOR;
+
 /** Where servers can keep their data. */
 export type StoreKind = 'SQLite' | 'PostgreSQL';
 

@@ -46,6 +46,21 @@ const UNFINISHED = ['TO', 'DO'].join('');
 const SHARED = ['..', 'shared', 'note.md'].join('/');
 const REGISTRY = ['registry', 'npmjs', 'org'].join('.');
 
+const LOCK_WITH_SCRIPTS = {
+  path: 'package-lock.json',
+  text: `${JSON.stringify({
+    packages: {
+      'node_modules/a': { hasInstallScript: true },
+      'node_modules/@b/c': { hasInstallScript: true },
+    },
+  })}\n`,
+};
+
+const SERVER_MANIFEST = {
+  path: 'packages/server/package.json',
+  text: '{ "dependencies": { "a": "1.2.3" } }\n',
+};
+
 const rejectedImports: Rejected[] = [
   rejectImport('a route which imports the store', 'http/lend.ts', '../store/store.ts'),
   rejectImport('a command which imports the store', 'cli/lend.ts', '../store/store.ts'),
@@ -160,6 +175,18 @@ const rejectedFiles: Rejected[] = [
   reject('lockfile', 'a sponsor', 'package-lock.json', '{\n"url": "https://a.example/b"\n}\n', 2),
   reject('exact-version', 'a range', 'package.json', '{\n"dependencies": {\n"a": "^1.2.3"\n}\n}\n', 3),
   reject('install-script', 'a script', 'packages/a/package.json', '{ "scripts": { "prepare": "x" } }\n'),
+  {
+    rule: 'undeclared-package',
+    title: 'a development package in the product',
+    line: 2,
+    files: [{ path: `${SERVER}/a.ts`, text: "import 'node:fs';\nimport '@b/c/d';\n" }, SERVER_MANIFEST],
+  },
+  {
+    rule: 'undecided-script',
+    title: 'a package that nobody has decided on',
+    line: 1,
+    files: [{ path: 'package.json', text: '{ "allowScripts": { "a": false } }\n' }, LOCK_WITH_SCRIPTS],
+  },
 ];
 
 const rejectedRegexes: Rejected[] = [
@@ -248,6 +275,23 @@ const acceptedFiles: Example[] = [
   accept('file-name', 'a test in kebab-case', `${SERVER}/core/two-words.test.ts`, ''),
   accept('exact-version', 'a version', 'package.json', '{ "dependencies": { "a": "1.2.3-rc.1" } }\n'),
   accept('lockfile', 'a workspace', 'package-lock.json', '{ "resolved": "packages/server" }\n'),
+  {
+    rule: 'undeclared-package',
+    title: 'a declared package, and any package in a test',
+    files: [
+      { path: `${SERVER}/a.ts`, text: "import 'a/b';\nimport './c.ts';\n" },
+      { path: `${SERVER}/a.test.ts`, text: "import '@b/c';\n" },
+      SERVER_MANIFEST,
+    ],
+  },
+  {
+    rule: 'undecided-script',
+    title: 'scripts that are all denied',
+    files: [
+      { path: 'package.json', text: '{ "allowScripts": { "a": false, "@b/c": false } }\n' },
+      LOCK_WITH_SCRIPTS,
+    ],
+  },
   accept('outside-reference', 'a variable', 'test/a.ts', 'registry.register(a);\n'),
   {
     rule: 'dead-file',

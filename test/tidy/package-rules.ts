@@ -1,4 +1,5 @@
-import { type Finding, findPattern, lineAt, type SourceFile } from './source.ts';
+import { listImports } from './imports.ts';
+import { type Finding, findPattern, lineAt, productFiles, type SourceFile } from './source.ts';
 
 const SHARED_FOLDER = /\.\.\/shared\b/;
 const REGISTRY_HOST = /\/\/registry\.|\bregistry\.[a-z0-9.-]+\.(?:org|com|net|io|dev|local|internal)\b/;
@@ -83,4 +84,56 @@ function findInstallScriptsIn(file: SourceFile): Finding[] {
 
 export function findInstallScripts(files: SourceFile[]): Finding[] {
   return files.filter(({ path }) => MANIFEST.test(path)).flatMap(findInstallScriptsIn);
+}
+
+interface Lock {
+  readonly packages?: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+}
+
+/** npm warns about every package with an install script on which the project has not decided. */
+export function findUndecidedScripts(files: SourceFile[]): Finding[] {
+  const manifest = files.find(({ path }) => path === 'package.json');
+  const lock = files.find(({ path }) => path === 'package-lock.json');
+  if (manifest === undefined || lock === undefined) return [];
+  const { allowScripts = {} } = JSON.parse(manifest.text) as { allowScripts?: Record<string, boolean> };
+  const { packages = {} } = JSON.parse(lock.text) as Lock;
+  return Object.entries(packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
+    .filter((name) => allowScripts[name] !== false)
+    .map((name) => ({
+      path: manifest.path,
+      line: 1,
+      rule: 'undecided-script',
+      message: `'${name}' brings an install script; deny it under "allowScripts", or npm warns every user.`,
+    }));
+}
+
+/** The package that a specifier is part of; nothing for files and for what Node brings. */
+function packageOf(specifier: string): string | null {
+  if (specifier.startsWith('.') || specifier.startsWith('node:')) return null;
+  const [scope = '', name = ''] = specifier.split('/');
+  return scope.startsWith('@') ? `${scope}/${name}` : scope;
+}
+
+function findUndeclaredIn(file: SourceFile, declared: ReadonlySet<string>): Finding[] {
+  return listImports(file)
+    .map(({ specifier, line }) => ({ name: packageOf(specifier), line }))
+    .filter(({ name }) => name !== null && !declared.has(name))
+    .map(({ name, line }) => ({
+      path: file.path,
+      line,
+      rule: 'undeclared-package',
+      message: `'${name}' is not among the package's "dependencies", so npm ci --omit=dev may leave it out.`,
+    }));
+}
+
+/** A server is installed without development packages, and has to run without them. */
+export function findUndeclaredPackages(files: SourceFile[]): Finding[] {
+  const manifests = files.filter(({ path }) => MANIFEST.test(path) && path !== 'package.json');
+  return manifests.flatMap((manifest) => {
+    const declared = new Set(Object.keys(readManifest(manifest).dependencies ?? {}));
+    const folder = manifest.path.replace('package.json', 'src/');
+    return productFiles(files, folder).flatMap((file) => findUndeclaredIn(file, declared));
+  });
 }

@@ -4,6 +4,8 @@ import {
   findInstallScripts,
   findOutsideReferences,
   findResolvedAddresses,
+  findUndecidedScripts,
+  findUndeclaredPackages,
 } from './package-rules.ts';
 import { findClockReads, findConsoleLog, findCoreImpurity, findUnfinishedWords } from './purity-rules.ts';
 import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
@@ -32,4 +34,6 @@ export const rules: Record<string, Rule> = {
   lockfile: findResolvedAddresses,
   'exact-version': findInexactVersions,
   'install-script': findInstallScripts,
+  'undecided-script': findUndecidedScripts,
+  'undeclared-package': findUndeclaredPackages,
 };

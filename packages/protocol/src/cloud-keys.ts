@@ -1,20 +1,31 @@
 import { z } from 'zod';
-import { secret } from './fields.ts';
+import { secret, told } from './fields.ts';
 
-/** The two keys that the vendor gave, in a body: `apiKey` and `sharedKey` are aliases of these. */
-export const setKeysRequest = z.object({ api_key: secret, shared_key: secret });
+/** The two keys that the vendor gave; `apiKey` and `sharedKey` are aliases of these. */
+export const setKeysRequest = z
+  .object({
+    api_key: told(secret, "The vendor's API key for the licensing cloud."),
+    shared_key: told(secret, "The vendor's shared key for the licensing cloud."),
+  })
+  .meta({
+    description: 'Send one of the keys, or both. Each has two spellings: use one of them.',
+    examples: [{ apiKey: 'an-api-key', sharedKey: 'a-shared-key' }],
+  });
 
-/** The same in a URL. */
-export const setKeysQuery = z.object({ apiKey: secret, sharedKey: secret });
+const fingerprint = z.string().nullable();
 
-const fingerprint = z.string().nullable().meta({ description: 'tells keys apart; `null`: none is set' });
+const fingerprints = {
+  api_key_fingerprint: told(fingerprint, 'Tells API keys apart; null: none is set.'),
+  shared_key_fingerprint: told(fingerprint, 'Tells shared keys apart; null: none is set.'),
+};
 
 /** Which keys are set, without showing them. */
-export const cloudKeysObject = z.object({
-  api_key_fingerprint: fingerprint,
-  shared_key_fingerprint: fingerprint,
-});
+export const cloudKeysObject = z
+  .object(fingerprints)
+  .meta({ id: 'CloudKeys', description: 'Which keys for the licensing cloud are set.' });
 
-export const setKeysAnswer = cloudKeysObject.extend({
-  changed: z.array(z.enum(['api_key', 'shared_key'])),
-});
+export const setKeysAnswer = cloudKeysObject
+  .extend({
+    changed: told(z.array(z.enum(['api_key', 'shared_key'])), 'Which of them are others than before.'),
+  })
+  .meta({ id: 'ChangedKeys', extends: 'CloudKeys', description: 'Which keys are set, and which are new.' });

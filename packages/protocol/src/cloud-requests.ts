@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostText, name, positiveInteger, userInfo } from './fields.ts';
+import { hostText, licenseId, name, userInfo } from './fields.ts';
 
 /** How a caller says which license it means, and for which machine. A key, or a user with a password. */
 const identification = {
@@ -8,7 +8,7 @@ const identification = {
   license_key: name,
   username: name,
   password: z.string().max(1024).optional(),
-  license_id: positiveInteger,
+  license_id: licenseId,
 };
 
 const host = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { hostText, integerOf, licenseId, name, userInfo, userName } from './fields.ts';
-import { anyDate } from './lending.ts';
+import { feature, integerOf } from './fields.ts';
+import { anyDate, host, target } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
 const COUNT_ERROR = { error: 'must be a whole number below 2^53, as a number or as digits' };
@@ -8,16 +8,29 @@ const COUNT_ERROR = { error: 'must be a whole number below 2^53, as a number or 
 /**
  * A count: a whole number, or digits. Missing and `null` mean 1; anything else is refused, blank text too.
  */
-export const count = z.preprocess(
-  (value) => (value === null || value === undefined ? 1 : integerOf(value)),
-  z.int(COUNT_ERROR),
-);
+export const count = z
+  .preprocess((value) => (value === null || value === undefined ? 1 : integerOf(value)), z.int(COUNT_ERROR))
+  .meta({
+    type: ['integer', 'string'],
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    pattern: '^-?\\d{1,15}$',
+    description:
+      'How much to add, as a number or as digits; 1 unless told, 0 only asks. A negative count takes back.',
+  });
 
 /** `true` and `false`, also as text in any case. Blank means "not given". */
-const flag = z.preprocess(
-  (value) => (typeof value === 'string' ? readFlag(value.trim().toLowerCase()) : value),
-  z.boolean({ error: 'must be true or false' }).nullish(),
-);
+const flag = z
+  .preprocess(
+    (value) => (typeof value === 'string' ? readFlag(value.trim().toLowerCase()) : value),
+    z.boolean({ error: 'must be true or false' }).nullish(),
+  )
+  .meta({
+    type: ['boolean', 'string'],
+    pattern: '^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])?\\s*$',
+    description:
+      'false: go without overage in this call, as a flag or as text. Also taken as `allowOverages`.',
+  });
 
 function readFlag(text: string): boolean | string | null {
   if (text === '') return null;
@@ -25,59 +38,99 @@ function readFlag(text: string): boolean | string | null {
 }
 
 /** How much overage the caller wants at most. Blank means "not given". */
-const overage = z.preprocess(
-  (value) => (typeof value === 'string' && value.trim() === '' ? null : integerOf(value)),
-  z.int(COUNT_ERROR).min(0, { error: 'must not be negative' }).nullish(),
-);
+const overage = z
+  .preprocess(
+    (value) => (typeof value === 'string' && value.trim() === '' ? null : integerOf(value)),
+    z.int(COUNT_ERROR).min(0, { error: 'must not be negative' }).nullish(),
+  )
+  .meta({
+    type: ['integer', 'string'],
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    pattern: '^\\d{1,15}$',
+    description:
+      'The most overage for this call, as a number or as digits; it cannot widen what the license allows. ' +
+      'Also taken as `maxOverages`.',
+  });
 
-const target = { product: name, user: userName, license_id: licenseId };
+const counted = { consumptions: count, max_overages: overage, allow_overages: flag };
 
-export const addConsumptionRequest = z.object({
-  ...target,
-  consumptions: count,
-  max_overages: overage,
-  allow_overages: flag,
+export const addConsumptionRequest = z.object({ ...target, ...counted }).meta({
+  examples: [{ product: 'demo', consumptions: '5', max_overages: '0', allow_overages: 'false' }],
 });
 
-export const addFeatureConsumptionRequest = z.object({
-  ...target,
-  feature: name,
-  consumptions: count,
-  max_overages: overage,
-  allow_overages: flag,
+export const addFeatureConsumptionRequest = z.object({ ...target, feature, ...counted }).meta({
+  extends: 'AddConsumptionRequest',
+  required: ['feature'],
+  examples: [{ product: 'demo', feature: 'export', consumptions: '1' }],
 });
 
-export const featureRegisterRequest = z.object({
-  ...target,
-  feature: name,
-  os_hostname: hostText,
-  ip_local: hostText,
-  user_info: userInfo,
-  borrowed_until: anyDate,
-});
+export const featureRegisterRequest = z
+  .object({
+    ...target,
+    feature,
+    ...host,
+    borrowed_until: anyDate.meta({
+      description: 'Hold the slot until then, as in `borrow`. Not given, or year 1: no borrow.',
+    }),
+  })
+  .meta({
+    extends: 'RegisterRequest',
+    required: ['feature'],
+    description: 'Send `user`, or `os_hostname` for it.',
+    examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],
+  });
 
-export const featureReleaseRequest = z.object({ ...target, feature: name, os_hostname: hostText });
+export const featureReleaseRequest = z.object({ ...target, feature, os_hostname: host.os_hostname }).meta({
+  required: ['feature'],
+  description: 'Send `user`, or `os_hostname` for it.',
+  examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],
+});
 
 /** The answer to a count: the license's limits, and the total that already includes it. */
-export const consumptionAnswer = licenseObject.pick({
-  id: true,
-  max_consumptions: true,
-  total_consumptions: true,
-  allow_overages: true,
-  max_overages: true,
-  reset_consumption: true,
-  consumption_period: true,
-  allow_unlimited_consumptions: true,
-  allow_negative_consumptions: true,
-});
+export const consumptionAnswer = licenseObject
+  .pick({
+    id: true,
+    max_consumptions: true,
+    total_consumptions: true,
+    allow_overages: true,
+    max_overages: true,
+    reset_consumption: true,
+    consumption_period: true,
+    allow_unlimited_consumptions: true,
+    allow_negative_consumptions: true,
+  })
+  .meta({
+    id: 'Consumption',
+    description: 'What limits the consumption of a license, and its total.',
+    examples: [
+      {
+        id: 7,
+        max_consumptions: 1000,
+        total_consumptions: 5,
+        allow_overages: false,
+        max_overages: 0,
+        reset_consumption: true,
+        consumption_period: 'monthly',
+        allow_unlimited_consumptions: false,
+        allow_negative_consumptions: false,
+      },
+    ],
+  });
 
 export const featureAnswer = featureObject;
 
 /** A feature slot says too until when it is borrowed. */
-export const featureRegisterAnswer = featureObject.extend({
-  is_borrowed: z.boolean(),
-  borrowed_until: licenseObject.shape.borrowed_until,
-});
+export const featureRegisterAnswer = featureObject
+  .extend({
+    is_borrowed: licenseObject.shape.is_borrowed,
+    borrowed_until: licenseObject.shape.borrowed_until,
+  })
+  .meta({
+    id: 'FeatureRegistration',
+    extends: 'Feature',
+    description: 'The feature as the user sees it who has a slot of it.',
+  });
 
 /** Keys of requests that may be repeated: as long as a name, and printable. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;

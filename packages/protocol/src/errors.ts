@@ -118,6 +118,11 @@ export const ERRORS = {
   slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
   clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
+  borrows_not_restorable: {
+    status: 400,
+    retryable: false,
+    title: 'A wrong clock ended borrows that cannot be restored',
+  },
   audit_not_whole: { status: 400, retryable: false, title: 'The audit log is not as it was written' },
   other_servers_running: { status: 400, retryable: false, title: 'Other servers use the same database' },
 

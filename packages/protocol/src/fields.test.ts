@@ -8,6 +8,7 @@ import {
   MAX_SECRET_LENGTH,
   MAX_USER_INFO_LENGTH,
   name,
+  positiveInteger,
   secret,
   userInfo,
   userName,
@@ -110,9 +111,14 @@ describe('a license id', () => {
     }
   });
 
-  for (const value of [0, -1, '-1', 1.5, '1.5', '1e3', '0x10', 'seven', ' 7', true, [], {}, 2 ** 53]) {
+  for (const value of [-1, '-1', 1.5, '1.5', '1e3', '0x10', 'seven', ' 7', true, [], {}, 2 ** 53]) {
     test(`is not ${JSON.stringify(value)}`, () => assert.match(refusal(licenseId, value), /^must be /));
   }
+
+  test('that is 0 means none, as a number or as digits', () => {
+    for (const value of [0, -0, '0', '00', '-0']) assert.equal(licenseId.parse(value), undefined);
+    assert.match(refusal(positiveInteger, 0), /^must be a positive/);
+  });
 
   test('is not rounded to one that is near', () => {
     assert.match(refusal(licenseId, '9007199254740993'), /^must be /);

@@ -16,10 +16,26 @@ function isPlainText(text: string): boolean {
   return !CONTROL_CHARACTER.test(text) && text.isWellFormed();
 }
 
+/** A field, and what the API document says about it. */
+export function told<T extends z.ZodType>(schema: T, description: string): T {
+  return schema.meta({ description }) as T;
+}
+
 /** `null`, a missing field and blank text all mean "not given". */
 function orUndefined<T extends z.ZodType>(schema: T, read = (value: unknown) => value) {
   return z.preprocess((value) => (isBlank(value) ? undefined : read(value)), schema.optional());
 }
+
+/**
+ * What JSON a field takes beside `null` and blank text, for the API document: `z.preprocess` hides it there.
+ */
+const NAME_JSON = { type: 'string', maxLength: MAX_NAME_LENGTH, pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$' };
+const INTEGER_JSON = {
+  type: ['integer', 'string'],
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  pattern: '^0*[1-9]\\d{0,14}$',
+};
 
 /** Nothing, or text that says nothing. */
 export function isBlank(value: unknown): boolean {
@@ -32,7 +48,7 @@ const nameText = z
   .refine(isPlainText, { error: 'must not contain control characters' });
 
 /** `product`, `feature`: identifies something. */
-export const name = orUndefined(nameText);
+export const name = orUndefined(nameText).meta(NAME_JSON);
 
 /**
  * `user`: in Unicode NFC, as it is kept. Some characters become three in it, and two become one, so a bound
@@ -40,7 +56,7 @@ export const name = orUndefined(nameText);
  */
 export const userName = orUndefined(nameText, (value) =>
   typeof value === 'string' ? value.normalize('NFC') : value,
-);
+).meta(NAME_JSON);
 
 /** What text becomes that was no text: a secret that holds it is not the one that was meant. */
 const REPLACEMENT_CHARACTER = '\uFFFD';
@@ -53,7 +69,7 @@ export const secret = orUndefined(
     .refine((text) => isPlainText(text) && !text.includes(REPLACEMENT_CHARACTER), {
       error: 'must be readable text without control characters',
     }),
-);
+).meta({ ...NAME_JSON, maxLength: MAX_SECRET_LENGTH });
 
 /** Text that only describes: control characters become spaces instead of being refused. */
 function description(maxLength: number) {
@@ -64,7 +80,7 @@ function description(maxLength: number) {
       .transform((text) => text.toWellFormed().replace(CONTROL_CHARACTERS, ' '))
       // What was nothing but control characters says nothing.
       .transform((text) => (text.trim() === '' ? undefined : text)),
-  );
+  ).meta({ type: 'string', maxLength });
 }
 
 export const hostText = description(MAX_NAME_LENGTH);
@@ -78,12 +94,34 @@ export function integerOf(value: unknown): unknown {
 }
 
 /** A positive integer below 2^53, as a number or as digits. */
-export const positiveInteger = z.preprocess(
-  (value) => (isBlank(value) ? undefined : integerOf(value)),
-  z
-    .int({ error: 'must be a whole number below 2^53' })
-    .positive({ error: 'must be a positive number' })
-    .optional(),
-);
+export const positiveInteger = z
+  .preprocess(
+    (value) => (isBlank(value) ? undefined : integerOf(value)),
+    z
+      .int({ error: 'must be a whole number below 2^53' })
+      .positive({ error: 'must be a positive number' })
+      .optional(),
+  )
+  .meta(INTEGER_JSON);
 
-export const licenseId = positiveInteger;
+/** `license_id` of the v4 API: 0 means "none", too, since clients send the default value of a number. */
+export const licenseId = z
+  .preprocess((value) => (integerOf(value) === 0 ? undefined : value), positiveInteger)
+  .meta({
+    ...INTEGER_JSON,
+    minimum: 0,
+    pattern: '^\\d{1,15}$',
+    description: 'The id of a license; 0 is none. Without it, the license of the product that answers first.',
+  });
+
+/** `license_id` of an administrator's request. There "none" is often "all of them", so it takes no 0. */
+export const strictLicenseId = told(positiveInteger, 'The id of a license.');
+
+/** The fields that stand in most requests. */
+export const product = told(
+  name,
+  'The product code. It may be left out where the server holds licenses of one product only.',
+);
+export const feature = told(name, 'The feature code.');
+export const user = told(userName, 'Who asks: any text, such as an e-mail address.');
+export const licenseKey = told(name, 'The license key.');

@@ -1,62 +1,105 @@
 import { z } from 'zod';
-import { hostText, licenseId, name, userInfo, userName } from './fields.ts';
+import { hostText, licenseId, product, user, userInfo } from './fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**
  * Which license is meant, and for whom. Every field may be missing; see `docs/leases.md` for what then
  * counts.
  */
-const target = { product: name, user: userName, license_id: licenseId };
+export const target = { product, user, license_id: licenseId };
 
-const host = { os_hostname: hostText, ip_local: hostText, user_info: userInfo };
+const os_hostname = hostText.meta({
+  description: 'The name of the host. It stands for the user where `user` is missing.',
+});
+
+export const host = {
+  os_hostname,
+  ip_local: hostText.meta({ description: 'The address of the host, as it knows it.' }),
+  user_info: userInfo.meta({ description: 'Anything worth showing to an administrator.' }),
+};
+
+/** As far as a pattern can tell. */
+export const DATE_PATTERN =
+  '^\\s*(\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?([Zz]|[+-]\\d{2}:\\d{2})?)?)?\\s*$';
 
 /**
  * Anything but text cannot be read as a date either; that is told like any other date that cannot be read.
  */
-export const anyDate = z.preprocess(
-  (value) => (value === null || value === undefined || typeof value === 'string' ? value : NO_DATE),
-  z.string().nullish(),
-);
+export const anyDate = z
+  .preprocess(
+    (value) => (value === null || value === undefined || typeof value === 'string' ? value : NO_DATE),
+    z.string().nullish(),
+  )
+  .meta({ type: 'string', pattern: DATE_PATTERN });
 
 const NO_DATE = 'not a date';
 
-export const registerRequest = z.object({ ...target, ...host });
+export const registerRequest = z.object({ ...target, ...host }).meta({
+  description: 'Send `user`, or `os_hostname` for it.',
+  examples: [
+    {
+      product: 'demo',
+      user: 'ada@example.com',
+      os_hostname: 'ws-7',
+      ip_local: '10.0.0.7',
+      user_info: '',
+    },
+  ],
+});
 
 /**
  * The date is any text here: whether it can be read, and whether the license allows it, is one question with
  * one answer (`borrow_until_not_valid`), and it is decided after the license's own refusals.
  */
-export const borrowRequest = z.object({
-  ...target,
-  ...host,
-  borrowed_until: anyDate,
+export const borrowRequest = z
+  .object({
+    ...target,
+    ...host,
+    borrowed_until: anyDate.meta({
+      description:
+        'RFC 3339, or shorter: `2026-09-27 23:30`, `2026-09-27`; without a zone it is UTC. Not given, or ' +
+        'year 1: as long as the license allows. Also taken as `borrow_until`.',
+    }),
+  })
+  .meta({
+    extends: 'RegisterRequest',
+    description: 'Send `user`, or `os_hostname` for it.',
+    examples: [{ product: 'demo', user: 'bob@example.com', os_hostname: 'laptop', borrowed_until: null }],
+  });
+
+export const unregisterRequest = z.object({ ...target, os_hostname }).meta({
+  description: 'Send `user`, or `os_hostname` for it.',
+  examples: [{ product: 'demo', user: 'ada@example.com' }],
 });
 
-export const unregisterRequest = z.object({ ...target, os_hostname: hostText });
+export const licenseQuery = z.object({ product, license_id: licenseId });
 
-export const licenseQuery = z.object({ product: name, license_id: licenseId });
+export const licensesQuery = z.object({ product });
 
-export const licensesQuery = z.object({ product: name });
-
-/** Other spellings of a field that clients are known to send, in lower case. */
+/** Other spellings of a field that clients are known to send, in any case. */
 export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   borrow_until: 'borrowed_until',
-  allowoverages: 'allow_overages',
-  maxoverages: 'max_overages',
-  passwordold: 'password_old',
-  passwordnew: 'password_new',
-  licensekey: 'license_key',
-  signingkey: 'signing_key',
-  licensepolicy: 'license_policy',
-  policyid: 'policy_id',
-  confirmationcode: 'confirmation_code',
-  apikey: 'api_key',
-  sharedkey: 'shared_key',
+  allowOverages: 'allow_overages',
+  maxOverages: 'max_overages',
+  passwordOld: 'password_old',
+  passwordNew: 'password_new',
+  licenseId: 'license_id',
+  licenseKey: 'license_key',
+  signingKey: 'signing_key',
+  licensePolicy: 'license_policy',
+  policyId: 'policy_id',
+  confirmationCode: 'confirmation_code',
+  apiKey: 'api_key',
+  sharedKey: 'shared_key',
 };
 
 /** The answer to register and borrow: the license at top level, and once more as a text. */
-export const registerAnswer = licenseObject.extend({
-  license_json: z.string().meta({ description: 'the same license object, as JSON text' }),
-});
+export const registerAnswer = licenseObject
+  .extend({ license_json: z.string().meta({ description: 'The same license object, as JSON text.' }) })
+  .meta({
+    id: 'Registration',
+    extends: 'License',
+    description: 'The license as the user sees it who has a slot of it.',
+  });
 
 export const borrowAnswer = registerAnswer;

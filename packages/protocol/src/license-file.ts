@@ -48,7 +48,8 @@ function parseFields(text: string): Readonly<Record<string, unknown>> {
     }
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
-    throw new LicenseFileError(error.message);
+    // Written for the bodies of requests, and this is none.
+    throw new LicenseFileError(error.code === 'invalid_json' ? 'What it holds is not JSON.' : error.message);
   }
   throw new LicenseFileError('It holds no JSON object.');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { licenseId, name } from './fields.ts';
+import { licenseId, licenseKey, name, told } from './fields.ts';
 
 /** A whole file as text: no bound of its own below that of a body. */
 const fileText = z
@@ -13,49 +13,94 @@ const code = z.preprocess(
   name,
 );
 
-export const generateRequest = z.object({
-  product: name,
-  license_key: name,
-  username: name,
-  license_id: licenseId,
-  request: z.preprocess(
-    (value) => (value === null || value === '' ? undefined : value),
-    z.enum(['activation', 'deactivation'], { error: 'must be "activation" or "deactivation"' }).optional(),
-  ),
-});
+const REQUESTS = ['activation', 'deactivation'] as const;
 
-export const generateAnswer = z.object({
-  status: z.literal('ok'),
-  request_id: z.string(),
-  request_data: z.string().meta({ description: 'the file, which is base64' }),
-  file_name: z.string(),
-  hardware_id: z.string(),
-  identity_key: z.string().meta({ description: "the fingerprint of this server's own key" }),
-  signed_by: z.enum(['cloud-keys', 'server']),
-});
+export const generateRequest = z
+  .object({
+    product: told(name, 'The product code of the license that is wanted or given back.'),
+    license_key: licenseKey,
+    username: told(name, 'Whose license it is, where the vendor issues licenses to users.'),
+    license_id: told(licenseId, 'To give a license back: its id.'),
+    request: z
+      .preprocess(
+        (value) => (value === null || value === '' ? undefined : value),
+        z.enum(REQUESTS, { error: 'must be "activation" or "deactivation"' }).optional(),
+      )
+      .meta({
+        type: 'string',
+        enum: REQUESTS,
+        description: 'Whether a license is wanted or given back; an activation unless told.',
+      }),
+  })
+  .meta({ examples: [{}, { product: 'cad', license_key: 'AAAA-BBBB-CCCC-DDDD' }] });
 
-export const airgapGenerateRequest = z.object({
-  license_key: name,
-  signing_key: code.meta({ description: "the vendor's initialization code" }),
-});
+const hardwareId = told(z.string(), 'The hardware id of this server.');
+const ok = told(z.literal('ok'), 'Always "ok".');
 
-export const airgapGenerateAnswer = z.object({
-  status: z.literal('ok'),
-  activation_code: z.string(),
-  hardware_id: z.string(),
-  license_key: z.string(),
-});
+export const generateAnswer = z
+  .object({
+    status: ok,
+    request_id: told(z.string(), 'The id of the request, which the license file repeats.'),
+    request_data: told(z.string(), 'The file, which is base64.'),
+    file_name: told(z.string(), 'How to call the file.'),
+    hardware_id: hardwareId,
+    identity_key: told(z.string(), "The fingerprint of this server's own key."),
+    signed_by: told(z.enum(['cloud-keys', 'server']), 'With which key the file is signed.'),
+  })
+  .meta({
+    id: 'RequestFile',
+    description: 'A file that asks the vendor for a license, or gives one back.',
+  });
+
+export const airgapGenerateRequest = z
+  .object({ license_key: licenseKey, signing_key: told(code, "The vendor's initialization code.") })
+  .meta({
+    required: ['license_key', 'signing_key'],
+    examples: [
+      { license_key: 'AAAA-BBBB-CCCC-DDDD', signing_key: 'nmSYO3EaxHPkGZ4J3xKmVd2pW0a1tVE6uGfbmxD8EHc=' },
+    ],
+  });
+
+export const airgapGenerateAnswer = z
+  .object({
+    status: ok,
+    activation_code: told(z.string(), 'The code to type into the portal of the vendor.'),
+    hardware_id: hardwareId,
+    license_key: told(z.string(), 'The license key.'),
+  })
+  .meta({ id: 'ActivationCode', description: "This server's activation code for a license key." });
 
 /** The policy id is text here, and may be sent as a number. */
-export const airgapLicenseRequest = z.object({
-  license_policy: fileText,
-  license_key: name,
-  policy_id: z.preprocess((value) => (typeof value === 'number' ? String(value) : value), code),
-  confirmation_code: code,
-});
+export const airgapLicenseRequest = z
+  .object({
+    license_policy: told(fileText, 'The policy file, which is base64.'),
+    license_key: licenseKey,
+    policy_id: z
+      .preprocess((value) => (typeof value === 'number' ? String(value) : value), code)
+      .meta({
+        type: ['string', 'number'],
+        maxLength: 256,
+        pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$',
+        description: 'The policy id that the portal told, as text or as a number.',
+      }),
+    confirmation_code: told(code, 'The confirmation code that the portal told.'),
+  })
+  .meta({
+    required: ['license_policy', 'license_key', 'policy_id', 'confirmation_code'],
+    examples: [
+      {
+        license_policy: 'eyJpZCI6IDF9',
+        license_key: 'AAAA-BBBB-CCCC-DDDD',
+        policy_id: '1',
+        confirmation_code: 'bWlzc2luZw==',
+      },
+    ],
+  });
 
-export const usageAnswer = z.object({
-  usage_data: z.string().meta({ description: 'the file, which is base64' }),
-  file_name: z.string(),
-  sequence: z.int(),
-});
+export const usageAnswer = z
+  .object({
+    usage_data: told(z.string(), 'The file, which is base64.'),
+    file_name: told(z.string(), 'How to call the file.'),
+    sequence: told(z.int(), 'The number of the file; the vendor takes none with a lower one after it.'),
+  })
+  .meta({ id: 'UsageFile', description: 'A file with what was consumed, for the vendor.' });

@@ -1,10 +1,18 @@
 import { z } from 'zod';
-import { secret } from './fields.ts';
+import { secret, told } from './fields.ts';
 
-/** The old password and the new one, in a body: `passwordOld` and `passwordNew` are aliases of these. */
-export const setPasswordRequest = z.object({ password_old: secret, password_new: secret });
+/** How long a new password may be, for the API document; whoever sets it decides. */
+export const NEW_PASSWORD = { minLength: 12, maxLength: 256 };
 
-/** The same in a URL. */
-export const setPasswordQuery = z.object({ passwordOld: secret, passwordNew: secret });
+/** The old password and the new one; `passwordOld` and `passwordNew` are aliases of these. */
+export const setPasswordRequest = z
+  .object({
+    password_old: told(secret, 'The password now.'),
+    password_new: secret.meta({ ...NEW_PASSWORD, description: 'The password from now on.' }),
+  })
+  .meta({
+    required: ['password_old', 'password_new'],
+    examples: [{ passwordOld: 'the old one', passwordNew: 'a password of my own' }],
+  });
 
-export const setPasswordAnswer = z.object({ message: z.string() });
+export const setPasswordAnswer = z.object({ message: told(z.string(), 'Whose password was replaced.') });

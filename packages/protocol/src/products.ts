@@ -1,18 +1,34 @@
 import { z } from 'zod';
-import { licenseId, name } from './fields.ts';
+import { licenseId, licenseKey, name, product, told } from './fields.ts';
 
 /** Kept exactly as it is typed: a password may begin or end with a blank. */
-const password = z.string({ error: 'must be text' }).max(1024, { error: 'is too long' }).nullish();
-
-const holder = { product: name, license_key: name, username: name, password };
+const password = told(
+  z.string({ error: 'must be text' }).max(1024, { error: 'is too long' }).nullish(),
+  "The user's password at the licensing cloud.",
+);
 
 /** Adds a license: by its key, or by the user that it was issued to. */
-export const addProductRequest = z.object(holder);
+export const addProductRequest = z
+  .object({
+    product: told(name, 'The product code.'),
+    license_key: licenseKey,
+    username: told(name, 'The user that the license was issued to, where it has no key.'),
+    password,
+  })
+  .meta({
+    required: ['product'],
+    not: { anyOf: [{ required: ['licenseKey', 'username'] }, { required: ['license_key', 'username'] }] },
+    description: 'Send `product`, and the license key or a user and a password.',
+    examples: [{ product: 'cad', licenseKey: 'AAAA-BBBB-CCCC-DDDD' }],
+  });
 
-/** In a URL the key has the name that clients are used to; the name of the body is taken too. */
-export const addProductQuery = z.object({ ...holder, licenseKey: name });
+export const removeProductRequest = z
+  .object({ product, license_id: licenseId, license_key: licenseKey })
+  .meta({ examples: [{ product: 'cad', licenseKey: 'AAAA-BBBB-CCCC-DDDD' }] });
 
-export const removeProductRequest = z.object({ product: name, license_id: licenseId, license_key: name });
-export const removeProductQuery = removeProductRequest.extend({ licenseKey: name, licenseId });
-
-export const removeProductAnswer = z.object({ license_id: z.int(), product: z.string() });
+export const removeProductAnswer = z
+  .object({
+    license_id: told(z.int(), 'The id that the license had.'),
+    product: told(z.string(), 'Its product code.'),
+  })
+  .meta({ id: 'RemovedLicense', description: 'The license that was removed.' });

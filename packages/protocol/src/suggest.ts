@@ -1,14 +1,23 @@
 /** " Did you mean …?", or nothing when nothing is near. */
 export function suggest(word: string, known: readonly string[]): string {
-  const ranked = known.map((name) => ({ name, distance: distance(word.toLowerCase(), name.toLowerCase()) }));
+  const ranked = known.map((name) => ({
+    name,
+    distance: countEdits(word.toLowerCase(), name.toLowerCase()),
+  }));
   const best = ranked.sort((a, b) => a.distance - b.distance)[0];
-  return best !== undefined && best.distance <= Math.max(2, word.length / 3)
-    ? ` Did you mean "${best.name}"?`
-    : '';
+  return best !== undefined && best.distance <= Math.max(2, word.length / 3) ? didYouMean([best.name]) : '';
+}
+
+/** " Did you mean "a", "b" or "c"?" */
+export function didYouMean(names: readonly string[]): string {
+  const quoted = names.map((name) => `"${name}"`);
+  const last = quoted.pop();
+  if (last === undefined) return '';
+  return ` Did you mean ${quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`}?`;
 }
 
 /** How many letters have to be changed to turn one word into the other. */
-function distance(a: string, b: string): number {
+export function countEdits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

@@ -8,6 +8,10 @@ const READABLE: [text: string, utc: string][] = [
   ['2024-05-06T07:08:09.5Z', '2024-05-06T07:08:09.500Z'],
   ['2024-05-06T07:08:09.1239Z', '2024-05-06T07:08:09.123Z'],
   ['2024-05-06T07:08:09.123456789Z', '2024-05-06T07:08:09.123Z'],
+  ['2024-05-06T07:08:09.1234567890Z', '2024-05-06T07:08:09.123Z'],
+  ['2024-05-06T07:08:09.999999999999+00:00', '2024-05-06T07:08:09.999Z'],
+  ['2024-05-06 07:08:09.0129999999999999', '2024-05-06T07:08:09.012Z'],
+  [`2024-05-06T07:08:09.5${'0'.repeat(60_000)}z`, '2024-05-06T07:08:09.500Z'],
   ['2024-05-06T07:08:09+02:00', '2024-05-06T05:08:09.000Z'],
   ['2024-05-06T07:08:09-05:30', '2024-05-06T12:38:09.000Z'],
   ['2024-01-01T00:30:00+01:00', '2023-12-31T23:30:00.000Z'],
@@ -59,7 +63,8 @@ const UNREADABLE = [
   '2024-05-06T07:08:61Z',
   '2024-05-06T07',
   '2024-05-06T07:08:09.Z',
-  '2024-05-06T07:08:09.1234567890Z',
+  '2024-05-06T07:08:09.1234567890X',
+  `2024-05-06T07:08:09.${'1'.repeat(60_000)}X`,
   '2024-05-06T07:08:09+2:00',
   '2024-05-06T07:08:09+0200',
   '2024-05-06T07:08:09+24:00',
@@ -75,13 +80,15 @@ const UNREADABLE = [
 
 describe('dates that can be read', () => {
   for (const [text, utc] of READABLE) {
-    test(JSON.stringify(text), () => assert.equal(formatTimestamp(parseTimestamp(text) as number), utc));
+    test(JSON.stringify(text).slice(0, 60), () =>
+      assert.equal(formatTimestamp(parseTimestamp(text) as number), utc),
+    );
   }
 });
 
 describe('dates that mean "not set"', () => {
   for (const text of NOT_SET) {
-    test(JSON.stringify(text), () => assert.equal(parseTimestamp(text), null));
+    test(JSON.stringify(text).slice(0, 60), () => assert.equal(parseTimestamp(text), null));
   }
 
   test('but the next day is a date', () => {
@@ -91,7 +98,7 @@ describe('dates that mean "not set"', () => {
 
 describe('what is no date', () => {
   for (const text of UNREADABLE) {
-    test(JSON.stringify(text), () => assert.equal(parseTimestamp(text), undefined));
+    test(JSON.stringify(text).slice(0, 60), () => assert.equal(parseTimestamp(text), undefined));
   }
 });
 

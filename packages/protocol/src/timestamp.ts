@@ -1,8 +1,8 @@
 /**
  * The dates of the v4 API. Read as UTC whatever the host's zone: RFC 3339, and the shorter forms that clients
- * send: a space for the `T`, no seconds, no time at all.
+ * send: a space for the `T`, no seconds, no time at all. RFC 3339 bounds no fraction; we keep milliseconds.
  */
-const FORM = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?)?$/i;
+const FORM = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?)?$/i;
 
 /** What clients send for "not set". */
 const NOT_SET_YEAR = 1;
@@ -15,7 +15,7 @@ export function parseTimestamp(text: string): number | null | undefined {
   if (match === null) return undefined;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as Six;
   if (year === NOT_SET_YEAR && month === 1 && day === 1) return null;
-  const millis = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
+  const millis = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
   const utc = utcMillis([year, month, day, hour, minute, second], millis);
   const offset = zoneOffsetMillis(match[8] ?? 'Z');
   return utc === undefined || offset === undefined ? undefined : utc - offset;
@@ -43,4 +43,20 @@ function zoneOffsetMillis(zone: string): number | undefined {
 /** The only form in which we write dates: ISO 8601, UTC, three fraction digits. */
 export function formatTimestamp(millis: number): string {
   return new Date(millis).toISOString();
+}
+
+const OWN_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Whether `formatTimestamp` wrote it. */
+export function isTimestamp(text: string): boolean {
+  return OWN_FORM.test(text);
+}
+
+/** The same instant on the clocks around here, to the second: `2026-11-15 20:56:03 +01:00`. */
+export function formatLocalTime(millis: number): string {
+  const ahead = -new Date(millis).getTimezoneOffset();
+  const clock = new Date(millis + ahead * 60_000).toISOString().replace('T', ' ').slice(0, -'.000Z'.length);
+  const two = (count: number) => String(Math.floor(count)).padStart(2, '0');
+  const offset = `${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}`;
+  return `${clock} ${ahead < 0 ? '-' : '+'}${offset}`;
 }

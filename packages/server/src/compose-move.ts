@@ -8,7 +8,7 @@ import {
 import type { Config } from './config.ts';
 import { createIdentity } from './services/identity.ts';
 import { type MovedStore, MoveError, moveStore as move } from './services/move-store.ts';
-import { lockFolder } from './store/folder-lock.ts';
+import { describeHolder, lockFolder } from './store/folder-lock.ts';
 import { readMachineId } from './store/machine-id.ts';
 import { openPostgresSource } from './store/postgres/postgres-source.ts';
 import { openPostgresTarget } from './store/postgres/postgres-target.ts';
@@ -86,7 +86,7 @@ function databaseOf(options: MoveOptions) {
 }
 
 function inUse({ data }: Config): MoveError {
-  return new MoveError(`A Berth process uses ${data}. Stop the server first.`);
+  return new MoveError(`${data} is in use by ${describeHolder(data)}. Stop the server first.`);
 }
 
 /** In a folder the hardware id is made with that of the machine, unless it is set. */

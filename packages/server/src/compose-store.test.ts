@@ -8,7 +8,8 @@ import { loadConfig } from './config.ts';
 import { Fault } from './core/fault.ts';
 import { sealExport } from './secrets/key-export.ts';
 import { makeMasterKey } from './secrets/master-key.ts';
-import { createDataFolder, lockFolder } from './store/folder-lock.ts';
+import { createDataFolder } from './store/folder-access.ts';
+import { lockFolder } from './store/folder-lock.ts';
 
 /** A database that nobody answers for. */
 const AWAY = 'postgres://berth:geheim@127.0.0.1:1/berth';

@@ -7,8 +7,9 @@ import { openExport } from './secrets/key-export.ts';
 import { findKeySource, type GivenKey } from './secrets/master-key.ts';
 import { fingerprint, type MasterKey } from './secrets/seal.ts';
 import { placeMasterKey } from './services/place-master-key.ts';
+import { createDataFolder, explainFolder } from './store/folder-access.ts';
 import {
-  createDataFolder,
+  describeHolder,
   explainSharing,
   type FolderLock,
   holdFolder,
@@ -49,7 +50,7 @@ export async function openServersStore(options: StoreOptions): Promise<Store> {
     await delay(LOCK_INTERVAL_MS);
   }
   throw new StartError(
-    `The data folder ${data} is in use by another Berth process. Stop it first, or choose another folder.`,
+    `The data folder ${data} is in use by ${describeHolder(data)}. Stop it first, or choose another folder.`,
   );
 }
 
@@ -62,6 +63,8 @@ export async function openStoppedStore(options: StoreOptions): Promise<Store | n
   if (isShared(config) || hasData(config.data)) return openOrNull(options, false);
   // A server whose data is in a database runs in a folder without any, and can be asked without its URL.
   if (isHeld(config.data)) return null;
+  const problem = explainFolder(config.data);
+  if (problem !== null) throw new StartError(problem);
   throw new StartError(
     `There is no data in ${config.data}. Start the server once, name its folder with --data, or set ` +
       'BERTH_DATABASE_URL if its data is in a database.',

@@ -19,7 +19,8 @@ import { type Config, listChanged, showConfig } from './config.ts';
 import { Fault } from './core/fault.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { listenControl } from './http/control.ts';
-import { ListenError, type Listening, listen } from './http/listen.ts';
+import { createEntrance, type Entrance } from './http/entrance.ts';
+import { ListenError, listen } from './http/listen.ts';
 import { isLoopbackHost } from './http/local-caller.ts';
 import { createRoutes } from './http/route-table.ts';
 import { SealError } from './secrets/seal.ts';
@@ -44,6 +45,7 @@ import { createLog, createQuietLog, type Log } from './telemetry/log.ts';
 import { describeNotice } from './telemetry/notices.ts';
 
 export { moveStore } from './compose-move.ts';
+export { describeHolder } from './store/folder-lock.ts';
 
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -66,39 +68,57 @@ export interface ServeOptions {
   readonly config: Config;
   readonly warnings: readonly string[];
   readonly demo: boolean;
+  /** Called once the port is bound: what is started beside the server may add to its settings. */
+  readonly completeConfig: (config: Config) => Promise<Config>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Shown once to the person who starts the server, never logged. */
   readonly announce: (text: string) => void;
+  /** Writes the commands in a log for people as they type them. */
+  readonly rewrite?: (text: string) => string;
   /** The store is lost for good: nothing can be acknowledged any more. */
   readonly onLost: () => void;
 }
 
-/** Wires a server together and starts it. */
+/**
+ * Wires a server together and starts it. The port comes first: until it is bound nothing is created, no
+ * folder, no key, no account. Whoever starts it anew after a failure finds a first start.
+ */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
-  const { config } = options;
-  const log = createLog(config.log);
+  const log = createLog(options.config.log, options.rewrite);
   for (const warning of options.warnings) log.warn(warning);
-  const certificates = openCertificates(config.tls, { log, readWall: systemClock.readWall });
-  const news: News = { tell: () => {} };
-  const store = await openServersStore({
+  const certificates = openCertificates(options.config.tls, { log, readWall: systemClock.readWall });
+  const entrance = createEntrance();
+  const { readMonotonicMs } = systemClock;
+  const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
+  const listening = await listen(entrance, place);
+  const stops: Stop[] = [listening.stop, dismissPasswords];
+  const closes: Stop[] = [];
+  try {
+    const config = await options.completeConfig(options.config);
+    const news: News = { tell: () => {} };
+    const store = await openForServer({ ...options, config }, news, log);
+    closes.push(() => store.close());
+    const bound = { ...options, config, certificates, news, entrance, url: listening.url };
+    const audit = await serveStore(store, bound, log, stops);
+    return { url: listening.url, stop: () => stopServer({ stops, store, audit, log }) };
+  } catch (error) {
+    // What was started would keep the process alive, and the folder locked. Why it did not start comes first.
+    await stopAll(stops, closes).catch(() => {});
+    throw error;
+  }
+}
+
+function openForServer({ config, env, onLost }: ServeOptions, news: News, log: Log): Promise<Store> {
+  return openServersStore({
     config,
-    env: options.env,
+    env,
     version: VERSION,
     onNotice(notice) {
       describeNotice(log, notice);
-      if (notice.kind === 'store_lost') options.onLost();
+      if (notice.kind === 'store_lost') onLost();
     },
     onNews: () => news.tell(),
   });
-  const stops: Stop[] = [];
-  try {
-    const { url, audit } = await serveStore(store, { ...options, certificates, news }, log, stops);
-    return { url, stop: () => stopServer({ stops, store, audit, log }) };
-  } catch (error) {
-    // What was started would keep the process alive, and the folder locked. Why it did not start comes first.
-    await stopAll(stops, [() => store.close()]).catch(() => {});
-    throw error;
-  }
 }
 
 /** What is done when the store says that there may be new events. */
@@ -106,27 +126,26 @@ interface News {
   tell: () => void;
 }
 
-/** Answers where it can be reached, and what signs at the end. `stops` ends all that it has started. */
-async function serveStore(
-  store: Store,
-  options: ServeOptions & { readonly certificates: Certificates | null; readonly news: News },
-  log: Log,
-  stops: Stop[],
-): Promise<{ readonly url: string; readonly audit: AuditTrail }> {
-  const { config, certificates, news } = options;
-  const state: { listening: Listening | null } = { listening: null };
-  const parts = composeApp(store, { ...options, isServing: true }, log, () => state.listening?.url ?? null);
+interface BoundOptions extends ServeOptions {
+  readonly certificates: Certificates | null;
+  readonly news: News;
+  readonly entrance: Entrance;
+  readonly url: string;
+}
+
+/** Answers what signs at the end. `stops` ends all that it has started. */
+async function serveStore(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<AuditTrail> {
+  const { config, certificates, news, entrance, url } = options;
+  const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
+  stops.push(parts.cloud.close, parts.events.close);
   // From here on the store knows whether this server leads.
   await store.keepClock();
   describeRules(log, await parts.ruleBook.begin());
+  stops.push(await listenControl(entrance, config.data));
+  const eventLoops = await parts.events.begin();
   await prepareStore(parts, options, log);
   warnAboutExposure(options, log);
-  stops.push(parts.cloud.close, parts.events.close);
-  const eventLoops = await parts.events.begin();
-  const { readMonotonicMs } = systemClock;
-  state.listening = await listen(parts.app, { ...config, ...config.http, certificates, readMonotonicMs });
-  stops.push(state.listening.stop, dismissPasswords);
-  stops.push(await listenControl(parts.app, config.data));
+  entrance.open(parts.app);
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
   stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud, ...parts.events }, log));
@@ -139,13 +158,12 @@ async function serveStore(
       event: { kind: 'server_started', version: VERSION, settings: listChanged(config) },
     }),
   ]);
-  const { url } = state.listening;
   const database = describeDatabase(config);
   log.info(
     { url, data: config.data, ...(database === null ? {} : { database }), version: VERSION },
     'serving',
   );
-  return { url, audit: parts.audit };
+  return parts.audit;
 }
 
 type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;

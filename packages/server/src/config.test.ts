@@ -185,6 +185,9 @@ describe('a name that is not known', () => {
       BERT_PORT: '1',
       BERTH_MASTER_KEY: 'x',
       BERTH_WEBHOOKS_SECRET: 'x',
+      BERTH_HARDWARE_ID: 'x',
+      BERTH_CALLED_AS: './berth',
+      BERTH_MODEL_RUNS: '1',
     };
     assert.deepEqual(load(t, '', { env }).warnings, [
       'The environment variable BERTH_PROT is unknown. Did you mean "BERTH_PORT"?',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_LICENSE_BYTES } from '@berth/protocol/license-file';
+import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
 import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
 import type { WebhookTopic } from './core/webhook-topics.ts';
@@ -46,8 +47,8 @@ export interface Config {
   };
   readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
   readonly log: {
-    readonly level: 'debug' | 'info' | 'warn' | 'error';
-    readonly format: 'auto' | 'json' | 'text';
+    readonly level: LogLevel;
+    readonly format: LogFormat;
     readonly requests: boolean;
     readonly slowRequestMs: number;
   };
@@ -112,8 +113,10 @@ export class ConfigError extends Error {}
 export interface ConfigSources {
   readonly flags: Readonly<Record<string, string | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The file named by `--config`, or `null` to take `./berth.yaml` if it is there. */
+  /** The file named by `--config`, or `null` to take `berth.yaml` in `home` if it is there. */
   readonly file: string | null;
+  /** Where the default data folder and `berth.yaml` are, and what paths in that file start from. */
+  readonly home?: string;
 }
 
 export interface LoadedConfig {
@@ -156,11 +159,15 @@ export function envOf(path: string): string {
 }
 
 /** Flags over environment over file over defaults. */
-export function loadConfig({ flags, env, file }: ConfigSources): LoadedConfig {
-  const fromFile = readConfigFile(file);
+export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): LoadedConfig {
+  const fromFile = readConfigFile(file ?? resolve(home, DEFAULT_FILE), file === null);
   const values = SETTINGS.map((setting) => {
-    const given = flags[flagOf(setting.path)] ?? env[envOf(setting.path)] ?? fromFile.get(setting.path);
-    return [setting.path, given === undefined ? setting.default : check(setting, given)] as const;
+    const named = flags[flagOf(setting.path)] ?? env[envOf(setting.path)];
+    const given = named ?? fromFile.get(setting.path);
+    const value = given === undefined ? setting.default : check(setting, given);
+    // What somebody types is meant from the folder they are in; what belongs to the installation is not.
+    const isOfHome = named === undefined && (given === undefined || file === null);
+    return [setting.path, isOfHome && isPath(setting, value) ? resolve(home, String(value)) : value] as const;
   });
   const config = nest(values) as unknown as Config;
   checkTls(config.tls);
@@ -242,17 +249,20 @@ function allowedOf(setting: Setting): string {
 
 const DEFAULT_FILE = 'berth.yaml';
 
-function readConfigFile(file: string | null): Map<string, unknown> {
+/** Empty is no path: it leaves something out. */
+function isPath(setting: Setting, value: Value): boolean {
+  return value !== '' && setting.isPath?.(String(value)) === true;
+}
+
+function readConfigFile(file: string, mayBeMissing: boolean): Map<string, unknown> {
   let text: string;
   try {
-    text = readFileSync(file ?? DEFAULT_FILE, 'utf8');
+    text = readFileSync(file, 'utf8');
   } catch (error) {
-    if (file === null && (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
-    throw new ConfigError(
-      `The configuration file ${file ?? DEFAULT_FILE} cannot be read: ${(error as Error).message}`,
-    );
+    if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+    throw new ConfigError(`The configuration file ${file} cannot be read: ${(error as Error).message}`);
   }
-  return flatten(parseConfigText(text, file ?? DEFAULT_FILE), file ?? DEFAULT_FILE);
+  return flatten(parseConfigText(text, file), file);
 }
 
 function parseConfigText(text: string, file: string): unknown {
@@ -288,11 +298,22 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
 /** Secrets are no settings: nothing that shows the settings may know them. */
 const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];
 
+/** Read by the launcher and by our own tests. */
+const OTHER_VARIABLES = [
+  'BERTH_CALLED_AS',
+  'BERTH_FUZZ_REQUESTS',
+  'BERTH_MODEL_RUNS',
+  'BERTH_MODEL_SEED',
+  'BERTH_REPORTS',
+  'BERTH_SEED',
+  'BERTH_TEST_DATABASE_URL',
+];
+
 /** Variables with our prefix that nobody reads: most likely a typo, but an orchestrator may set such too. */
 function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
   const known = [...SETTINGS.map(({ path }) => envOf(path)), ...SECRET_VARIABLES];
   return Object.keys(env)
-    .filter((name) => name.startsWith('BERTH_') && !known.includes(name))
+    .filter((name) => name.startsWith('BERTH_') && ![...known, ...OTHER_VARIABLES].includes(name))
     .map((name) => `The environment variable ${name} is unknown.${suggest(name, known)}`);
 }
 

@@ -1,4 +1,5 @@
 import { parseRange } from '@berth/protocol/address-range';
+import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
 import { isDatabaseUrl, showDatabaseUrl } from './core/database-url.ts';
 import { WEBHOOK_TOPICS } from './core/webhook-topics.ts';
 
@@ -16,6 +17,8 @@ export interface Setting {
   readonly to?: number;
   /** What a text has to look like, where not every one is taken. Empty is what it is by default. */
   readonly form?: { readonly called: string; isValid(text: string): boolean };
+  /** Whether this value of it names a file or a folder. */
+  readonly isPath?: (text: string) => boolean;
   /** It holds a secret, and this much of it may be shown. */
   readonly show?: (text: string) => string;
 }
@@ -27,6 +30,8 @@ function isOrigin(word: string): boolean {
   return !/^(?:file|ftp|wss?):/.test(word) && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
 }
 
+const always = () => true;
+
 /** Every setting with its default, its bounds and a sentence. */
 export const SETTINGS: readonly Setting[] = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
@@ -34,6 +39,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'data',
     default: './data',
+    isPath: always,
     about: 'Folder that holds everything the server keeps; beside a database, its key and its socket.',
   },
   {
@@ -75,6 +81,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'rules',
     default: '',
+    isPath: always,
     about: 'The file that says who is barred; left empty, rules.yaml in the data folder, if it is there.',
   },
   {
@@ -85,6 +92,8 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'cloud.publicKey',
     default: '',
+    // The text of a key is longer than the paths of people.
+    isPath: (text) => !text.includes('\n') && text.length < 200,
     about: 'The public key that its answers are signed with: a PEM file, or the text of one.',
   },
   {
@@ -221,24 +230,31 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'tls.cert',
     default: '',
+    isPath: always,
     about: 'The certificate with its chain, a PEM file; empty is plain HTTP.',
   },
-  { path: 'tls.key', default: '', about: 'The private key of the certificate, a PEM file.' },
+  {
+    path: 'tls.key',
+    default: '',
+    isPath: always,
+    about: 'The private key of the certificate, a PEM file.',
+  },
   {
     path: 'tls.clientCa',
     default: '',
+    isPath: always,
     about: 'Whose certificates of clients are believed, a PEM file; left empty, none is asked for.',
   },
   {
     path: 'log.level',
     default: 'info',
-    oneOf: ['debug', 'info', 'warn', 'error'],
+    oneOf: LOG_LEVELS,
     about: 'The least severe lines that are written.',
   },
   {
     path: 'log.format',
     default: 'auto',
-    oneOf: ['auto', 'json', 'text'],
+    oneOf: LOG_FORMATS,
     about: 'How lines look; auto is text on a terminal and JSON elsewhere.',
   },
   { path: 'log.requests', default: false, about: 'Write a line for every request, successful ones too.' },
@@ -287,6 +303,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'webhooks.secretFile',
     default: '',
+    isPath: always,
     about: 'A file with the secret that events are signed with; BERTH_WEBHOOKS_SECRET is the secret itself.',
   },
 ];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
-import { createDataFolder } from '../../../packages/server/src/store/folder-lock.ts';
+import { createDataFolder } from '../../../packages/server/src/store/folder-access.ts';
 import { runBerth } from '../../faults/berth-command.ts';
 import { exchange } from '../../support/raw-socket.ts';
 import {

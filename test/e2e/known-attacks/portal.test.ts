@@ -11,6 +11,7 @@ import { loadTotals } from '@berth/cloud/store/execute';
 import { getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
 import { listWaitingKeys } from '@berth/cloud/store/waiting-keys';
 import { createCarriedServer } from '../../support/carried-server.ts';
+import { createTestTerminal } from '../../support/cloud-command-line.ts';
 import { cloudFolder, type TestCloud } from '../../support/test-cloud.ts';
 import { createTestPortal, given, refused, told } from '../../support/test-portal.ts';
 
@@ -229,14 +230,9 @@ describe('holding on to a running cloud', () => {
   /** As `cloud serve` does it, on a free port. */
   async function startHere(t: TestContext): Promise<Listening> {
     const folder = openDataFolder(cloudFolder(t));
-    const terminal = {
-      print: () => {},
-      complain: () => {},
-      readSecret: async () => '',
-      draw() {},
-      columns: null,
-    };
-    const cloud = await startCloud({ folder, flags: {}, clock: systemClock, terminal, defaultPort: 0 });
+    const terminal = createTestTerminal();
+    const options = { folder, flags: {}, clock: systemClock, terminal, defaultPort: 0, warnings: [] };
+    const cloud = await startCloud(options);
     t.after(async () => {
       await cloud.stop();
       folder.close();

@@ -1,3 +1,4 @@
+import { UsageError } from '@berth/protocol/command-line';
 import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
 import { codeSymbols, groupCode } from '@berth/protocol/typed-code';
 import { ValueError } from '../core/read-values.ts';
@@ -5,7 +6,7 @@ import { isRefusal } from '../core/refusal.ts';
 import { createFileWriter, judgeLicense } from '../http/write-files.ts';
 import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../store/airgap.ts';
 import { writeCarriedFile } from './carried-files.ts';
-import { type Call, type Command, UsageError } from './command.ts';
+import type { Call, Command } from './command.ts';
 import { presentDate } from './present.ts';
 import { formatFacts } from './terminal.ts';
 

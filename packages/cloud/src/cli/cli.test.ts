@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ask, createCommandLine, type Run } from '../../../../test/support/cloud-command-line.ts';
+import {
+  ask,
+  createCommandLine,
+  createTestTerminal,
+  type Run,
+} from '../../../../test/support/cloud-command-line.ts';
 import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+import { runCli } from './cli.ts';
 
 async function createLicense(run: Run, flags = ''): Promise<string> {
   await run('product create cad');
@@ -12,16 +19,18 @@ async function createLicense(run: Run, flags = ''): Promise<string> {
 describe('wrong words', () => {
   for (const [words, sentence] of [
     ['lisence list', /^Unknown command "lisence list"\. Did you mean "license list"\?\n/],
-    ['license', /^Unknown command "license"\./],
+    ['license delete K', /^Unknown command .*Did you mean "license disable" or "license reset"\?\n/],
+    ['key revoke K', /^Unknown command "key revoke"\. Did you mean "key disable"\?\n/],
+    ['machines', /^Unknown command "machines"\. Did you mean "device list"\?\n/],
     ['license show', /^"cloud license show" needs KEY\.\n/],
-    ['license list all', /^"all" is one word too many\.\n/],
+    ['license list all', /^Unexpected argument "all"\.\n/],
     ['license list --slots 5', /^"cloud license list" takes no --slots\.\n/],
-    ['license create --slot 5', /^Unknown option '--slot'\. Did you mean "--slots"\?\n/],
+    ['license create --slot 5', /^Unknown flag "--slot"\. Did you mean "--slots"\?\n/],
     ['license create', /needs --product CODE/],
     ['license create --product cad --activations 1 --unlimited-activations', /contradict each other/],
     ['license extend K', /needs --until/],
     ['license change K', /says what changes/],
-    ['serve now', /^"now" is one word too many\.\n/],
+    ['serve now', /^Unexpected argument "now"\.\n/],
     ['serve --tls-cert a.pem', /^TLS needs both/],
     ['demo --tls-cert a.pem', /^"cloud demo" takes no --tls-cert\.\n/],
   ] as const) {
@@ -31,7 +40,31 @@ describe('wrong words', () => {
       const { code, out, err } = await run(words);
       assert.deepEqual([code, out], [2, '']);
       assert.match(err, sentence);
-      assert.match(err, /\ncloud COMMAND \[FLAGS\]\n/, 'how it is done follows');
+      assert.match(err, /\n\nUsage: cloud [a-z]/, 'how it is done follows');
+    });
+  }
+});
+
+describe('help', () => {
+  for (const [words, code, sentence] of [
+    ['', 2, /^Usage: cloud COMMAND/],
+    ['help', 0, /^Usage: cloud COMMAND/],
+    ['--help', 0, /^Usage: cloud COMMAND/],
+    ['--version', 0, /^cloud \d+\.\d+\.\d+$/],
+    ['version', 0, /^cloud \d+\.\d+\.\d+$/],
+    ['-v', 0, /^cloud \d+\.\d+\.\d+$/],
+    ['license', 2, /^Usage: cloud license COMMAND\n/],
+    ['license -h', 0, /^Usage: cloud license COMMAND\n/],
+    ['help license extend', 0, /^Usage: cloud license extend KEY --until DATE\|never\n/],
+    ['license extend --help', 0, /^Usage: cloud license extend KEY --until DATE\|never\n/],
+    ['help features', 0, /consumptions=100/],
+  ] as const) {
+    test(`cloud ${words}`, async (t) => {
+      const data = join(cloudFolder(t), 'none');
+      const { code: ended, out, err } = await createCommandLine(t, data)(words);
+      assert.deepEqual([ended, err], [code, '']);
+      assert.match(out, sentence);
+      assert.equal(existsSync(data), false);
     });
   }
 });
@@ -44,14 +77,16 @@ describe('wrong values', () => {
     ['license create --product cad --valid-until soon', /such as 2027-01-31/],
     ['license create --product cad --metadata [1]', /one JSON object/],
     ['license create --product cad --feature a,b=c', /has no "b"/],
-    ['license create --product cad --user ann', /The password on standard input needs 8/],
+    ['license create --product site --user ann', /The password on standard input needs 8/],
     ['serve --trusted-proxies 10.0.0.1,proxy', /^"trusted-proxies" cannot be "proxy"/],
+    ['serve --log-level loud', /^"log-level" cannot be "loud"\. Allowed: debug, info, warn, error\.$/],
+    ['serve --log-format xml', /^"log-format" cannot be "xml"\. Allowed: auto, json, text\.$/],
     ['serve --port 99999', /^"port" cannot be "99999"/],
     ['event list --limit 0', /^"limit" cannot be "0"/],
   ] as const) {
     test(words, async (t) => {
       const run = createCommandLine(t);
-      await run('key create');
+      await run('product create site --authorization user');
       const { code, err } = await run(words);
       assert.equal(code, 2);
       assert.match(err, sentence);
@@ -90,6 +125,19 @@ describe('refusals', () => {
       assert.match(JSON.parse(json).message, sentence);
     });
   }
+
+  test('a folder that cannot be one is told at once', async (t) => {
+    const file = join(cloudFolder(t), 'file');
+    writeFileSync(file, '');
+    for (const words of ['license list', 'key create']) {
+      const { code, err } = await createCommandLine(t, file)(words);
+      assert.equal(code, 1);
+      assert.match(err, /file is a file, and the data needs a folder\./);
+    }
+    if (!existsSync('/proc/self')) return;
+    const { err } = await createCommandLine(t, '/proc/cloud')('key create');
+    assert.match(err, /cannot be created: The system takes no folders in \/proc\./);
+  });
 
   test('a folder without a cloud is not made by looking at it', async (t) => {
     const run = createCommandLine(t, join(cloudFolder(t), 'none'));
@@ -181,6 +229,66 @@ describe('licenses', () => {
     assert.match(out, /activations +0 of any number/);
   });
 
+  test('end with the day that is named, and start with it; a time is taken as it is', async (t) => {
+    const run = createCommandLine(t);
+    const key = await createLicense(
+      run,
+      '--slots 1 --starts-at 2030-01-31 --valid-until 2030-01-31 --feature pdf,expires=2030-01-31',
+    );
+    const { starts_at, valid_until, features } = await ask(run, `license show ${key}`);
+    assert.equal(starts_at, '2030-01-31T00:00:00.000Z');
+    assert.equal(valid_until, '2030-01-31T23:59:59.999Z');
+    assert.equal(features[0].expires_at, '2030-01-31T23:59:59.999Z');
+    for (const [until, expected] of [
+      ['2028-02-29', '2028-02-29T23:59:59.999Z'],
+      ['2030-03-01T00:00:00Z', '2030-03-01T00:00:00.000Z'],
+      ["'2030-03-01 12:00'", '2030-03-01T12:00:00.000Z'],
+    ] as const) {
+      const changed = await ask(run, `license change ${key} --starts-at never --valid-until ${until}`);
+      assert.equal(changed.valid_until, expected, until);
+    }
+  });
+
+  test('without slots are granted with a warning', async (t) => {
+    const run = createCommandLine(t);
+    await run('product create cad');
+    for (const [words, sentence] of [
+      ['', /^This license has no slots: servers have nothing to lend\. Add .*change \S+ --slots N"\.$/],
+      ['--slots 0', /^This license has no slots: /],
+      ['--consumptions 5', /^This license has no slots: servers count its consumption, but lend nothing\. /],
+      ['--slots 1', /^$/],
+    ] as const) {
+      const { code, err } = await run(`license create --product cad ${words}`);
+      assert.equal(code, 0);
+      assert.match(err, sentence, words);
+    }
+    const { code, out, err } = await run('license create --product cad --json');
+    assert.deepEqual([code, JSON.parse(out).slots], [0, 0]);
+    assert.match(err, /no slots/, 'beside the JSON, not in it');
+    const key = await createLicense(run, '--slots 1');
+    assert.match((await run(`license change ${key} --slots 0`)).err, /no slots/);
+  });
+
+  test('that cannot be granted ask for no password', async (t) => {
+    const data = cloudFolder(t);
+    const run = createCommandLine(t, data);
+    await run('product create cad');
+    await run('product create site --authorization user');
+    assert.equal((await run('license create --product site --user ada --key ABCD', 'long enough')).code, 0);
+    const unasked = () => assert.fail('asked for a password');
+    for (const [words, sentence] of [
+      ['license create --product nothing --user bob', /^There is no product "nothing"\.$/],
+      ['license create --product cad --user bob', /has no users/],
+      ['license create --product site --user ada', /has a license of the product "site" already/],
+      ['license create --product site --user bob --key ABCD', /There is a license with the key/],
+      ['license change NONE --user bob', /NONE|no license/],
+    ] as const) {
+      const { code, err } = await run(words, unasked);
+      assert.equal(code, 1, words);
+      assert.match(err, sentence);
+    }
+  });
+
   test('change by the same flags', async (t) => {
     const run = createCommandLine(t);
     const key = await createLicense(run, '--slots 5 --feature a,slots=1 --feature b,slots=1 --company ACME');
@@ -201,7 +309,7 @@ describe('licenses', () => {
     const key = await createLicense(run, '--valid-until 2020-01-01');
     assert.equal((await ask(run, `license show ${key}`)).state, 'expired');
     const extended = await ask(run, `license extend ${key} --until 2099-01-01`);
-    assert.deepEqual([extended.valid_until, extended.type], ['2099-01-01T00:00:00.000Z', 'time-limited']);
+    assert.deepEqual([extended.valid_until, extended.type], ['2099-01-01T23:59:59.999Z', 'time-limited']);
     const forEver = await ask(run, `license extend ${key} --until never`);
     assert.deepEqual([forEver.valid_until, forEver.type], [null, 'perpetual']);
   });
@@ -234,6 +342,16 @@ describe('licenses', () => {
   });
 });
 
+test('a variable that nobody reads is told, with the one that was meant', async (t) => {
+  const data = cloudFolder(t);
+  const err: string[] = [];
+  const env = { LICENSING_CLOUD_DATA: data, LICENSING_CLOUD_DAAT: data, BERTH_PROT: '1' };
+  const options = { env, program: 'cloud', home: data, terminal: createTestTerminal({ err }) };
+  assert.equal(await runCli(['key', 'create'], options), 0);
+  const meant = 'Did you mean "LICENSING_CLOUD_DATA"?';
+  assert.deepEqual(err, [`The environment variable LICENSING_CLOUD_DAAT is unknown. ${meant}`]);
+});
+
 describe('machines and the rest', () => {
   test('are barred before they are seen, and let in again', async (t) => {
     const run = createCommandLine(t);
@@ -255,11 +373,5 @@ describe('machines and the rest', () => {
       /^at +license +event\n\S+ +- +product_created +product=cad name=cad\n\S+ +- +key_created/,
     );
     assert.equal((await ask(run, 'event list --limit 1')).events.length, 1);
-  });
-
-  test('--help and --version are answers', async (t) => {
-    const run = createCommandLine(t);
-    assert.match((await run('--help')).out, /^cloud COMMAND/);
-    assert.match((await run('--version')).out, /^cloud \d+\.\d+\.\d+$/);
   });
 });

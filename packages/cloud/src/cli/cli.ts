@@ -1,7 +1,15 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { explainFlagError } from '@berth/protocol/explain-flag-error';
+import {
+  type CommandLine,
+  explainUsage,
+  readCommandLine,
+  readFlags,
+  UsageError,
+} from '@berth/protocol/command-line';
+import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { createCallOf, withHints } from '@berth/protocol/hints';
 import { showQrCode } from '@berth/protocol/qr-code';
 import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
@@ -11,25 +19,13 @@ import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { isStoreFailure } from '../http/problem.ts';
 import { type DataFolder, DataFolderError, hasData, openDataFolder } from '../store/data-folder.ts';
 import { ForeignDatabase } from '../store/database.ts';
-import { AIRGAP_COMMANDS } from './airgap-commands.ts';
-import { type Command, FLAGS, type FlagName, type Flags, UsageError } from './command.ts';
+import { type Command, FLAGS, type FlagName, type Flags } from './command.ts';
 import { serveDemo } from './demo.ts';
-import { DEVICE_COMMANDS } from './device-commands.ts';
-import { KEY_COMMANDS } from './key-commands.ts';
-import { LICENSE_COMMANDS } from './license-commands.ts';
-import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
-import { usage } from './usage.ts';
+import { describeFeatures, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
-const COMMANDS: readonly Command[] = [
-  ...KEY_COMMANDS,
-  ...LICENSE_COMMANDS,
-  ...OFFLINE_COMMANDS,
-  ...AIRGAP_COMMANDS,
-  ...DEVICE_COMMANDS,
-];
-const NAMES = ['serve', 'demo', ...COMMANDS.map(({ words }) => words)];
+const NAMES = ENTRIES.map(({ words }) => words);
 
 const EXIT_OK = 0;
 const EXIT_FAILED = 1;
@@ -39,18 +35,25 @@ const DEFAULT_FOLDER = './cloud-data';
 const DEFAULT_PORT = 8090;
 
 export interface CliOptions {
+  /** How the caller calls us, such as `./berth cloud`; hints are written so. */
+  readonly program: string;
+  /** The folder in which the default data folder is. */
+  readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: Terminal;
 }
 
-/** Runs one command and answers its exit code: 0 done, 1 refused or failed, 2 wrong words. */
+/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
-  const { terminal } = options;
+  const line = createLine(options);
+  const { data } = readFlags(line, argv);
+  const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, { data }) };
+  const terminal = withHints(options.terminal, hints);
   try {
-    return await dispatch(argv, options);
+    return await dispatch(argv, line, { ...options, terminal });
   } catch (error) {
-    if (error instanceof UsageError) terminal.complain(`${error.message}\n\n${usage(COMMANDS)}`);
-    else terminal.complain(isExpected(error) ? (error as Error).message : describeBug(error));
+    if (error instanceof UsageError) terminal.complain(explainUsage(line, argv, error));
+    else terminal.fail(isExpected(error) ? (error as Error).message : describeBug(error));
     return error instanceof UsageError || error instanceof ValueError ? EXIT_USAGE : EXIT_FAILED;
   }
 }
@@ -66,15 +69,29 @@ function describeBug(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-async function dispatch(argv: readonly string[], { env, terminal }: CliOptions): Promise<number> {
-  const { words, flags } = parse(argv);
-  if (flags.version) terminal.print(`cloud ${manifest.version}`);
-  else if (flags.help) terminal.print(usage(COMMANDS));
-  else {
-    const path = resolve(flags.data ?? env.LICENSING_CLOUD_DATA ?? DEFAULT_FOLDER);
-    return run(words, { flags, path, terminal, clock: systemClock });
+async function dispatch(
+  argv: readonly string[],
+  line: CommandLine<Entry>,
+  { env, home, terminal }: CliOptions,
+): Promise<number> {
+  const read = readCommandLine(line, argv);
+  if (read.kind === 'page') {
+    terminal.print(read.text);
+    return read.isAsked ? EXIT_OK : EXIT_USAGE;
   }
-  return EXIT_OK;
+  const flags = read.flags as Flags;
+  const path = resolve(flags.data ?? env.LICENSING_CLOUD_DATA ?? resolve(home, DEFAULT_FOLDER));
+  const warnings = findUnknownVariables(env);
+  return run(read.command, read.words, { flags, path, terminal, clock: systemClock, warnings });
+}
+
+const VARIABLES = ['LICENSING_CLOUD_DATA'];
+
+/** Variables with our prefix that nobody reads: most likely a typo. */
+function findUnknownVariables(env: CliOptions['env']): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('LICENSING_CLOUD_') && !VARIABLES.includes(name))
+    .map((name) => `The environment variable ${name} is unknown.${suggest(name, VARIABLES)}`);
 }
 
 interface Invocation {
@@ -83,25 +100,18 @@ interface Invocation {
   readonly path: string;
   readonly terminal: Terminal;
   readonly clock: Clock;
+  /** Things that are odd but no reason to stop. */
+  readonly warnings: readonly string[];
 }
 
-async function run(words: readonly string[], invocation: Invocation): Promise<number> {
-  const [first = 'serve'] = words;
-  if (first === 'serve') {
-    rejectForeign(
-      'serve',
-      ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies'],
-      words.slice(1),
-      invocation.flags,
-    );
+function run({ command }: Entry, words: readonly string[], invocation: Invocation): Promise<number> {
+  if (command === 'serve') {
     return withFolder(invocation, (folder) => serve({ ...invocation, folder, defaultPort: DEFAULT_PORT }));
   }
-  if (first === 'demo') {
-    rejectForeign('demo', ['port', 'host'], words.slice(1), invocation.flags);
+  if (command === 'demo') {
     return withFolder(invocation, (folder) => serveDemo({ ...invocation, folder, defaultPort: 0 }));
   }
-  const { command, rest } = findCommand(words);
-  return runCommand(command, rest, invocation);
+  return runCommand(command, words, invocation);
 }
 
 /** A refusal is told to whoever asked; everything else went well. */
@@ -120,7 +130,7 @@ async function withFolder(
 
 function tellRefusal({ code, message, details }: Refusal, terminal: Terminal, { json }: Flags): number {
   if (json) terminal.print(toPrintableJson({ code, message, ...details }, 2));
-  terminal.complain(escapeUnprintable(message));
+  terminal.fail(escapeUnprintable(message));
   return EXIT_FAILED;
 }
 
@@ -129,12 +139,8 @@ async function runCommand(
   words: readonly string[],
   invocation: Invocation,
 ): Promise<number> {
-  const { path, flags, terminal, clock } = invocation;
-  rejectForeign(command.words, command.flags, words.slice(command.arguments.length), flags);
-  const missing = command.arguments.find(
-    (name, index) => !name.startsWith('[') && words[index] === undefined,
-  );
-  if (missing !== undefined) throw new UsageError(`"cloud ${command.words}" needs ${missing}.`);
+  const { path, flags, terminal, clock, warnings } = invocation;
+  for (const warning of warnings) terminal.warn(warning);
   if (!command.mayCreate && !hasData(path)) {
     throw new DataFolderError(
       `There is no cloud in ${path}. "cloud key create" makes one; --data says where.`,
@@ -145,42 +151,35 @@ async function runCommand(
     const now = clock.readWallMs();
     const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
-    terminal.print(flags.json ? toPrintableJson(result, 2) : command.show(result as never));
+    const { screen } = terminal;
+    terminal.print(
+      flags.json ? toPrintableJson(result, 2) : command.show(toReadable(result, screen) as never),
+    );
     if (!flags.json && command.scan !== undefined)
       showQrCode(command.scan(result as never), flags.qr, terminal);
+    const warning = command.warn?.(result as never) ?? null;
+    if (warning !== null) terminal.warn(escapeUnprintable(warning));
     return null;
   });
 }
 
+/** What every command takes. */
 const COMMON_FLAGS: readonly string[] = ['data', 'json', 'help', 'version'];
 
-/** A flag that a command does not know would do nothing, and nobody would notice. */
-function rejectForeign(name: string, own: readonly FlagName[], extra: readonly string[], flags: Flags): void {
-  if (extra[0] !== undefined) throw new UsageError(`"${extra[0]}" is one word too many.`);
-  const foreign = Object.keys(flags).find(
-    (flag) => !COMMON_FLAGS.includes(flag) && !own.includes(flag as FlagName),
-  );
-  if (foreign !== undefined) throw new UsageError(`"cloud ${name}" takes no --${foreign}.`);
-}
-
-function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
-  for (const length of [2, 1]) {
-    const command = COMMANDS.find((candidate) => candidate.words === words.slice(0, length).join(' '));
-    if (command !== undefined) return { command, rest: words.slice(length) };
-  }
-  const said = words.slice(0, 2).join(' ');
-  throw new UsageError(`Unknown command "${said}".${suggest(said, NAMES)}`);
-}
-
-function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      options: FLAGS,
-      allowPositionals: true,
-    });
-    return { words: positionals, flags: values as Flags };
-  } catch (error) {
-    throw new UsageError(explainFlagError(error, Object.keys(FLAGS)));
-  }
+function createLine({ program }: CliOptions): CommandLine<Entry> {
+  return {
+    program,
+    version: `cloud ${manifest.version}`,
+    commands: ENTRIES,
+    options: FLAGS,
+    allowNegative: false,
+    takes: ({ flags }, flag) => COMMON_FLAGS.includes(flag) || flags.includes(flag as FlagName),
+    ...MEANINGS,
+    topics: { features: { about: 'explains --feature SPEC', describe: describeFeatures } },
+    note:
+      'Every command takes --json and --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data), and\n' +
+      'works with the cloud running or stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31, which\n' +
+      'means the end of that day for --valid-until, --until and expires, and its start for --starts-at.',
+    parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
+  };
 }

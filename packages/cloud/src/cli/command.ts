@@ -1,10 +1,11 @@
 import type { KeyObject } from 'node:crypto';
+import type { CommandUsage } from '@berth/protocol/command-line';
 import type { Shelf } from '../store/shelf.ts';
 
 /** Every flag, by its name. Those of a command are listed with it. */
 export const FLAGS = {
   help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean' },
+  version: { type: 'boolean', short: 'v' },
   json: { type: 'boolean' },
   data: { type: 'string' },
   port: { type: 'string' },
@@ -12,6 +13,8 @@ export const FLAGS = {
   'tls-cert': { type: 'string' },
   'tls-key': { type: 'string' },
   'trusted-proxies': { type: 'string' },
+  'log-level': { type: 'string' },
+  'log-format': { type: 'string' },
   name: { type: 'string' },
   authorization: { type: 'string' },
   product: { type: 'string' },
@@ -52,9 +55,6 @@ export type FlagName = keyof typeof FLAGS;
 type ValueOf<F> = F extends { multiple: true } ? string[] : F extends { type: 'boolean' } ? boolean : string;
 export type Flags = { readonly [Name in FlagName]?: ValueOf<(typeof FLAGS)[Name]> };
 
-/** Wrong words; the message says which. */
-export class UsageError extends Error {}
-
 /** What a command is run with. */
 export interface Call {
   readonly shelf: Shelf;
@@ -67,15 +67,8 @@ export interface Call {
 }
 
 /** A command that works on the data and answers. */
-export interface Command {
-  /** How it is called: one word or two. */
-  readonly words: string;
-  /** Words that follow; those in brackets may be left out. */
-  readonly arguments: readonly string[];
+export interface Command extends CommandUsage {
   readonly flags: readonly FlagName[];
-  /** Its flags, as the usage page shows them. */
-  readonly usage: string;
-  readonly about: string;
   /** It may make a data folder where there is none. */
   readonly mayCreate?: boolean;
   /** The facts that `--json` prints, or a refusal. */
@@ -84,4 +77,6 @@ export interface Command {
   show(facts: never): string;
   /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
   scan?(facts: never): string;
+  /** What the vendor should look at, though it was done; `null`: nothing. */
+  warn?(facts: never): string | null;
 }

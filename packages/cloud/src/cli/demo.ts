@@ -1,3 +1,4 @@
+import { waitForStop } from '@berth/protocol/stop-signals';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { judgeLicense } from '../http/write-files.ts';
@@ -6,7 +7,7 @@ import { type CallerKey, createKey, listKeys } from '../store/keys.ts';
 import { createLicense, listLicenses } from '../store/licenses.ts';
 import { createProduct, findProduct, listProducts } from '../store/products.ts';
 import type { Shelf } from '../store/shelf.ts';
-import { type ServeOptions, startCloud, waitForSignal } from './serve.ts';
+import { type ServeOptions, startCloud } from './serve.ts';
 
 const DEMO = 'demo';
 
@@ -38,7 +39,7 @@ export async function serveDemo(options: ServeOptions): Promise<Refusal | null> 
   const demo = ensureDemo(folder.shelf, clock.readWallMs());
   if (isRefusal(demo)) return demo;
   const listening = await startCloud(options);
-  const ended = Promise.race([waitForSignal(), waitForInputEnd()]);
+  const ended = Promise.race([waitForStop(process), waitForInputEnd()]);
   terminal.print(
     JSON.stringify({
       url: listening.url,

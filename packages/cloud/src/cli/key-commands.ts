@@ -69,7 +69,7 @@ export const KEY_COMMANDS: readonly Command[] = [
     about: 'a product, and how its licenses are activated',
     mayCreate: true,
     run: runCreateProduct,
-    show: ({ short_code: code }: Facts) => `The product "${code}" is there.`,
+    show: ({ short_code: code }: Facts) => `Added product "${code}".`,
   },
   {
     words: 'product list',

@@ -1,3 +1,4 @@
+import { UsageError } from '@berth/protocol/command-line';
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -8,13 +9,14 @@ import {
   changeLicense,
   createLicense,
   getLicense,
+  judgeDraft,
   listLicenses,
   resetLicense,
   setLicenseEnabled,
 } from '../store/licenses.ts';
 import { hashPassword } from '../store/passwords.ts';
-import { type Call, type Command, UsageError } from './command.ts';
-import { readDateOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
+import type { Call, Command } from './command.ts';
+import { readEndOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
 import { formatFacts } from './terminal.ts';
@@ -36,6 +38,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     about: 'grant a license',
     run: runCreate,
     show: ({ license_key: key, id }: LicenseFacts) => formatFacts({ 'license key': key, id }),
+    warn: warnOfNoSlots,
   },
   {
     words: 'license list',
@@ -63,6 +66,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     about: 'grant something else; --feature adds or replaces one',
     run: runChange,
     show: showLicense,
+    warn: warnOfNoSlots,
   },
   {
     words: 'license extend',
@@ -115,24 +119,34 @@ function presentResult(call: Call, result: License | Refusal) {
   return isRefusal(result) ? result : present(call, result);
 }
 
+/** Such a license is allowed, but most likely the flag was forgotten. */
+function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string | null {
+  if (slots > 0) return null;
+  const lends = type === 'consumption' ? 'count its consumption, but lend nothing' : 'have nothing to lend';
+  const hint = `Add some with "cloud license change ${key} --slots N".`;
+  return `This license has no slots: servers ${lends}. ${hint}`;
+}
+
 async function runCreate(call: Call): Promise<unknown> {
   const { shelf, flags, now } = call;
-  const { product } = flags;
-  if (product === undefined) throw new UsageError('"cloud license create" needs --product CODE.');
+  const product = flags.product as string;
   const terms = readTermsChange(flags);
+  const draft = { product, key: flags.key ?? null };
+  // Nobody should type a password for something that cannot be done.
+  const judged = judgeDraft(shelf, { ...draft, userName: flags.user ?? null });
+  if (isRefusal(judged)) return judged;
   const user = await readUser(call);
-  return presentResult(
-    call,
-    createLicense(shelf, { product, key: flags.key ?? null, user, terms }, now, judgeLicense),
-  );
+  return presentResult(call, createLicense(shelf, { ...draft, user, terms }, now, judgeLicense));
 }
 
 async function runChange(call: Call): Promise<unknown> {
   const terms = readTermsChange(call.flags);
-  const user = await readUser(call);
-  if (Object.keys(terms).length === 0 && user === null) {
-    throw new UsageError('"cloud license change" needs a flag that says what changes.');
+  if (Object.keys(terms).length === 0 && call.flags.user === undefined) {
+    throw new UsageError('Nothing to change: add a flag that says what changes.');
   }
+  const license = getLicense(call.shelf, keyOf(call));
+  if (isRefusal(license)) return license;
+  const user = await readUser(call);
   return presentResult(
     call,
     changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now, judgeLicense),
@@ -140,10 +154,7 @@ async function runChange(call: Call): Promise<unknown> {
 }
 
 function runExtend(call: Call): unknown {
-  const { until } = call.flags;
-  if (until === undefined)
-    throw new UsageError('"cloud license extend" needs --until DATE, or --until never.');
-  const terms = { validUntil: readDateOrNever('until', until) };
+  const terms = { validUntil: readEndOrNever('until', call.flags.until as string) };
   return presentResult(
     call,
     changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now, judgeLicense),

@@ -1,3 +1,4 @@
+import { UsageError } from '@berth/protocol/command-line';
 import { parseJsonText } from '@berth/protocol/json-text';
 import { LICENSE_TYPES } from '@berth/protocol/license-object';
 import type { TermsChange } from '../core/change-terms.ts';
@@ -10,11 +11,12 @@ import {
   MINUTES,
   readAmount,
   readDate,
+  readEndDate,
   SLOTS,
   ValueError,
 } from '../core/read-values.ts';
 import type { ConsumptionLimits, LicenseType } from '../core/terms.ts';
-import { type FlagName, type Flags, UsageError } from './command.ts';
+import type { FlagName, Flags } from './command.ts';
 
 /** The flags that say what a license grants, for `create` and `change` alike. */
 export const TERMS_FLAGS = [
@@ -49,8 +51,8 @@ export function readTermsChange(flags: Flags): TermsChange {
     slots: amount(flags, 'slots', SLOTS),
     timeoutMinutes: amount(flags, 'timeout', MINUTES),
     borrowHours: amount(flags, 'borrow-hours', DAYS_OR_HOURS),
-    startsAt: mapped(flags['starts-at'], (text) => readDateOrNever('starts-at', text)),
-    validUntil: mapped(flags['valid-until'], (text) => readDateOrNever('valid-until', text)),
+    startsAt: mapped(flags['starts-at'], (text) => readOrNever('starts-at', text, readDate)),
+    validUntil: mapped(flags['valid-until'], (text) => readEndOrNever('valid-until', text)),
     graceHours: amount(flags, 'grace-hours', DAYS_OR_HOURS),
     maxActivations: flags['unlimited-activations'] ? null : amount(flags, 'activations', ACTIVATIONS),
     consumption: readLimits(flags),
@@ -97,8 +99,12 @@ function readType(text: string): LicenseType {
   throw new ValueError(`"type" cannot be "${text}". Allowed: ${LICENSE_TYPES.join(', ')}.`);
 }
 
-export function readDateOrNever(name: string, text: string): number | null {
-  return text === 'never' ? null : readDate(name, text);
+export function readEndOrNever(name: string, text: string): number | null {
+  return readOrNever(name, text, readEndDate);
+}
+
+function readOrNever(name: string, text: string, read: typeof readDate): number | null {
+  return text === 'never' ? null : read(name, text);
 }
 
 function readMetadata(text: string): Record<string, unknown> {

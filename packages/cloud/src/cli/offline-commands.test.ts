@@ -188,7 +188,10 @@ describe('cloud airgap', () => {
   test('says what is wrong', async (t) => {
     const { run } = await createDesk(t);
     assert.match((await run('airgap start NONE')).err, /There is no license/);
-    assert.match((await run(`airgap confirm ${KEY}`)).err, /^"cloud airgap confirm" needs --hardware-id and/);
+    assert.match(
+      (await run(`airgap confirm ${KEY}`)).err,
+      /^"cloud airgap confirm" needs --hardware-id H\.\n/,
+    );
     const wrong = await run(`airgap confirm ${KEY} --hardware-id m --activation-code x`);
     assert.deepEqual([wrong.code, wrong.out], [1, '']);
     assert.match(wrong.err, /^The activation code is mistyped\. It has 1 characters instead of 108\.$/);

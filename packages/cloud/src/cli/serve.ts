@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
+import { UsageError } from '@berth/protocol/command-line';
+import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
+import { waitForStop } from '@berth/protocol/stop-signals';
 import type { Clock } from '../clock.ts';
 import { readAmount, ValueError } from '../core/read-values.ts';
 import { createApp } from '../http/app.ts';
 import { type Listening, listen } from '../http/listen.ts';
 import { createLog } from '../http/log.ts';
 import type { DataFolder } from '../store/data-folder.ts';
-import { type Flags, UsageError } from './command.ts';
+import type { Flags } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface ServeOptions {
@@ -15,12 +18,13 @@ export interface ServeOptions {
   readonly clock: Clock;
   readonly terminal: Terminal;
   readonly defaultPort: number;
+  readonly warnings: readonly string[];
 }
 
 const PORT = { from: 0, to: 65_535, isWhole: true } as const;
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
-/** Starts to listen. The log goes to standard error, as lines of JSON. */
+/** Starts to listen. The log goes to standard error. */
 export async function startCloud(options: ServeOptions): Promise<Listening> {
   const { folder, flags, clock, terminal, defaultPort } = options;
   const { signingKey } = folder;
@@ -28,12 +32,31 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
   const { host = '127.0.0.1' } = flags;
   const tls = readTls(flags);
   const trustedProxies = readProxies(flags);
-  const log = createLog((line) => terminal.complain(line), clock.readWallMs);
+  const log = createLog({
+    level: readChoice(flags, 'log-level', LOG_LEVELS, 'info'),
+    format: readChoice(flags, 'log-format', LOG_FORMATS, 'auto'),
+    screen: terminal.errorScreen,
+    writeLine: terminal.log,
+    readWallMs: clock.readWallMs,
+  });
+  for (const warning of options.warnings) log.write('warn', warning, {});
   if (tls === null && !LOOPBACK.test(host)) {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }
   const app = createApp({ ...folder, clock, log });
   return listen(app, { host, port, tls, trustedProxies, signingKey, clock });
+}
+
+function readChoice<T extends string>(
+  flags: Flags,
+  name: 'log-level' | 'log-format',
+  choices: readonly T[],
+  usual: T,
+): T {
+  const { [name]: text = usual } = flags;
+  const choice = choices.find((one) => one === text);
+  if (choice !== undefined) return choice;
+  throw new ValueError(`"${name}" cannot be "${text}". Allowed: ${choices.join(', ')}.`);
 }
 
 function readProxies({ 'trusted-proxies': text = '' }: Flags): readonly AddressRange[] {
@@ -62,15 +85,9 @@ function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {
 export async function serve(options: ServeOptions): Promise<null> {
   const listening = await startCloud(options);
   const { url } = listening;
-  const ended = waitForSignal();
+  const ended = waitForStop(process);
   options.terminal.print(options.flags.json ? JSON.stringify({ url }) : `cloud listening on ${url}`);
   await ended;
   await listening.stop();
   return null;
-}
-
-export function waitForSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
 }

@@ -1,3 +1,4 @@
+import { paint, type Style } from '@berth/protocol/console-text';
 import type { presentLicenseFacts } from './present.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 
@@ -9,7 +10,7 @@ export function showLicenses({ licenses }: { licenses: readonly LicenseFacts[] }
   const rows = licenses.map((one) => [
     one.license_key,
     one.product,
-    one.state,
+    sayState(one.state),
     one.slots,
     sayOf(one.activations, one.max_activations),
     sayConsumption(one),
@@ -29,6 +30,18 @@ export function showLicenses({ licenses }: { licenses: readonly LicenseFacts[] }
   return formatTable(heading, rows);
 }
 
+const STATE_STYLES: Readonly<Record<string, Style>> = {
+  active: 'green',
+  'in grace': 'yellow',
+  disabled: 'red',
+  expired: 'red',
+};
+
+function sayState(state: string): string {
+  const style = STATE_STYLES[state];
+  return style === undefined ? state : paint(style, state);
+}
+
 function sayOf(used: number, most: number | null): string {
   return most === null ? `${used} of any number` : `${used} of ${most}`;
 }
@@ -36,7 +49,7 @@ function sayOf(used: number, most: number | null): string {
 export function showLicense(license: LicenseFacts): string {
   const { features, devices, activations, max_activations, ...rest } = license;
   const facts = {
-    ...labelled({ ...rest, valid_until: rest.valid_until ?? 'for ever' }),
+    ...labelled({ ...rest, state: sayState(rest.state), valid_until: rest.valid_until ?? 'for ever' }),
     activations: sayOf(activations, max_activations),
     ...('total_consumptions' in license ? { consumption: sayConsumption(license) } : {}),
   };

@@ -1,22 +1,44 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console-text';
+import { escapeLines } from '@berth/protocol/hidden-characters';
 import type { QrScreen } from '@berth/protocol/qr-code';
+
+export { formatFacts, formatTable } from '@berth/protocol/console-text';
 
 /** What a command reads from and writes to. Answers go to standard output, all else to standard error. */
 export interface Terminal extends QrScreen {
+  /** Where answers go. */
+  readonly screen: Screen;
+  /** Where everything else goes. */
+  readonly errorScreen: Screen;
   print(line: string): void;
   complain(line: string): void;
+  /** Something that the reader should look at, though it is no reason to stop. */
+  warn(line: string): void;
+  /** Why nothing was done. */
+  fail(line: string): void;
+  /** A line of the log, which is fit to be shown as it is. */
+  log(line: string): void;
   /** A secret from standard input: never from the command line, where every user of the machine sees it. */
   readSecret(prompt: string): Promise<string>;
 }
 
+const screen = describeScreen(process.stdout, process.env);
+const errorScreen = describeScreen(process.stderr, process.env);
+const complain = (line: string) => void process.stderr.write(`${line}\n`);
+
 export const processTerminal: Terminal = {
+  screen,
+  errorScreen,
   // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
-  print: (line) => process.stdout.write(`${escapeLines(line)}\n`),
-  complain: (line) => process.stderr.write(`${escapeLines(line)}\n`),
+  print: (line) => void process.stdout.write(`${render(line, screen)}\n`),
+  complain: (line) => complain(escapeLines(line)),
+  warn: (line) => complain(emphasize('yellow', line, errorScreen)),
+  fail: (line) => complain(emphasize('red', line, errorScreen)),
+  log: complain,
   // Nothing in it comes from outside: it is black and white.
-  draw: (picture) => process.stdout.write(`${picture}\n`),
+  draw: (picture) => void process.stdout.write(`${picture}\n`),
   get columns() {
     return process.stdout.isTTY === true ? process.stdout.columns : null;
   },
@@ -35,27 +57,4 @@ async function readSecret(prompt: string): Promise<string> {
     return line;
   }
   return '';
-}
-
-/** Rows under a heading, in columns as wide as their widest cell. */
-export function formatTable(heading: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = [heading, ...rows].map((row) => row.map(formatCell));
-  const widths = heading.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
-  const line = (row: readonly string[]) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return cells.map((row) => line(row).trimEnd()).join('\n');
-}
-
-function formatCell(value: unknown): string {
-  if (value === null || value === undefined) return '-';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return typeof value === 'object' ? toPrintableJson(value) : escapeUnprintable(String(value));
-}
-
-/** One name and value a line. */
-export function formatFacts(facts: Readonly<Record<string, unknown>>): string {
-  const width = Math.max(...Object.keys(facts).map((name) => name.length));
-  return Object.entries(facts)
-    .map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`)
-    .join('\n');
 }

@@ -1,28 +1,90 @@
-import type { Command } from './command.ts';
+import type { CommandUsage } from '@berth/protocol/command-line';
+import { AIRGAP_COMMANDS } from './airgap-commands.ts';
+import type { Command, FlagName } from './command.ts';
+import { DEVICE_COMMANDS } from './device-commands.ts';
+import { KEY_COMMANDS } from './key-commands.ts';
+import { LICENSE_COMMANDS } from './license-commands.ts';
+import { OFFLINE_COMMANDS } from './offline-commands.ts';
 
-const SPEC = `SPEC is CODE[,WORD=VALUE]…, with the words name, slots, timeout (minutes) and borrow-hours for a
-feature with slots of its own; consumptions (or unlimited), overages, period and negative for one that counts;
-and expires. Such as render,slots=2,timeout=10 or export,consumptions=100,period=monthly,overages=10.`;
+/** A command as the command line knows it: one on the data, or one that runs the cloud. */
+export interface Entry extends CommandUsage {
+  readonly flags: readonly FlagName[];
+  readonly command: Command | 'serve' | 'demo';
+}
 
-/** The whole command line on one page. */
-export function usage(commands: readonly Command[]): string {
-  const line = (words: string, about: string) =>
-    words.length > 48 ? `  ${words}\n      ${about}` : `  ${words.padEnd(48)}  ${about}`;
-  return [
-    'cloud COMMAND [FLAGS]',
-    '',
-    line(
-      '[serve] [--port N] [--host H] [--tls-cert FILE --tls-key FILE] [--trusted-proxies LIST]',
-      'run the cloud; port 8090',
-    ),
-    line('demo', 'run one with a demo license until standard input is closed'),
-    ...commands.map((command) =>
-      line([command.words, ...command.arguments, command.usage].join(' ').trim(), command.about),
-    ),
-    '',
-    'Every command takes --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data) and --json, and works',
-    'while the cloud is running and while it is not. Dates are UTC: 2027-01-31, or 2027-01-31T12:00:00Z.',
-    '',
-    SPEC,
-  ].join('\n');
+const SERVE: Entry = {
+  words: 'serve',
+  arguments: [],
+  flags: ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies', 'log-level', 'log-format'],
+  usage:
+    '[--port N] [--host H] [--tls-cert FILE --tls-key FILE] [--trusted-proxies LIST] ' +
+    '[--log-level LEVEL] [--log-format FORMAT]',
+  about: 'run the cloud; on port 8090 unless told otherwise',
+  command: 'serve',
+};
+
+const DEMO: Entry = {
+  words: 'demo',
+  arguments: [],
+  flags: ['port', 'host', 'log-level', 'log-format'],
+  usage: '[--port N] [--host H] [--log-level LEVEL] [--log-format FORMAT]',
+  about: 'run one with a demo license until standard input is closed',
+  command: 'demo',
+};
+
+/** Answered before any command is looked for. */
+const ANSWERED: readonly Entry[] = [
+  {
+    words: 'help',
+    arguments: ['[COMMAND]'],
+    flags: [],
+    usage: '',
+    about: 'this page, or one about a command',
+    command: 'serve',
+  },
+  { words: 'version', arguments: [], flags: [], usage: '', about: 'which version this is', command: 'serve' },
+];
+
+export const ENTRIES: readonly Entry[] = [
+  SERVE,
+  DEMO,
+  ...[...KEY_COMMANDS, ...LICENSE_COMMANDS, ...OFFLINE_COMMANDS, ...AIRGAP_COMMANDS, ...DEVICE_COMMANDS].map(
+    (command) => ({ ...command, command }),
+  ),
+  ...ANSWERED,
+];
+
+const TO_STOP =
+  'There is no command to stop the cloud. Press Ctrl-C where it runs, or end its process with "kill PID".';
+
+/** What people say when they look for something of ours. */
+export const MEANINGS = {
+  nouns: {
+    start: 'serve',
+    run: 'serve',
+    server: 'serve',
+    licence: 'license',
+    machine: 'device',
+    hardware: 'device',
+    activation: 'device',
+    log: 'event',
+    audit: 'event',
+    history: 'event',
+    policy: 'airgap',
+    file: 'offline',
+    request: 'offline',
+    secret: 'key',
+    public: 'public-key',
+  },
+  answers: { stop: TO_STOP, shutdown: TO_STOP, quit: TO_STOP, restart: TO_STOP },
+} as const;
+
+/** How --feature is written. */
+export function describeFeatures(): string {
+  return `A feature is written as --feature CODE[,WORD=VALUE]…, such as render,slots=2,timeout=10 or
+export,consumptions=100,period=monthly,overages=10. The words:
+
+  name, expires                            for every feature
+  slots, timeout (minutes), borrow-hours   for one with slots of its own
+  consumptions (or unlimited), overages, period, negative   for one that counts`;
 }

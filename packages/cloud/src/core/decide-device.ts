@@ -10,7 +10,10 @@ import {
   refuseNoDevice,
 } from './refuse-by-state.ts';
 
-/** Takes the license to a machine. The same machine again is counted once; what it tells of itself is new. */
+/**
+ * Takes the license to a machine. The same machine again is counted once; what it tells of itself replaces
+ * what was known, and what it does not tell stays.
+ */
 export function decideActivate({ who, host }: Activate, view: View, now: number): Decision {
   const { license, device, isBlocked } = view;
   const { hardwareId } = who;
@@ -33,12 +36,17 @@ function add(view: View, hardwareId: string, host: HostFacts): Decision {
   };
 }
 
-function refresh(view: View, { id, hardwareId }: Device, host: HostFacts): Decision {
+function refresh(view: View, { id, hardwareId, host: known }: Device, told: HostFacts): Decision {
+  const host = { ...known, ...withoutNulls(told) };
   return {
     outcome: licensed(view, hardwareId, id),
     changes: [{ kind: 'refresh_device', hardwareId, host }],
     events: [{ kind: 'device_refreshed', facts: tellHost(hardwareId, host) }],
   };
+}
+
+function withoutNulls(host: HostFacts): Partial<HostFacts> {
+  return Object.fromEntries(Object.entries(host).filter(([, value]) => value !== null));
 }
 
 function tellHost(hardwareId: string, { hostname, ip }: HostFacts) {

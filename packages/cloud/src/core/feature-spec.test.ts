@@ -25,7 +25,7 @@ describe('a feature in one word', () => {
       type: 'consumption',
       consumption: { max: 100, overages: 10, allowNegative: true, period: 'monthly' },
       lending: null,
-      expiresAt: Date.UTC(2027, 0, 1),
+      expiresAt: Date.UTC(2027, 0, 2) - 1,
     });
   });
 

@@ -6,7 +6,7 @@ import {
   DAYS_OR_HOURS,
   MINUTES,
   readAmount,
-  readDate,
+  readEndDate,
   SLOTS,
   ValueError,
 } from './read-values.ts';
@@ -58,7 +58,7 @@ export function parseFeatureSpec(spec: string): FeatureDraft {
     type,
     consumption: type === 'consumption' ? readLimits(words) : NO_CONSUMPTION,
     lending: words.slots === undefined ? null : readLending(words),
-    expiresAt: words.expires === undefined ? null : readDate('expires', words.expires),
+    expiresAt: words.expires === undefined ? null : readEndDate('expires', words.expires),
   };
 }
 

@@ -27,6 +27,16 @@ export function readAmount(name: string, text: string, { from, to, isWhole }: Bo
   throw new ValueError(`"${name}" cannot be "${text}". Allowed: ${kind} from ${from} to ${to}.`);
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DATE_ONLY = /^\d{4}-\d\d-\d\d$/;
+
+/** When something ends: a date without a time means the end of that day. */
+export function readEndDate(name: string, text: string): number {
+  const at = readDate(name, text);
+  return DATE_ONLY.test(text.trim()) ? at + DAY_MS - 1 : at;
+}
+
+/** A date without a time means the start of that day. */
 export function readDate(name: string, text: string): number {
   const at = parseTimestamp(text);
   if (typeof at === 'number') return at;

@@ -111,7 +111,7 @@ describe('the rest', () => {
     const key = cloud.grant();
     await cloud.get('check_license', { product: 'cad', license_key: key, hardware_id: 'machine-7' });
     const log = cloud.log.join('\n');
-    assert.match(log, /"operation":"check","status":400,"code":"license_not_active"/);
+    assert.match(log, /"route":"check","status":400,"code":"license_not_active"/);
     for (const secret of [key, 'machine-7', cloud.keys.apiKey, cloud.keys.sharedKey]) {
       assert.ok(!log.includes(secret));
     }

@@ -71,9 +71,9 @@ async function answer(
   const asked = noteAsked(request.headers);
   const reply = await attempt(route, log, () => work(now, asked));
   const { status, bytes, headers } = signReply(bindReply(reply, asked), signingKey, now);
-  const tookMs = Math.round(clock.readMonotonicMs() - startedMs);
+  const ms = Math.round(clock.readMonotonicMs() - startedMs);
   const code = reply.code === undefined ? {} : { code: reply.code };
-  log.write('info', 'request', { operation: route.name, status, ...code, took_ms: tookMs });
+  log.write('info', 'request', { route: route.name, status, ...code, ms });
   return new Response(bytes, { status, headers });
 }
 
@@ -86,7 +86,7 @@ async function attempt(route: Answering, log: Log, work: () => Reply | Promise<R
     const reply = explain(found ?? BUG);
     if (reply.status < 500) return reply;
     const detail = describe(error);
-    log.write('error', found === null ? 'bug' : 'failure', { operation: route.name, detail });
+    log.write('error', found === null ? 'bug' : 'request failed', { route: route.name, detail });
     return reply;
   }
 }

@@ -45,6 +45,15 @@ describe('counting', () => {
     assert.equal((await add('many')).body.code, 'validation_error');
   });
 
+  test('refuses a count that was probably misspelt', async (t) => {
+    const { cloud, who, addTo } = await createCountingCloud(t);
+    const { body } = await cloud.post('add_consumption', { ...who, consumption: 5 });
+    assert.deepEqual([body.code, body.field], ['validation_error', 'consumption']);
+    assert.match(String(body.message), /Did you mean "consumptions"\?$/);
+    assert.equal((await addTo('export', undefined, { consumtions: 5 })).body.code, 'validation_error');
+    assert.equal((await cloud.get('check_license', who)).body.total_consumptions, 0);
+  });
+
   test('not beyond the maximum, all or nothing', async (t) => {
     const { add } = await createCountingCloud(t);
     await add(8);

@@ -1,15 +1,33 @@
-import { toPrintableJson } from '@berth/protocol/hidden-characters';
+import type { Screen } from '@berth/protocol/console-text';
+import {
+  formatLogLine,
+  LOG_LEVELS,
+  type LogFormat,
+  type LogLevel,
+  writeLogLine,
+} from '@berth/protocol/log-line';
+import { formatTimestamp } from '@berth/protocol/timestamp';
 
-/** Lines of JSON, one for each thing worth telling. Facts are chosen by hand: no URL, no body, no header. */
+/** A line for each thing worth telling. Facts are chosen by hand: no URL, no body, no header. */
 export interface Log {
-  write(level: 'info' | 'warn' | 'error', message: string, facts: Readonly<Record<string, unknown>>): void;
+  write(level: LogLevel, message: string, facts: Readonly<Record<string, unknown>>): void;
 }
 
-export function createLog(writeLine: (line: string) => void, readWallMs: () => number): Log {
+export interface LogOptions {
+  /** The least severe lines that are written. */
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly screen: Screen;
+  readonly writeLine: (line: string) => void;
+  readonly readWallMs: () => number;
+}
+
+export function createLog({ level: least, format, screen, writeLine, readWallMs }: LogOptions): Log {
   return {
     write(level, message, facts) {
-      const time = new Date(readWallMs()).toISOString();
-      writeLine(toPrintableJson({ time, level, message, ...facts }));
+      if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
+      const json = writeLogLine(level, formatTimestamp(readWallMs()), facts, message);
+      writeLine(formatLogLine(json, format, screen));
     },
   };
 }

@@ -263,8 +263,8 @@ describe('codes are confirmed', () => {
     const other = createCarriedServer('bow').request();
     await handIn(portal, other, { license_key: portal.cloud.grant({ slots: 1 }) });
     const log = portal.cloud.log.join('\n');
-    assert.match(log, /"operation":"portal_airgap","status":200/);
-    assert.match(log, /"operation":"portal_offline","status":200/);
+    assert.match(log, /"route":"portal_airgap","status":200/);
+    assert.match(log, /"route":"portal_offline","status":200/);
     for (const secret of [portal.key, code, 'vault']) assert.ok(!log.includes(secret));
   });
 });

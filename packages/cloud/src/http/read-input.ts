@@ -1,4 +1,5 @@
 import { parseJsonObject } from '@berth/protocol/json-text';
+import { findMisspeltCount } from '@berth/protocol/misspelt-count';
 import type { z } from 'zod';
 import { RequestError } from './problem.ts';
 
@@ -7,9 +8,12 @@ export const MOST_BODY_BYTES = 64 * 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads and checks the body. Unknown keys are ignored. */
+/** Reads and checks the body. Unknown keys are ignored, unless they look like a count that is missing. */
 export async function readBody<S extends z.ZodObject>(request: Request, schema: S): Promise<z.output<S>> {
-  return validate(schema, parseJsonObject(decode(await readBytes(request, MOST_BODY_BYTES))));
+  const fields = parseJsonObject(decode(await readBytes(request, MOST_BODY_BYTES)));
+  const misspelt = findMisspeltCount(schema, fields);
+  if (misspelt === null) return validate(schema, fields);
+  throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
 }
 
 function decode(bytes: Uint8Array): string {

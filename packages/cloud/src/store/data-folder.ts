@@ -1,8 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import fs, { existsSync, readFileSync, statSync } from 'node:fs';
+import path, { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { explainWritable, isContainer } from '@berth/protocol/file-sharing';
+import { createPrivateFolder, explainFolder } from '@berth/protocol/folder-access';
 import { openDatabase } from './database.ts';
 import { createAirgapKey, createSigningKey, readKeyFile } from './key-files.ts';
 import { createShelf, type Shelf } from './shelf.ts';
@@ -25,7 +26,9 @@ export interface DataFolder {
 /** The folder cannot be used as it is. The message is for people. */
 export class DataFolderError extends Error {}
 
+/** Throws when nobody could tell, because the folder is somebody else's. */
 export function hasData(folder: string): boolean {
+  requireUsable(folder);
   return existsSync(join(folder, DATABASE_FILE));
 }
 
@@ -33,7 +36,8 @@ export function hasData(folder: string): boolean {
 export function openDataFolder(folder: string): DataFolder {
   // Whatever this process creates from here on is for its owner only.
   process.umask(0o077);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
+  requireUsable(folder);
   refuseShared([folder, ...KEY_FILES.map((name) => join(folder, name))]);
   const keyFile = join(folder, SIGNING_KEY_FILE);
   // Asked in this order, as another process may be making both: first the key, then the database.
@@ -51,22 +55,39 @@ export function openDataFolder(folder: string): DataFolder {
   }
 }
 
+const SYSTEM = { fs, path, userId: process.getuid?.() ?? null };
+
+function createFolder(folder: string): void {
+  try {
+    createPrivateFolder(folder, SYSTEM);
+  } catch (error) {
+    throw new DataFolderError(`The data folder ${folder} cannot be created: ${(error as Error).message}`);
+  }
+}
+
+function requireUsable(folder: string): void {
+  const within = (name: string) => join(folder, name);
+  const files = { written: [within(DATABASE_FILE)], read: KEY_FILES.map(within) };
+  const problem = explainFolder(folder, files, SYSTEM);
+  if (problem !== null) throw new DataFolderError(problem);
+}
+
 /** Whoever can write here can sign licenses of their own. */
 function refuseShared(paths: readonly string[]): void {
   const user = {
     id: process.getuid?.() ?? null,
     isContainer: isContainer(process.env, { exists: existsSync, read: readText }),
   };
-  for (const path of paths.filter((one) => existsSync(one))) {
-    const { mode, uid: owner } = statSync(path);
-    const problem = explainWritable({ path, isFolder: !path.endsWith('.pem'), mode, owner }, user);
+  for (const one of paths.filter((file) => existsSync(file))) {
+    const { mode, uid: owner } = statSync(one);
+    const problem = explainWritable({ path: one, isFolder: !one.endsWith('.pem'), mode, owner }, user);
     if (problem !== null) throw new DataFolderError(problem);
   }
 }
 
-function readText(path: string): string | null {
+function readText(file: string): string | null {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch {
     return null;
   }

@@ -31,11 +31,9 @@ export function createLicense(
   judge: JudgeLicense = TAKE_ALL,
 ): License | Refusal {
   return transact(shelf, () => {
-    const product = findProduct(shelf, draft.product);
-    if (product === null) return refuse('unknown_product', `There is no product "${draft.product}".`);
     const key = draft.key ?? makeUpLicenseKey();
-    const refusal = refuseKey(shelf, key) ?? refuseUser(shelf, product, draft.user);
-    if (refusal !== null) return refusal;
+    const product = judgeDraft(shelf, { ...draft, key, userName: draft.user?.name ?? null });
+    if (isRefusal(product)) return product;
     const id = takeId(shelf);
     const terms = applyChange(shelf, PLAIN_TERMS, draft.terms);
     if (isRefusal(terms)) return terms;
@@ -45,6 +43,16 @@ export function createLicense(
     record(shelf, { kind: 'license_created', facts }, id, now);
     return judged(getLicense(shelf, key), judge);
   });
+}
+
+/** The product of a license that can be created, as far as that is known without a password. */
+export function judgeDraft(
+  shelf: Shelf,
+  { product: code, key, userName }: Pick<LicenseDraft, 'product' | 'key'> & { userName: string | null },
+): Product | Refusal {
+  const product = findProduct(shelf, code);
+  if (product === null) return refuse('unknown_product', `There is no product "${code}".`);
+  return (key === null ? null : refuseKey(shelf, key)) ?? refuseUser(shelf, product, userName) ?? product;
 }
 
 function judged(license: License | Refusal, judge: JudgeLicense): License | Refusal {
@@ -60,7 +68,7 @@ function refuseKey({ sql }: Shelf, key: string): Refusal | null {
 }
 
 /** A user has one license of a product: sign-in names no other way to choose. */
-function refuseUser({ sql }: Shelf, product: Product, user: User): Refusal | null {
+function refuseUser({ sql }: Shelf, product: Product, user: string | null): Refusal | null {
   const isWanted = product.authorizationMethod === 'user';
   if (isWanted !== (user !== null)) {
     const hint = isWanted
@@ -68,8 +76,8 @@ function refuseUser({ sql }: Shelf, product: Product, user: User): Refusal | nul
       : 'asks for keys: it has no users';
     return refuse('validation_error', `The product "${product.code}" ${hint}.`);
   }
-  if (user === null || sql.findLicenseByUser.get(product.id, user.name) === undefined) return null;
-  return refuse('validation_error', `"${user.name}" has a license of the product "${product.code}" already.`);
+  if (user === null || sql.findLicenseByUser.get(product.id, user) === undefined) return null;
+  return refuse('validation_error', `"${user}" has a license of the product "${product.code}" already.`);
 }
 
 function applyChange(shelf: Shelf, terms: Terms, change: TermsChange): Terms | Refusal {
@@ -130,7 +138,7 @@ export function changeLicense(
     const unusable = judge({ ...license, terms: after });
     if (unusable !== null) return unusable;
     const isOther = user !== null && user.name !== license.user?.name;
-    const refusal = isOther ? refuseUser(shelf, license.product, user) : null;
+    const refusal = isOther ? refuseUser(shelf, license.product, user.name) : null;
     if (refusal !== null) return refusal;
     if (user !== null) shelf.sql.setUser.run(user.name, user.passwordHash, license.id);
     shelf.sql.setTerms.run(JSON.stringify(after), license.id);

@@ -52,7 +52,11 @@ const ATTEMPT_INTERVAL_MS = 100;
  * Finds the server: in this process when it is stopped, over its socket when it runs. In between it is
  * starting, stopping, or another command is at work: then it is tried again for a while.
  */
-export async function connectAdmin(config: Config, openStopped: OpenStopped): Promise<AdminClient> {
+export async function connectAdmin(
+  config: Config,
+  openStopped: OpenStopped,
+  describeHolder: (folder: string) => string,
+): Promise<AdminClient> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stopped = await openStopped();
     if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
@@ -63,7 +67,8 @@ export async function connectAdmin(config: Config, openStopped: OpenStopped): Pr
     await delay(ATTEMPT_INTERVAL_MS);
   }
   throw new ServerUnreachable(
-    `Another Berth process holds ${config.data}, but does not answer. Is it starting or hanging?`,
+    `${config.data} is in use by ${describeHolder(config.data)}, which does not answer. ` +
+      'Is it starting or hanging?',
   );
 }
 

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
+import { paint } from '@berth/protocol/console-text';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { ExportCheck, type ExportVerdict } from '../services/check-export.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -44,7 +45,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
     words: 'audit thin',
     arguments: [],
     flags: '--before DATE [--license-id N | --system]',
-    about: 'put totals in the place of what is older; the log stays verifiable',
+    about: 'put totals in the place of what is older; a date without a time is the start of that day, UTC',
     ask: (client, _, flags) =>
       client.post('/api/admin/audit/thin', {
         before: flags.before,
@@ -104,7 +105,7 @@ function showVerdict({ ok, chains, links, events, thinned, problems }: Verdict):
   const older = thinned === 0 ? '' : ` ${thinned} older links gave way to totals.`;
   if (ok) return `The audit log is whole: ${events} events in ${links} links of ${chains} chains.${older}`;
   const lines = problems.map(({ chain, n, problem }) => `  ${nameLink(chain, n)}: ${problem}`);
-  return `The audit log is BROKEN:\n${lines.join('\n')}`;
+  return `${paint('red', 'The audit log is BROKEN:')}\n${lines.join('\n')}`;
 }
 
 function nameLink(chain: number | null, n: number): string {

@@ -1,8 +1,15 @@
 import { parseArgs } from 'node:util';
-import { explainFlagError } from '@berth/protocol/explain-flag-error';
+import {
+  type CommandLine,
+  explainUsage,
+  readCommandLine,
+  readFlags,
+  UsageError,
+} from '@berth/protocol/command-line';
+import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { type CallOf, createCallOf, type Hints, rewriteHints, withHints } from '@berth/protocol/hints';
 import { showQrCode } from '@berth/protocol/qr-code';
-import { suggest } from '@berth/protocol/suggest';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import {
@@ -19,14 +26,18 @@ import type {
   LocalContext,
   MoveDirection,
 } from './command.ts';
-import { COMMANDS } from './commands.ts';
 import { InputError } from './read-secrets.ts';
 import { type StartServer, serve } from './serve.ts';
-import { processTerminal, type Terminal } from './terminal.ts';
-import { usage } from './usage.ts';
+import type { Terminal } from './terminal.ts';
+import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
 /** What the command line needs from the house; handed in, so that it can be wired in one place. */
 export interface CliDependencies {
+  /** How the caller calls us, such as `./berth`; hints are written so. */
+  readonly program: string;
+  /** The folder in which the default data folder and settings are. */
+  readonly home: string;
+  readonly terminal: Terminal;
   readonly version: string;
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
@@ -36,29 +47,30 @@ export interface CliDependencies {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
+  /** Who has a data folder, in words. */
+  describeHolder(folder: string): string;
   /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
   isExpected(error: unknown): boolean;
 }
 
-/** Wrong words; the message says which. */
-class UsageError extends Error {}
-
-/** The commands by their names. */
-const NAMES = ['serve', ...COMMANDS.map((command) => command.words)];
+const NAMES = ENTRIES.map(({ words }) => words);
 
 const EXIT_OK = 0;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-/** Runs one command and answers its exit code: 0 done, 1 refused or failed, 2 wrong words. */
+/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
-  const terminal = processTerminal;
+  const line = createLine(deps);
+  const { data, config } = readFlags(line, argv);
+  const callOf = createCallOf(deps.program, { data, config });
+  const hints = { name: 'berth', commands: NAMES, callOf };
+  const terminal = withHints(deps.terminal, hints);
   try {
-    return await dispatch(argv, deps, terminal);
+    return await dispatch(argv, line, { ...deps, terminal, hints });
   } catch (error) {
     if (error instanceof UsageError) {
-      terminal.complain(`${error.message}\n`);
-      terminal.complain(usage(COMMANDS));
+      terminal.complain(explainUsage(line, argv, error));
       return EXIT_USAGE;
     }
     const isExpected =
@@ -66,7 +78,7 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
       error instanceof ServerUnreachable ||
       error instanceof InputError ||
       deps.isExpected(error);
-    terminal.complain(isExpected ? (error as Error).message : describeBug(error));
+    terminal.fail(isExpected ? (error as Error).message : describeBug(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
 }
@@ -75,77 +87,86 @@ function describeBug(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-async function dispatch(argv: readonly string[], deps: CliDependencies, terminal: Terminal): Promise<number> {
-  const { words, flags } = parse(argv);
-  if (flags.version === true) {
-    terminal.print(`berth ${deps.version}`);
-    return EXIT_OK;
+async function dispatch(
+  argv: readonly string[],
+  line: CommandLine<Entry>,
+  deps: CliDependencies & { readonly hints: Hints },
+): Promise<number> {
+  const { terminal, hints, home } = deps;
+  const read = readCommandLine(line, argv);
+  if (read.kind === 'page') {
+    terminal.print(read.text);
+    return read.isAsked ? EXIT_OK : EXIT_USAGE;
   }
-  if (flags.help === true || words.length === 0) {
-    terminal.print(usage(COMMANDS));
-    return words.length === 0 && flags.help !== true ? EXIT_USAGE : EXIT_OK;
-  }
-  const loaded = loadConfig({ flags, env: process.env, file: (flags.config as string | undefined) ?? null });
-  if (words[0] === 'serve') {
-    rejectExtra(words.slice(1), 'serve');
-    rejectForeignFlags(flags, '--demo --demo-cloud', 'serve');
+  const { words } = read;
+  const { command } = read.command;
+  const flags = read.flags as Flags;
+  const file = (flags.config as string | undefined) ?? null;
+  const loaded = loadConfig({ flags, env: process.env, file, home });
+  if (command === null) {
     return serve({
       ...loaded,
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
       start: deps.startServer,
+      rewrite: (text) => rewriteHints(text, hints),
       connect: (config) => connect(config, deps),
       terminal,
       json: flags.json === true,
     });
   }
-  const { command, rest } = findCommand(words);
-  const { config } = loaded;
+  const { config, warnings } = loaded;
+  for (const warning of warnings) terminal.warn(warning);
   const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env: process.env }, text, passphrase);
   const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env: process.env }, direction);
-  return runCommand(command, { words: rest, flags, config, importMasterKey, moveStore }, open, terminal);
+  const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
+  return runCommand(command, invocation, open, terminal);
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
-  return connectAdmin(config, () => deps.openStoppedServer(config, process.env));
+  return connectAdmin(config, () => deps.openStoppedServer(config, process.env), deps.describeHolder);
 }
 
 interface Invocation extends Omit<LocalContext, 'lines' | 'flags'> {
   readonly flags: Flags;
+  readonly callOf: CallOf;
 }
 
 async function runCommand(
   command: Command,
-  { words, flags, ...context }: Invocation,
+  { words, flags, callOf, ...context }: Invocation,
   open: () => Promise<AdminClient>,
   terminal: Terminal,
 ): Promise<number> {
-  const given = words.slice(0, command.arguments.length);
-  rejectExtra(words.slice(command.arguments.length), command.words);
-  rejectForeignFlags(flags, command.flags, command.words);
-  for (const [index, name] of command.arguments.entries()) {
-    if (given[index] !== undefined || name.startsWith('[')) continue;
-    throw new UsageError(`"berth ${command.words}" needs ${name}.`);
-  }
   const own = flags as CommandFlags;
   if ('follow' in command) {
     const follow = (client: AdminClient) =>
-      command.follow({ client, flags: own, isJson: flags.json === true, print: terminal.print });
+      command.follow({
+        client,
+        flags: own,
+        isJson: flags.json === true,
+        screen: terminal.screen,
+        print: terminal.print,
+        note: terminal.complain,
+      });
     return reportFailure(await withClient(open, follow), flags, terminal) ?? EXIT_OK;
   }
-  const lines = await terminal.readSecrets(command.reads?.(own) ?? []);
-  const answer = await answerWith(command, { ...context, words: given, flags: own, lines }, open);
+  const prompts = command.reads?.(own) ?? [];
+  const early = await precheck(command, words, own, open);
+  const lines = early === null ? await terminal.readSecrets(prompts) : [];
+  const answer = early ?? (await answerWith(command, { ...context, words, flags: own, lines }, open));
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
+  const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf);
   if (answer.isPrinted !== true) {
-    terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : command.show(answer.body));
+    terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
     if (flags.json !== true && command.scan !== undefined)
-      showQrCode(command.scan(answer.body), flags.qr as boolean | undefined, terminal);
+      showQrCode(command.scan(answer.body as never), flags.qr as boolean | undefined, terminal);
   } else if (isFailure) {
-    terminal.complain(command.show(answer.body));
+    terminal.fail(show());
   }
   return isFailure ? EXIT_FAILED : EXIT_OK;
 }
@@ -153,8 +174,18 @@ async function runCommand(
 function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Terminal): number | null {
   if (ok) return null;
   if (flags.json === true) terminal.print(toPrintableJson(body, 2));
-  terminal.complain(escapeUnprintable((body as { message: string }).message));
+  terminal.fail(escapeUnprintable((body as { message: string }).message));
   return EXIT_FAILED;
+}
+
+async function precheck(
+  command: Exclude<Command, FollowingCommand>,
+  words: readonly string[],
+  flags: CommandFlags,
+  open: () => Promise<AdminClient>,
+): Promise<AdminAnswer | null> {
+  if (command.precheck === undefined) return null;
+  return withClient(open, async (client) => command.precheck?.(client, words, flags) ?? null);
 }
 
 function answerWith(
@@ -177,32 +208,12 @@ async function withClient<T>(open: () => Promise<AdminClient>, work: (client: Ad
   }
 }
 
-function rejectExtra(words: readonly string[], command: string): void {
-  if (words.length === 0) return;
-  const longer = NAMES.filter((name) => name.startsWith(`${command} `));
-  throw new UsageError(`"${words[0]}" is one word too many.${suggest(`${command} ${words[0]}`, longer)}`);
-}
-
-/** A flag that a command does not know would do nothing, and nobody would notice. */
-function rejectForeignFlags(flags: Flags, own: string, command: string): void {
-  const foreign = OWN_FLAGS.find((name) => flags[name] !== undefined && !own.includes(`--${name}`));
-  if (foreign !== undefined) throw new UsageError(`"berth ${command}" takes no --${foreign}.`);
-}
-
-function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } {
-  for (const length of [2, 1]) {
-    const command = COMMANDS.find((candidate) => candidate.words === words.slice(0, length).join(' '));
-    if (command !== undefined) return { command, rest: words.slice(length) };
-  }
-  throw new UsageError(`Unknown command "${words.join(' ')}".${suggest(words.slice(0, 2).join(' '), NAMES)}`);
-}
-
 type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
 /** Flags of commands; those of settings come from their table. */
 const COMMAND_FLAGS = {
   help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean' },
+  version: { type: 'boolean', short: 'v' },
   json: { type: 'boolean' },
   demo: { type: 'boolean' },
   config: { type: 'string' },
@@ -231,54 +242,35 @@ const COMMAND_FLAGS = {
   'not-counted': { type: 'boolean' },
   'demo-cloud': { type: 'boolean' },
   qr: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  yes: { type: 'boolean' },
 } as const;
 
-/** Those that only some commands take. */
-const OWN_FLAGS = [
-  'demo',
-  'demo-cloud',
-  'product',
-  'user',
-  'address',
-  'license-id',
-  'license-key',
-  'policy-id',
-  'confirmation-code',
-  'deactivate',
-  'out',
-  'locally',
-  'accept-older',
-  'accept-unbound',
-  'counted',
-  'not-counted',
-  'system',
-  'limit',
-  'after',
-  'before',
-  'file',
-  'new-key',
-  'role',
-  'days',
-  'one-time',
-  'qr',
-] as const;
-
-function parse(argv: readonly string[]): { words: readonly string[]; flags: Flags } {
-  const settings = SETTINGS.map(({ path, default: value }) => [
+const SETTING_FLAGS = Object.fromEntries(
+  SETTINGS.map(({ path, default: value }) => [
     flagOf(path),
     { type: typeof value === 'boolean' ? ('boolean' as const) : ('string' as const) },
-  ]);
-  const options = { ...Object.fromEntries(settings), ...COMMAND_FLAGS };
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      options,
-      allowPositionals: true,
-      // A setting that is on by default can be switched off: --no-NAME.
-      allowNegative: true,
-    });
-    return { words: positionals, flags: values as Flags };
-  } catch (error) {
-    throw new UsageError(explainFlagError(error, Object.keys(options)));
-  }
+  ]),
+);
+
+/** What every command takes. */
+const COMMON_FLAGS = ['help', 'version', 'json', 'config', ...Object.keys(SETTING_FLAGS)];
+
+function createLine({ version, program }: CliDependencies): CommandLine<Entry> {
+  return {
+    program,
+    version: `berth ${version}`,
+    commands: ENTRIES,
+    options: { ...SETTING_FLAGS, ...COMMAND_FLAGS },
+    allowNegative: true,
+    takes: ({ usage }, flag) => COMMON_FLAGS.includes(flag) || usage.split(/[^\w-]/).includes(`--${flag}`),
+    ...MEANINGS,
+    topics: { settings: { about: 'lists the settings', describe: describeSettings } },
+    note:
+      'Every command takes --json, --data DIR and the other settings as flags ' +
+      `("${program} help settings"),\n` +
+      'and works with the server running or stopped; "key import" and "migrate-store" need it stopped,\n' +
+      '"events" running.',
+    parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
+  };
 }

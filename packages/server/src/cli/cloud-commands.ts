@@ -1,3 +1,4 @@
+import type { CallOf } from '@berth/protocol/hints';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
@@ -145,7 +146,7 @@ function sayLeft({ error, untold }: Pick<Synced['licenses'][number], 'error' | '
   return [reason, amounts].filter((part) => part !== '').join(' ');
 }
 
-function showReports({ meters }: Reports): string {
+function showReports({ meters }: Reports, callOf: CallOf): string {
   if (meters.length === 0) return 'Nothing was consumed of a license from the cloud.';
   const table = formatTable(
     ['license', 'product', 'feature', 'pending', 'under way', 'uncertain', 'reported'],
@@ -164,7 +165,7 @@ function showReports({ meters }: Reports): string {
   const lines = held.map(({ id, amount }) => `  ${id}  ${amount}`);
   return [
     table,
-    '\nUNCERTAIN: ask the vendor whether these were counted, then run "berth report settle":',
+    `\nUNCERTAIN: ask the vendor whether these were counted, then run "${callOf('report settle')}":`,
     ...lines,
   ].join('\n');
 }

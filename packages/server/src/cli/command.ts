@@ -1,3 +1,5 @@
+import type { Screen } from '@berth/protocol/console-text';
+import type { CallOf } from '@berth/protocol/hints';
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
@@ -18,8 +20,10 @@ interface CommandBase {
 
 /** A command that has one answer. */
 interface AnsweringCommand extends CommandBase {
-  /** The answer for people; `--json` prints it as it is. */
-  show(body: never): string;
+  /** The answer for people; `--json` prints it as it is. `callOf` writes a command that they are to type. */
+  show(body: never, callOf: CallOf): string;
+  /** Before a secret is asked for: the refusal of what cannot be done anyway; `null`: go on. */
+  precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
   /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
   scan?(body: never): string;
   /** An answer that is bad news makes the command fail, so that a script notices. */
@@ -68,7 +72,10 @@ export interface FollowContext {
   readonly client: AdminClient;
   readonly flags: Flags;
   readonly isJson: boolean;
+  readonly screen: Screen;
   print(line: string): void;
+  /** Tells the person beside what is printed. */
+  note(line: string): void;
 }
 
 export type Command = AskingCommand | LocalCommand | EitherCommand | FollowingCommand;

@@ -1,3 +1,5 @@
+import { paint, type Style } from '@berth/protocol/console-text';
+import type { CallOf } from '@berth/protocol/hints';
 import { type Config, showConfig } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
@@ -7,6 +9,7 @@ import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
+import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
@@ -49,10 +52,11 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'clock reset',
     arguments: [],
-    flags: '',
-    about: 'go back to the wall clock after a wrong one',
-    ask: (client) => client.post('/api/admin/clock/reset'),
-    show: showClock,
+    flags: '[--dry-run] [--yes]',
+    about: 'go back to the wall clock after a wrong one, and bring back borrows that it ended',
+    ask: askReset,
+    show: (answer: ResetAnswer, callOf) => showReset(answer, (clock: ClockFacts) => showClock(clock, callOf)),
+    isFailure: isRefusedReset,
   },
   {
     words: 'license list',
@@ -141,13 +145,13 @@ async function askRegistrations(
   }
 }
 
-function showStatus(status: Facts & { clock: ClockFacts | null }): string {
+function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
   const { clock, ...rest } = status;
-  const time = clock === null ? 'The clock cannot be read: the store fails.' : showClock(clock);
+  const time = clock === null ? 'The clock cannot be read: the store fails.' : showClock(clock, callOf);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
-interface ClockFacts {
+export interface ClockFacts {
   readonly server_at: string;
   readonly wall_at: string;
   readonly ahead_ms: number;
@@ -155,26 +159,47 @@ interface ClockFacts {
   readonly jump_at_start: { readonly from: string; readonly to: string } | null;
 }
 
-function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts): string {
-  const state = jump === null ? 'agrees' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts, callOf: CallOf): string {
+  const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+  const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
   const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
   if (rest === null) return facts;
-  const hint = 'if the clock was wrong, set it right and run "berth clock reset"';
+  const hint = `if the clock was wrong, set it right and run "${callOf('clock reset')}"`;
   return `${facts}\nIt WENT AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
 }
 
 function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
   if (licenses.length === 0) return 'No licenses.';
-  const columns = ['id', 'product', 'state', 'source', 'floating_users', 'floating_in_use', 'borrowed'];
-  const heading = ['id', 'product', 'state', 'source', 'slots', 'in use', 'borrowed'];
-  return formatTable(
-    heading,
-    licenses.map((license) => columns.map((column) => license[column])),
-  );
+  const rows = licenses.map((license) => [
+    license.id,
+    license.product,
+    sayState(license.state),
+    sayEnd(license),
+    license.source,
+    license.floating_users,
+    license.floating_in_use,
+    license.borrowed,
+  ]);
+  return formatTable(['id', 'product', 'state', 'ends at', 'source', 'slots', 'in use', 'borrowed'], rows);
 }
 
-function showLicense({ product_features, ...rest }: Facts & { product_features: readonly Facts[] }): string {
-  const license = sayAssurance(rest);
+const STATE_STYLES: Readonly<Record<string, Style>> = { active: 'green', in_grace: 'yellow' };
+
+/** Whatever is neither lends nothing. */
+function sayState(state: unknown): string {
+  return paint(STATE_STYLES[String(state)] ?? 'red', String(state));
+}
+
+function sayEnd({ state, ends_at }: Facts): string {
+  if (ends_at === null) return 'never';
+  return state === 'in_grace' ? `${ends_at} (grace)` : String(ends_at);
+}
+
+function showLicense(
+  { product_features, ...rest }: Facts & { product_features: readonly Facts[] },
+  callOf: CallOf,
+): string {
+  const license = sayAssurance(rest, callOf);
   if (product_features.length === 0) return formatFacts(license);
   const columns = [
     'code',
@@ -189,7 +214,7 @@ function showLicense({ product_features, ...rest }: Facts & { product_features: 
 }
 
 /** How far the cloud's word about a license can be trusted, in words. */
-function sayAssurance(license: Facts): Facts {
+function sayAssurance(license: Facts, callOf: CallOf): Facts {
   const {
     cloud_answers_bound: isBound,
     unconfirmed_verdict: verdict,
@@ -208,27 +233,42 @@ function sayAssurance(license: Facts): Facts {
       ? {}
       : { 'unconfirmed verdict': `${verdict}: counts if the next check says the same` }),
     ...(keptTotal === true
-      ? { 'cloud total': 'lower than before, not taken; take it with "berth license sync --accept-older"' }
+      ? {
+          'cloud total': `lower than before, not taken; "${callOf('license sync --accept-older')}" takes it`,
+        }
       : {}),
   };
 }
 
 function showRegistrations({ registrations }: { registrations: readonly Facts[] }): string {
   if (registrations.length === 0) return 'Nobody holds a slot.';
-  const columns = ['license_id', 'product', 'user', 'os_hostname', 'address', 'ends_at', 'borrowed_until'];
-  const heading = ['license', 'product', 'user', 'host', 'address', 'ends at', 'borrowed until'];
-  return formatTable(
-    heading,
-    registrations.map((record) => columns.map((column) => record[column])),
-  );
+  const rows = registrations.map((record) => [
+    record.license_id,
+    record.product,
+    record.user,
+    record.os_hostname,
+    sayAddress(record),
+    record.registered_at,
+    record.ends_at,
+    record.is_borrowed,
+  ]);
+  const heading = ['license', 'product', 'user', 'host', 'address', 'since', 'until', 'borrowed'];
+  return formatTable(heading, rows);
 }
 
+/** Where the last request came from, and what the application says about that, where it is something else. */
+function sayAddress({ address, ip_local: stated }: Facts): unknown {
+  if (stated === null || stated === address) return address;
+  return address === null ? `says ${stated}` : `${address} (says ${stated})`;
+}
+
+/** Names and values as in the settings file. */
 function flattenFacts(facts: Facts, prefix = ''): Facts {
   return Object.fromEntries(
     Object.entries(facts).flatMap(([name, value]) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.entries(flattenFacts(value as Facts, `${prefix}${name}.`))
-        : [[`${prefix}${name}`, value]],
+        : [[`${prefix}${name}`, typeof value === 'boolean' ? String(value) : value]],
     ),
   );
 }

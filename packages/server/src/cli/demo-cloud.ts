@@ -35,7 +35,9 @@ export async function startDemoCloud(config: Config): Promise<DemoCloud> {
   if (!existsSync(CLOUD_MAIN)) throw new InputError('This installation has no licensing cloud beside it.');
   const data = join(config.data, 'demo-cloud');
   const marker = join(data, 'introduced');
-  const child = spawn(process.execPath, [CLOUD_MAIN, 'demo', '--port', '0', '--data', data], {
+  const { level, format } = config.log;
+  const flags = ['--port', '0', '--data', data, '--log-level', level, '--log-format', format];
+  const child = spawn(process.execPath, [CLOUD_MAIN, 'demo', ...flags], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const said = await readIntroduction(child);

@@ -1,6 +1,7 @@
+import { toReadable } from '@berth/protocol/console-text';
 import { toPrintableJson } from '@berth/protocol/hidden-characters';
 import type { AdminAnswer } from './admin-client.ts';
-import type { FollowContext, FollowingCommand } from './command.ts';
+import type { Flags, FollowContext, FollowingCommand } from './command.ts';
 import { formatInline } from './terminal.ts';
 
 export const EVENT_COMMANDS: readonly FollowingCommand[] = [
@@ -16,7 +17,14 @@ export const EVENT_COMMANDS: readonly FollowingCommand[] = [
 type Facts = Readonly<Record<string, unknown>>;
 
 /** Ends when as many as asked for were told, or when whoever reads has had enough. */
-async function followEvents({ client, flags, isJson, print }: FollowContext): Promise<AdminAnswer> {
+async function followEvents({
+  client,
+  flags,
+  isJson,
+  screen,
+  print,
+  note,
+}: FollowContext): Promise<AdminAnswer> {
   const { after, limit } = flags;
   if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit))
     return failed('--limit must be a positive number.');
@@ -25,6 +33,7 @@ async function followEvents({ client, flags, isJson, print }: FollowContext): Pr
     return failed('The server is stopped: nothing happens. "berth audit list" shows what did.');
   }
   if (!('chunks' in stream)) return stream;
+  note(describeFollowing(flags));
   let isWanted = true;
   const end = () => {
     isWanted = false;
@@ -34,7 +43,7 @@ async function followEvents({ client, flags, isJson, print }: FollowContext): Pr
   let left = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
   try {
     for await (const event of readEvents(stream.chunks)) {
-      print(isJson ? toPrintableJson(event) : describeEvent(event));
+      print(isJson ? toPrintableJson(event) : describeEvent(toReadable(event, screen) as Facts));
       left -= 1;
       if (left === 0) end();
       if (!isWanted) break;
@@ -43,6 +52,13 @@ async function followEvents({ client, flags, isJson, print }: FollowContext): Pr
     if (isWanted) throw error;
   }
   return isWanted ? failed('The server has ended the stream: it is stopping.') : DONE;
+}
+
+/** Where nothing happens, a person must see that nothing is wrong. */
+function describeFollowing({ after, limit }: Flags): string {
+  const past = after === undefined ? '' : ` from ${after} on`;
+  const end = limit === undefined ? '' : ` It ends after ${limit}.`;
+  return `Listening for events of all licenses and of the server itself${past}.${end} Press Ctrl-C to stop.`;
 }
 
 const DONE: AdminAnswer = { ok: true, body: {} as never };

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import type { CallOf } from '@berth/protocol/hints';
+import { createKeyExportFile } from '../services/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
-import type { Command, LocalContext } from './command.ts';
+import type { Command, Flags, LocalContext } from './command.ts';
 import { InputError } from './read-secrets.ts';
 import { formatFacts } from './terminal.ts';
 
@@ -38,11 +40,11 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key export',
     arguments: [],
-    flags: '',
-    about: 'print the master key, sealed with a passphrase from standard input',
+    flags: '[--out FILE]',
+    about: 'write the master key to a new file, sealed with a passphrase from standard input, and check it',
     reads: () => [{ text: 'passphrase', isNew: true }],
-    ask: (client, _, __, [passphrase]) => client.post('/api/admin/keys/export', { passphrase }),
-    show: (body) => JSON.stringify(body),
+    ask: askExport,
+    show: showExport,
   },
   {
     words: 'key import',
@@ -106,10 +108,50 @@ function cloudFacts({ api_key_fingerprint: api, shared_key_fingerprint: shared }
   return { 'API key': api ?? 'not set', 'shared key': shared ?? 'not set' };
 }
 
-function showRotated({ fingerprint, replaced, source }: MasterKey & { replaced: string }): string {
+function showRotated(
+  { fingerprint, replaced, source }: MasterKey & { replaced: string },
+  callOf: CallOf,
+): string {
   const done = `All secrets are sealed with the master key ${fingerprint}; ${replaced} opens them no more.`;
-  if (source === 'file') return `${done}\nMake a new export: "berth key export".`;
+  if (source === 'file') return `${done}\nMake a new export: "${callOf('key export --out FILE')}".`;
   return `${done}\nPut the new key into BERTH_MASTER_KEY before the next start.`;
+}
+
+interface SavedExport {
+  readonly saved_as: string;
+  readonly fingerprint: string;
+}
+
+/** The file is there before the key is asked for: an export that cannot be kept is not made, nor recorded. */
+async function askExport(
+  client: AdminClient,
+  _: readonly string[],
+  { out }: Flags,
+  [passphrase = '']: readonly string[],
+): Promise<AdminAnswer> {
+  const ask = () => client.post('/api/admin/keys/export', { passphrase });
+  if (out === undefined) return ask();
+  const file = createKeyExportFile(out);
+  let isFilled = false;
+  try {
+    const answer = await ask();
+    if (!answer.ok) return answer;
+    const fingerprint = await file.fill(`${JSON.stringify(answer.body)}\n`, passphrase);
+    isFilled = true;
+    return { ok: true, body: { saved_as: out, fingerprint } satisfies SavedExport as never };
+  } finally {
+    if (!isFilled) file.discard();
+  }
+}
+
+/** Without a file the export itself is the answer. */
+function showExport(body: SavedExport | object): string {
+  if (!('saved_as' in body)) return JSON.stringify(body);
+  return (
+    `The master key ${body.fingerprint} is in ${body.saved_as}. ` +
+    'It was read back and opens with the passphrase.\n' +
+    'Keep the file apart from the data, and the passphrase apart from both.'
+  );
 }
 
 async function importKey({ words: [file = ''], lines: [passphrase = ''], importMasterKey }: LocalContext) {
@@ -119,8 +161,14 @@ async function importKey({ words: [file = ''], lines: [passphrase = ''], importM
 
 function readExportFile(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return decodeText(readFileSync(file));
   } catch (error) {
     throw new InputError(`The export cannot be read: ${(error as Error).message}`);
   }
+}
+
+/** Windows PowerShell writes what it redirects in UTF-16. */
+function decodeText(bytes: Buffer): string {
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return bytes.toString(isUtf16 ? 'utf16le' : 'utf8');
 }

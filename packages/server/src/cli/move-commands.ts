@@ -1,4 +1,5 @@
-import type { Command, MoveDirection } from './command.ts';
+import type { CallOf } from '@berth/protocol/hints';
+import type { Command } from './command.ts';
 import { formatFacts } from './terminal.ts';
 
 /** Where the data is, and how it comes to be elsewhere. */
@@ -9,7 +10,7 @@ export const MOVE_COMMANDS: readonly Command[] = [
     flags: '',
     about: 'move the data from the folder to the database; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-postgres')),
-    show: (moved: Moved) => showMoved(moved, 'to-postgres'),
+    show: (moved: Moved, callOf) => showMoved(moved, nextOnPostgres(callOf)),
   },
   {
     words: 'migrate-store to-sqlite',
@@ -17,7 +18,7 @@ export const MOVE_COMMANDS: readonly Command[] = [
     flags: '',
     about: 'move the data from the database to the folder; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-sqlite')),
-    show: (moved: Moved) => showMoved(moved, 'to-sqlite'),
+    show: (moved: Moved) => showMoved(moved, NEXT_ON_SQLITE),
   },
 ];
 
@@ -31,14 +32,17 @@ interface Moved {
 
 const answer = (moved: object) => ({ ok: true, body: moved as never });
 
-const NEXT: Readonly<Record<MoveDirection, string>> = {
-  'to-postgres':
+function nextOnPostgres(callOf: CallOf): string {
+  return (
     'Start the server with the same data folder and BERTH_DATABASE_URL. Its master key stays where it is; ' +
-    'other servers on the database need the same one ("berth key export", "berth key import").',
-  'to-sqlite': 'Start the server with this data folder, without BERTH_DATABASE_URL.',
-};
+    `other servers on the database need the same one ("${callOf('key export')}", and there ` +
+    '"berth key import").'
+  );
+}
 
-function showMoved({ from, to, rows, audit, hardware_id_before }: Moved, direction: MoveDirection): string {
+const NEXT_ON_SQLITE = 'Start the server with this data folder, without BERTH_DATABASE_URL.';
+
+function showMoved({ from, to, rows, audit, hardware_id_before }: Moved, next: string): string {
   const { chains, links, events, thinned } = audit;
   const facts = {
     ...rows,
@@ -50,5 +54,5 @@ function showMoved({ from, to, rows, audit, hardware_id_before }: Moved, directi
       ? ''
       : '\nOn this machine the server has another hardware id. Licenses are bound to the old one: start it ' +
         `with BERTH_HARDWARE_ID=${hardware_id_before} to keep it.`;
-  return `${moved}\n\n${NEXT[direction]}${hardware}\n${from} refuses to be used from now on.`;
+  return `${moved}\n\n${next}${hardware}\n${from} refuses to be used from now on.`;
 }

@@ -1,6 +1,5 @@
-import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/airgap-codes';
-import { MOST_LICENSE_FILE_BYTES } from '@berth/protocol/license-file';
 import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
 import {
   codeSymbols,
@@ -32,7 +31,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     arguments: ['FILE'],
     flags: '',
     about: 'take a license file of the vendor, new or refreshed',
-    ask: (client, [file = '']) => client.upload('/api/v4/license/upload', readLicenseInput(file)),
+    ask: (client, [file = '']) => carry(file, (text) => client.upload('/api/v4/license/upload', text)),
     show: showInstalled,
   },
   {
@@ -120,12 +119,14 @@ function askPolicy(
   const text = flags['confirmation-code'] ?? typed;
   const scanned = readScannedText(text, 'confirmation_code');
   const code = scanned?.get('confirmation_code') ?? text;
-  return client.post('/api/v4/airgap/license', {
-    license_policy: readLicenseInput(file),
-    license_key: flags['license-key'] ?? scanned?.get('license_key'),
-    policy_id: flags['policy-id'] ?? scanned?.get('policy_id'),
-    confirmation_code: readCode('confirmation code', code, SIGNED_CODE_BYTES),
-  });
+  return carry(file, (policy) =>
+    client.post('/api/v4/airgap/license', {
+      license_policy: policy,
+      license_key: flags['license-key'] ?? scanned?.get('license_key'),
+      policy_id: flags['policy-id'] ?? scanned?.get('policy_id'),
+      confirmation_code: readCode('confirmation code', code, SIGNED_CODE_BYTES),
+    }),
+  );
 }
 
 function codePrompt(text: string, bytes: number): SecretPrompt {
@@ -172,19 +173,42 @@ function save(answer: AdminAnswer, field: string, out: string | undefined): Admi
   return { ok: true, body: { ...body, saved_as: out } as never };
 }
 
-/** What is too large is not even looked at. */
-function readLicenseInput(file: string): string {
-  try {
-    const { size } = statSync(file);
-    if (size <= MOST_LICENSE_FILE_BYTES + ROOM_FOR_BLANKS) return readFileSync(file, 'utf8');
-    throw new Error(`it has ${size} bytes, and no license file has more than ${MOST_LICENSE_FILE_BYTES}`);
-  } catch (error) {
-    throw new InputError(`The file cannot be read: ${(error as Error).message}`);
-  }
+/** The file itself is to blame, whatever the server calls it. */
+const BAD_FILE: ReadonlySet<string> = new Set([
+  'offline_file_invalid',
+  'offline_signature_mismatch',
+  'airgap_policy_invalid',
+  'payload_too_large',
+]);
+
+const REMEDY = 'Copy it again exactly as the vendor sent it, or ask the vendor for another one.';
+
+/** Hands a file of the vendor to the server. What is wrong with the file is told with its name. */
+async function carry(file: string, send: (text: string) => Promise<AdminAnswer>): Promise<AdminAnswer> {
+  const text = readInput(file);
+  const answer = await send(text);
+  const body = answer.body as { readonly code: string; readonly message: string };
+  if (answer.ok || !BAD_FILE.has(body.code)) return answer;
+  const problem = body.code === 'payload_too_large' ? 'It is far too large for a license.' : body.message;
+  return { ok: false, body: { ...body, message: `${file} was not taken. ${problem} ${REMEDY}` } as never };
 }
 
-/** A line's end that came along the way does no harm. */
-const ROOM_FOR_BLANKS = 64;
+function readInput(file: string): string {
+  const text = readOrExplain(file);
+  if (text.trim() === '') throw new InputError(`${file} is empty. ${REMEDY}`);
+  return text;
+}
+
+function readOrExplain(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new InputError(`There is no file ${file}.`);
+    if (code === 'EISDIR') throw new InputError(`${file} is a folder. Name the file in it.`);
+    throw new InputError(`${file} cannot be read: ${message}`);
+  }
+}
 
 function showInstalled({ id, product, floating_users, validity_period }: InstalledLicense): string {
   const until = validity_period === null ? 'for ever' : `until ${validity_period}`;

@@ -1,6 +1,8 @@
+import { waitForStop } from '@berth/protocol/stop-signals';
 import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
+import { describeFirstRequest } from './first-request.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Running {
@@ -11,8 +13,11 @@ interface Running {
 export type StartServer = (
   options: LoadedConfig & {
     readonly demo: boolean;
+    readonly completeConfig: (config: Config) => Promise<Config>;
     readonly env: NodeJS.ProcessEnv;
     readonly announce: (text: string) => void;
+    /** Writes the commands in a message as the reader types them. */
+    readonly rewrite: (text: string) => string;
     readonly onLost: () => void;
   },
 ) => Promise<Running>;
@@ -23,6 +28,7 @@ interface ServeOptions extends LoadedConfig {
   readonly demoCloud: boolean;
   readonly start: StartServer;
   readonly connect: (config: Config) => Promise<AdminClient>;
+  readonly rewrite: (text: string) => string;
   readonly terminal: Terminal;
   readonly json: boolean;
 }
@@ -31,31 +37,43 @@ const EXIT_LOST = 70;
 
 /** Runs the server until it is told to stop. Prints one line when it is ready. */
 export async function serve(options: ServeOptions): Promise<number> {
-  const cloud = options.demoCloud ? await startDemoCloud(options.config) : null;
+  const beside: { cloud: DemoCloud | null } = { cloud: null };
   try {
-    return await serveBeside(cloud, options);
+    return await serveBeside(beside, options);
   } finally {
-    await cloud?.stop();
+    await beside.cloud?.stop();
   }
 }
 
 async function serveBeside(
-  cloud: DemoCloud | null,
-  { config, warnings, demo, start, connect, terminal, json }: ServeOptions,
+  beside: { cloud: DemoCloud | null },
+  { config, warnings, demo, demoCloud, start, connect, rewrite, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
+  let isFirst = demo || demoCloud;
   const server = await start({
-    config: cloud?.config ?? config,
+    config,
     warnings,
     demo,
+    async completeConfig(settings) {
+      if (!demoCloud) return settings;
+      beside.cloud = await startDemoCloud(settings);
+      return beside.cloud.config;
+    },
     env: process.env,
-    announce: (text) => terminal.complain(text),
+    announce: (text) => {
+      isFirst = true;
+      terminal.complain(text);
+    },
+    rewrite,
     onLost: () => ended.resolve(EXIT_LOST),
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0));
+  waitForStop(process).then(() => ended.resolve(0));
   try {
-    if (cloud !== null) await introduce(cloud, await connect(config));
+    if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
+    // A hint is not worth a server: whatever goes wrong with it, the server goes on.
+    if (isFirst && !json) await suggestRequest(server.url, config, connect).then(terminal.complain, () => {});
     const code = await ended.promise;
     // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
     // anew.
@@ -65,6 +83,35 @@ async function serveBeside(
     await server.stop();
   }
 }
+
+async function suggestRequest(
+  url: string,
+  config: Config,
+  connect: ServeOptions['connect'],
+): Promise<string> {
+  const product = await findProduct(await connect(config));
+  return describeFirstRequest({ url, product, config, platform: process.platform });
+}
+
+/** The product of a license that can be lent now. */
+async function findProduct(client: AdminClient): Promise<string | null> {
+  try {
+    const { ok, body } = await client.get('/api/admin/licenses');
+    const { licenses } = (ok ? body : { licenses: [] }) as { licenses: readonly ListedLicense[] };
+    const usable = licenses.filter(({ state, floating_users: slots }) => LENDING.has(state) && slots > 0);
+    return usable[0]?.product ?? null;
+  } finally {
+    await client.close();
+  }
+}
+
+interface ListedLicense {
+  readonly product: string;
+  readonly state: string;
+  readonly floating_users: number;
+}
+
+const LENDING = new Set(['active', 'in_grace']);
 
 async function introduce(cloud: DemoCloud, client: AdminClient): Promise<void> {
   try {

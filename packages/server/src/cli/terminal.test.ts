@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { paint } from '@berth/protocol/console-text';
 import { SETTINGS } from '../settings.ts';
-import { COMMANDS } from './commands.ts';
-import { formatFacts, formatTable } from './terminal.ts';
-import { usage } from './usage.ts';
+import { createTerminal, formatFacts, formatTable } from './terminal.ts';
+import { describeSettings } from './usage.ts';
 
 describe('what people read', () => {
   test('a table has columns as wide as their widest cell, and no blanks at the end', () => {
@@ -26,12 +26,8 @@ describe('what people read', () => {
     assert.equal(formatFacts({ a: 1, long: null, list: [1] }), 'a     1\nlong  -\nlist  [1]');
   });
 
-  test('the usage page has every command and every setting in its three names', () => {
-    const page = usage(COMMANDS);
-    for (const { words, arguments: names, about } of COMMANDS) {
-      assert.ok(page.includes([words, ...names].join(' ')), words);
-      assert.ok(page.includes(about), about);
-    }
+  test('the page of settings has each one in its three names', () => {
+    const page = describeSettings();
     for (const { path } of SETTINGS) assert.ok(page.includes(`      ${path}: `), path);
     assert.match(page, /--log-slow-request-ms, BERTH_LOG_SLOW_REQUEST_MS\n/);
   });
@@ -39,4 +35,26 @@ describe('what people read', () => {
 
 test('what a terminal would obey is written as a number', () => {
   assert.equal(formatTable(['user'], [['\u202eresu\u001b[2J']]), 'user\n\\u{202e}resu\\u{1b}[2J');
+});
+
+describe('what is written where', () => {
+  /** Takes down what is written to it. */
+  function createStream(isTTY: boolean) {
+    const written: string[] = [];
+    const write = (text: string) => written.push(text) > 0;
+    return { isTTY, hasColors: () => isTTY, write, read: () => written.join('') } as const;
+  }
+
+  test('styles go to a terminal only, and each stream is judged by itself', () => {
+    const [stdout, stderr] = [createStream(false), createStream(true)];
+    const terminal = createTerminal(stdout as never, stderr as never, {});
+    terminal.print(paint('green', 'active'));
+    terminal.warn('look');
+    terminal.fail('no\u001b[31m');
+    terminal.complain('plain\u001b[31m');
+    assert.deepEqual(terminal.screen, { isTerminal: false, hasColor: false });
+    assert.equal(stdout.read(), 'active\n');
+    const [yellow, red] = ['\u001b[33mlook\u001b[39m', '\u001b[31mno\\u{1b}[31m\u001b[39m'];
+    assert.equal(stderr.read(), `${yellow}\n${red}\nplain\\u{1b}[31m\n`);
+  });
 });

@@ -1,55 +1,48 @@
+import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console-text';
 import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import type { QrScreen } from '@berth/protocol/qr-code';
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
+export { formatFacts, formatTable } from '@berth/protocol/console-text';
+
 /** What a command writes to. Answers go to standard output, everything else to standard error. */
 export interface Terminal extends QrScreen {
+  /** Where answers go. */
+  readonly screen: Screen;
   print(line: string): void;
   complain(line: string): void;
+  /** Something that the reader should look at, though it is no reason to stop. */
+  warn(line: string): void;
+  /** Why nothing was done. */
+  fail(line: string): void;
   /** Asks a person, or takes what standard input holds: a line for each. */
   readSecrets(prompts: readonly SecretPrompt[]): Promise<readonly string[]>;
 }
 
-export const processTerminal: Terminal = {
-  // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
-  print: (line) => process.stdout.write(`${escapeLines(line)}\n`),
-  complain: (line) => process.stderr.write(`${escapeLines(line)}\n`),
-  // Nothing in it comes from outside: it is black and white.
-  draw: (picture) => process.stdout.write(`${picture}\n`),
-  get columns() {
-    return process.stdout.isTTY === true ? process.stdout.columns : null;
-  },
-  readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => process.stderr.write(text)),
-};
+type Env = Readonly<Record<string, string | undefined>>;
+type Output = Pick<typeof process.stdout, 'write' | 'isTTY' | 'hasColors'> & { readonly columns?: number };
 
-/** Rows under a heading, in columns as wide as their widest cell. */
-export function formatTable(heading: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = [heading, ...rows].map((row) => row.map(formatCell));
-  const widths = heading.map((_, column) =>
-    cells.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), 0),
-  );
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+export function createTerminal(stdout: Output, stderr: Output, env: Env): Terminal {
+  const screen = describeScreen(stdout, env);
+  const errorScreen = describeScreen(stderr, env);
+  const complain = (line: string) => void stderr.write(`${line}\n`);
+  return {
+    screen,
+    // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
+    print: (line) => void stdout.write(`${render(line, screen)}\n`),
+    complain: (line) => complain(escapeLines(line)),
+    warn: (line) => complain(emphasize('yellow', line, errorScreen)),
+    fail: (line) => complain(emphasize('red', line, errorScreen)),
+    // Nothing in it comes from outside: it is black and white.
+    draw: (picture) => void stdout.write(`${picture}\n`),
+    get columns() {
+      return stdout.isTTY === true ? (stdout.columns ?? null) : null;
+    },
+    readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => stderr.write(text)),
+  };
 }
 
-function formatCell(value: unknown): string {
-  if (value === null || value === undefined) return '-';
-  return typeof value === 'object' ? toPrintableJson(value) : escapeUnprintable(String(value));
-}
-
-/** One name and value a line. */
-export function formatFacts(facts: Readonly<Record<string, unknown>>): string {
-  const width = Math.max(...Object.keys(facts).map((name) => name.length));
-  return Object.entries(facts)
-    .map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`)
-    .join('\n');
-}
+export const processTerminal = createTerminal(process.stdout, process.stderr, process.env);
 
 /** What is known, as `name=value` in one line. */
 export function formatInline(facts: Readonly<Record<string, unknown>>): string {

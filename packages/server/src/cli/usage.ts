@@ -1,32 +1,98 @@
+import type { CommandUsage } from '@berth/protocol/command-line';
 import { envOf, flagOf } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
+import { COMMANDS } from './commands.ts';
 
-const WORDS_WIDTH = 34;
+/** A command as the command line knows it; `null` runs the server. */
+export interface Entry extends CommandUsage {
+  readonly command: Command | null;
+}
 
-/** The whole command line on one page. */
-export function usage(commands: readonly Command[]): string {
-  const line = (words: string, about: string) =>
-    words.length > WORDS_WIDTH
-      ? `  ${words}\n${' '.repeat(WORDS_WIDTH + 4)}${about}`
-      : `  ${words.padEnd(WORDS_WIDTH)}  ${about}`;
+const SERVE = {
+  words: 'serve',
+  arguments: [],
+  usage: '[--demo | --demo-cloud] [--host H] [--port N] [--data DIR]',
+  about:
+    'run the server; --demo adds a demo license to an empty store, --demo-cloud starts a licensing cloud ' +
+    'beside it and adds a license from there',
+  command: null,
+};
+
+/** Answered before any command is looked for. */
+const ANSWERED = [
+  {
+    words: 'help',
+    arguments: ['[COMMAND]'],
+    usage: '',
+    about: 'this page, or one about a command',
+    command: null,
+  },
+  { words: 'version', arguments: [], usage: '', about: 'which version this is', command: null },
+];
+
+export const ENTRIES: readonly Entry[] = [
+  SERVE,
+  ...COMMANDS.map((command) => {
+    const { words, arguments: names, flags: usage, about } = command;
+    return { words, arguments: names, usage, about, command };
+  }),
+  ...ANSWERED,
+];
+
+const TO_STOP =
+  'There is no command to stop the server. Press Ctrl-C where it runs, or end its process with "kill PID".';
+
+/** What people say when they look for something of ours. */
+export const MEANINGS = {
+  nouns: {
+    start: 'serve',
+    run: 'serve',
+    server: 'serve',
+    health: 'status',
+    info: 'status',
+    state: 'status',
+    ping: 'status',
+    setting: 'config',
+    configuration: 'config',
+    option: 'config',
+    time: 'clock',
+    licence: 'license',
+    product: 'license',
+    session: 'registration',
+    slot: 'registration',
+    seat: 'registration',
+    lease: 'registration',
+    borrow: 'registration',
+    holder: 'registration',
+    client: 'registration',
+    usage: 'report',
+    consumption: 'report',
+    log: 'audit',
+    history: 'audit',
+    event: 'events',
+    watch: 'events',
+    tail: 'events',
+    rule: 'rules',
+    secret: 'key',
+    account: 'user',
+    admin: 'user',
+    migrate: 'migrate-store',
+    move: 'migrate-store',
+  },
+  answers: { stop: TO_STOP, shutdown: TO_STOP, quit: TO_STOP, restart: TO_STOP },
+} as const;
+
+/** Every setting, in its three names. */
+export function describeSettings(): string {
   return [
-    'berth COMMAND [FLAGS]',
-    '',
-    line('serve [--demo | --demo-cloud]', 'run the server; --demo adds a demo license to an empty store,'),
-    line('', '--demo-cloud starts a licensing cloud beside it and adds a license from there'),
-    ...commands.map((command) =>
-      line([command.words, ...command.arguments, command.flags].join(' '), command.about),
-    ),
-    '',
-    'Every command takes --json, and works with the server running or stopped ("key import" and',
-    '"migrate-store": stopped, "events": running).',
-    '',
     'Settings (flag, or environment variable, or name in berth.yaml):',
+    '',
     ...SETTINGS.map(({ path, default: value, about }) =>
       [`  --${flagOf(path)}, ${envOf(path)}`, `      ${path}: ${about} ${sayDefault(value)}`].join('\n'),
     ),
-    line('--config FILE', 'read settings from FILE instead of ./berth.yaml'),
+    '  --config FILE',
+    '      Read settings from FILE instead of ./berth.yaml.',
   ].join('\n');
 }
 

@@ -1,4 +1,7 @@
-import type { AdminAnswer } from './admin-client.ts';
+import type { CallOf } from '@berth/protocol/hints';
+import { suggest } from '@berth/protocol/suggest';
+import { ROLES } from '../core/role.ts';
+import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
 import { formatTable } from './terminal.ts';
@@ -7,6 +10,12 @@ type Facts = Readonly<Record<string, unknown>>;
 
 const askPassword = (flags: Flags) =>
   flags['one-time'] === undefined ? [{ text: 'new password', isNew: true }] : [];
+
+/** Before anybody types a password for an account that cannot be made. */
+function requireRole({ role = '' }: Flags): string {
+  if (ROLES.some((known) => known === role)) return role;
+  throw new InputError(`"role" must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`);
+}
 
 /** Who may come in: people with a password, programs with a token. */
 export const USER_COMMANDS: readonly Command[] = [
@@ -23,10 +32,18 @@ export const USER_COMMANDS: readonly Command[] = [
     arguments: ['NAME'],
     flags: '--role ROLE [--one-time]',
     about: 'make an account: user, operator or admin; standard input has its password',
-    reads: askPassword,
-    ask: (client, [name], { role }, [password]) =>
-      client.post('/api/admin/users/add', { name, role, ...given(password) }),
-    show: showPassword,
+    reads: (flags) => {
+      requireRole(flags);
+      return askPassword(flags);
+    },
+    precheck: async (client, [name]) =>
+      (await hasAccount(client, name)) === true
+        ? refused('account_exists', `There is an account "${name}" already.`)
+        : null,
+    ask: async (client, [name], { role }, [password]) =>
+      withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), { role }),
+    show: (body: PasswordAnswer & { role: string }) =>
+      `Created the account "${body.name}" with the role ${body.role}.\n${showPassword(body)}`,
   },
   {
     words: 'user password',
@@ -34,28 +51,37 @@ export const USER_COMMANDS: readonly Command[] = [
     flags: '[--one-time]',
     about: 'replace a password; --one-time lets the server make one up and tell it once',
     reads: askPassword,
+    precheck: async (client, [name]) =>
+      (await hasAccount(client, name)) === false
+        ? refused('account_not_found', `There is no account "${name}".`)
+        : null,
     ask: async (client, [name], _, [password]) => {
       const answer = await client.post('/api/admin/users/password', { name, ...given(password) });
       return answer.ok ? withOthers(answer, await client.get('/api/admin/users')) : answer;
     },
-    show: (body: PasswordAnswer & { others: readonly Facts[] }) => showPassword(body) + showOthers(body),
+    show: (body: PasswordAnswer & { others: readonly Facts[] }, callOf) =>
+      showPassword(body) + showOthers(body, callOf),
   },
   {
     words: 'user role',
     arguments: ['NAME'],
     flags: '--role ROLE',
     about: 'give an account another role',
-    ask: (client, [name], { role }) => client.post('/api/admin/users/role', { name, role }),
-    show: ({ changed }: { changed: number }) =>
-      changed === 0 ? 'The account has this role already.' : 'The account has another role now.',
+    ask: async (client, [name], flags) => {
+      const role = requireRole(flags);
+      return withFacts(await client.post('/api/admin/users/role', { name, role }), { name, role });
+    },
+    show: ({ changed, name, role }: { changed: number; name: string; role: string }) =>
+      `"${name}" has the role ${role} ${changed === 0 ? 'already' : 'now'}.`,
   },
   {
     words: 'user remove',
     arguments: ['NAME'],
     flags: '',
     about: 'remove an account, and sign it out everywhere',
-    ask: (client, [name]) => client.post('/api/admin/users/remove', { name }),
-    show: () => 'The account is gone.',
+    ask: async (client, [name]) =>
+      withFacts(await client.post('/api/admin/users/remove', { name }), { name }),
+    show: ({ name }: { name: string }) => `Removed the account "${name}" and signed it out everywhere.`,
   },
   {
     words: 'token list',
@@ -70,7 +96,10 @@ export const USER_COMMANDS: readonly Command[] = [
     arguments: ['NAME'],
     flags: '--role ROLE [--days N|never]',
     about: 'make a token for a program; it is told only now, and ends after 365 days unless told',
-    ask: (client, [name], { role, days }) => client.post('/api/admin/tokens/create', { name, role, days }),
+    ask: async (client, [name], flags) => {
+      const role = requireRole(flags);
+      return client.post('/api/admin/tokens/create', { name, role, days: flags.days });
+    },
     show: ({ id, token, expires_at }: CreatedToken) =>
       `${token}\nThis is token ${id}. It is shown only now: send it as "Authorization: Bearer TOKEN". ` +
       (expires_at === null ? 'It has no end.' : `It ends at ${expires_at}.`),
@@ -79,9 +108,9 @@ export const USER_COMMANDS: readonly Command[] = [
     words: 'token revoke',
     arguments: ['ID'],
     flags: '',
-    about: 'make a token worthless, by its id or its name',
-    ask: (client, [id]) => client.post('/api/admin/tokens/revoke', { id }),
-    show: () => 'The token is worthless.',
+    about: 'revoke a token, by its id or its name',
+    ask: async (client, [id]) => withFacts(await client.post('/api/admin/tokens/revoke', { id }), { id }),
+    show: ({ id }: { id: string }) => `Revoked the token "${id}".`,
   },
 ];
 
@@ -89,6 +118,21 @@ interface CreatedToken {
   readonly id: string;
   readonly token: string;
   readonly expires_at: string | null;
+}
+
+/** `null`: the server does not tell, and will say why when it is asked to do something. */
+async function hasAccount(client: AdminClient, name: string | undefined): Promise<boolean | null> {
+  const { ok, body } = await client.get('/api/admin/users');
+  return ok ? (body as { users: readonly Facts[] }).users.some((user) => user.name === name) : null;
+}
+
+function refused(code: string, message: string): AdminAnswer {
+  return { ok: false, body: { status: 400, code, message } as never };
+}
+
+/** The answer with what was asked for, so that it can be said. */
+function withFacts(answer: AdminAnswer, facts: Facts): AdminAnswer {
+  return answer.ok ? { ...answer, body: { ...(answer.body as Facts), ...facts } as never } : answer;
 }
 
 /** An empty line is not the wish for a password that is made up. */
@@ -120,10 +164,10 @@ function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
   return { ...answer, body: { ...(answer.body as Facts), others } as never };
 }
 
-function showOthers({ others }: { others: readonly Facts[] }): string {
+function showOthers({ others }: { others: readonly Facts[] }, callOf: CallOf): string {
   if (others.length === 0) return '';
   const names = others.map(({ name, role }) => `${name} (${role})`).join(', ');
-  return `\nOther accounts: ${names}. Remove those you do not know with "berth user remove NAME".`;
+  return `\nOther accounts: ${names}. Remove those you do not know with "${callOf('user remove NAME')}".`;
 }
 
 interface PasswordAnswer {
@@ -146,7 +190,7 @@ function showTokens({ tokens }: { tokens: readonly Facts[] }): string {
     token.kind,
     token.name ?? token.account,
     token.role,
-    token.used_at,
+    token.used_at ?? 'never',
     sayEnd(token),
   ]);
   return formatTable(['id', 'kind', 'of', 'role', 'last used', 'ends at'], rows);

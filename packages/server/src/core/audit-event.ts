@@ -18,6 +18,22 @@ type LicenseHappening =
       readonly borrowedUntil: Instant;
       readonly by: Actor;
     }
+  /** A wrong clock had ended the borrow, and its reset brings it back. `null`: the license's own slot. */
+  | {
+      readonly kind: 'borrow_restored';
+      readonly feature: string | null;
+      readonly user: string;
+      readonly borrowedUntil: Instant;
+      readonly by: Actor;
+    }
+  | {
+      readonly kind: 'borrow_not_restored';
+      readonly feature: string | null;
+      readonly user: string;
+      readonly borrowedUntil: Instant;
+      readonly code: ErrorCode;
+      readonly by: Actor;
+    }
   | { readonly kind: 'all_slots_returned'; readonly count: number; readonly by: Actor }
   /** Denials that were folded into a counter, and that no later denial of the user has carried. */
   | (Omit<Denied, 'kind'> & { readonly kind: 'denials_repeated' })

@@ -3,7 +3,7 @@ import { type Refused, refuse } from './decision.ts';
 import { earlier, type Instant, MINUTE_MS, say } from './instant.ts';
 
 /** Clients' clocks differ: a date this little beyond the latest allowed one is cut to it, not refused. */
-const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
+export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /** The instant that was asked for, cut to the latest allowed one, or the refusal that says which that is. */
 export function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instant | Refused {

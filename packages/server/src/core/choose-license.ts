@@ -1,27 +1,37 @@
 import type { Target } from './command.ts';
-import { type Choice, refuse } from './decision.ts';
+import { type Refused, refuse } from './decision.ts';
 import type { Instant } from './instant.ts';
-import { isUsable } from './license.ts';
-import type { Candidate, Shelf } from './view.ts';
+import { isUsable, type License } from './license.ts';
 
-/**
- * Which license a request is about. A named one is meant, whatever its state. Otherwise whoever holds a
- * slot stays where it is; everybody else gets the newest license that can be used, or hears why the newest
- * cannot. A full license is not replaced by another one.
- */
-export function chooseLicense(target: Target, shelf: Shelf, now: Instant): Choice {
-  const refusal = refuseTarget(target, shelf);
-  if (refusal !== null) return refusal;
-  const candidate = preferredCandidate(target, shelf.candidates, now);
-  if (candidate === undefined) {
-    return refuse('license_not_found', `This server holds no license with the id ${target.licenseId}.`);
-  }
-  return { kind: 'chosen', licenseId: candidate.license.id };
+/** Anything that stands for a license. */
+interface Licensed {
+  readonly license: License;
 }
 
-function refuseTarget(target: Target, shelf: Shelf) {
+/** The licenses that a request may be about, the most recently added first. */
+export interface Shelf<T extends Licensed> {
+  /** How many products the server holds in all. */
+  readonly products: number;
+  /** Those of the product that was named, or of the only one. */
+  readonly licenses: readonly T[];
+}
+
+/**
+ * The licenses that a request means: the one that it names, whatever its state, or all of its product. Those
+ * form a pool; `decide-pool.ts` says which of them answers.
+ */
+export function listMeant<T extends Licensed>(target: Target, shelf: Shelf<T>): readonly T[] | Refused {
+  const refusal = refuseTarget(target, shelf);
+  if (refusal !== null) return refusal;
+  if (target.licenseId === null) return shelf.licenses;
+  const named = shelf.licenses.filter(({ license }) => license.id === target.licenseId);
+  if (named.length > 0) return named;
+  return refuse('license_not_found', `This server holds no license with the id ${target.licenseId}.`);
+}
+
+function refuseTarget(target: Target, shelf: Shelf<Licensed>): Refused | null {
   if (target.product !== null) {
-    if (shelf.candidates.length > 0) return null;
+    if (shelf.licenses.length > 0) return null;
     return refuse(
       'unknown_product',
       `This server holds no license of the product "${target.product}". ` +
@@ -32,12 +42,7 @@ function refuseTarget(target: Target, shelf: Shelf) {
   return refuse('missing_parameters', 'Say which "product" is meant: this server does not hold exactly one.');
 }
 
-function preferredCandidate(target: Target, candidates: readonly Candidate[], now: Instant) {
-  if (target.licenseId !== null) return candidates.find(({ license }) => license.id === target.licenseId);
-  return (
-    candidates.find((candidate) => candidate.hasAnswered) ??
-    candidates.find((candidate) => candidate.holdsSlot) ??
-    candidates.find(({ license }) => isUsable(license, now)) ??
-    candidates[0]
-  );
+/** The most recently added license that can be used, or the most recently added one. */
+export function newestOf<T extends Licensed>(licenses: readonly T[], now: Instant): T {
+  return licenses.find(({ license }) => isUsable(license, now)) ?? (licenses[0] as T);
 }

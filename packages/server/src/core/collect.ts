@@ -1,5 +1,6 @@
 import type { LicenseEvent } from './audit-event.ts';
 import type { Change } from './decision.ts';
+import { keepBorrows } from './ended-borrow.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import { earlier, type Instant } from './instant.ts';
 import { isLive, type Registration } from './registration.ts';
@@ -39,6 +40,7 @@ export function collect(view: LicenseView, now: Instant): Collected {
     changes: [
       ...endedFeatures.map(({ feature, user }) => ({ kind: 'remove_feature_slot', feature, user }) as const),
       ...ended.map(({ user }) => ({ kind: 'remove_registration', user }) as const),
+      ...keepBorrows(view.license, ended, endedFeatures),
     ],
     events: [
       ...expireFeatures(endedFeatures, ended),

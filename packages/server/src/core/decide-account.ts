@@ -174,7 +174,7 @@ function decideSignIn(command: SignIn, { account }: SystemView, now: Instant): S
 }
 
 function tokenOf(tokenHash: string, now: Instant) {
-  const at = { issuedAt: now, usedAt: now, expiresAt: null };
+  const at = { issuedAt: now, usedAt: now, isUsed: false, expiresAt: null };
   return { id: tokenIdOf(tokenHash), name: null, account: null, role: null, restriction: null, ...at };
 }
 

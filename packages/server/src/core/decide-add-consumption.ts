@@ -25,7 +25,7 @@ export const MAX_REMEMBERED_ANSWERS = 1_000_000;
  */
 export function decideAddConsumption(command: AddConsumption, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
-  const repeated = repeatAnswer(command.idempotency, view, now);
+  const repeated = repeatAnswer(command.idempotency, view.rememberedAnswer, now);
   if (repeated !== null) return withoutEffect(view, base, repeated);
   const target = chooseCounted(command, view, now);
   return 'code' in target
@@ -145,9 +145,9 @@ export function isRemembered({ answeredAt }: RememberedAnswer, now: Instant): bo
 }
 
 /** The first answer again, a refusal for another request under the same key, or `null` for a new key. */
-function repeatAnswer(
+export function repeatAnswer(
   idempotency: IdempotencyKey | null,
-  { rememberedAnswer }: LicenseView,
+  rememberedAnswer: RememberedAnswer | null,
   now: Instant,
 ): Measured | Refused | null {
   if (idempotency === null || rememberedAnswer === null) return null;
@@ -173,7 +173,7 @@ function rememberAnswer(
   return [{ kind: 'remember_answer', answer, isNew: rememberedAnswer === null }];
 }
 
-function denyConsumption(
+export function denyConsumption(
   { feature, user, by }: AddConsumption,
   view: LicenseView,
   base: Collected,

@@ -85,6 +85,7 @@ describe('borrow', () => {
     assert.deepEqual(decision.changes, [
       { kind: 'put_registration', registration },
       { kind: 'set_in_use', inUse: 2 },
+      { kind: 'forget_borrow', user: 'ada', feature: '' },
     ]);
   });
 

@@ -3,8 +3,11 @@ import type { LicenseEvent } from './audit-event.ts';
 import { refuseBorrowing, resolveUntil } from './borrow-until.ts';
 import { type Collected, collect } from './collect.ts';
 import type { Borrow } from './command.ts';
+import { WHOLE_LICENSE } from './consumption.ts';
 import type { Decision } from './decision.ts';
 import { denySlot } from './deny.ts';
+import { forgetBorrow } from './ended-borrow.ts';
+import { cutBorrow } from './feature-slot.ts';
 import { type Instant, later } from './instant.ts';
 import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from './license.ts';
 import { lenderOf, refuseByState, refuseFull } from './refusals.ts';
@@ -60,15 +63,32 @@ function lendUntil(
     borrowedUntil: until,
   };
   const added = held === null ? 1 : 0;
+  const cut = cutFeatures(view, base, until, now);
   return {
     outcome: { kind: 'granted', license: view.license, registration, inUse: base.inUse + added, now },
     changes: [
       ...base.changes,
       { kind: 'put_registration', registration },
       { kind: 'set_in_use', inUse: base.storedInUse + added },
+      ...forgetBorrow(view.license, registration.user, WHOLE_LICENSE),
+      ...cut.map((slot) => ({ kind: 'put_feature_slot', slot, isNew: false }) as const),
     ],
-    events: [...base.events, ...lendEvents(registration, held)],
+    events: [
+      ...base.events,
+      ...lendEvents(registration, held),
+      ...cut.map(
+        ({ feature, user }) => ({ kind: 'feature_borrowed', feature, user, borrowedUntil: until }) as const,
+      ),
+    ],
   };
+}
+
+/** What was borrowed of features beyond the new date of the license, cut to it. */
+function cutFeatures(view: LicenseView, { heldFeatures }: Collected, until: Instant, now: Instant) {
+  return heldFeatures.flatMap((slot) => {
+    const cut = cutBorrow(slot, until, view.license, now);
+    return cut === slot ? [] : [cut];
+  });
 }
 
 function lendEvents(registration: Registration, held: Registration | null): readonly LicenseEvent[] {

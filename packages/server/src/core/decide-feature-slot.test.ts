@@ -5,6 +5,7 @@ import type { LicenseCommand } from './command.ts';
 import { decide, needsOf } from './decide.ts';
 import type { Measured, Refused } from './decision.ts';
 import {
+  borrow,
   exampleFeature,
   exampleFeatureSlot,
   exampleLicense,
@@ -20,7 +21,8 @@ import {
   type ViewFacts,
 } from './examples.ts';
 import type { Feature } from './feature.ts';
-import { HOUR_MS, MINUTE_MS, plus } from './instant.ts';
+import type { FeatureSlot } from './feature-slot.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, plus } from './instant.ts';
 import type { License } from './license.ts';
 import { NO_NEEDS } from './view.ts';
 
@@ -161,18 +163,28 @@ describe('a slot of a feature is refused', () => {
 
 describe('a feature is borrowed', () => {
   test('until the date, at most as long as the feature allows and the license is held', () => {
-    const borrow = (until: Parameters<typeof registerFeature>[1]) =>
+    const lend = (until: Parameters<typeof registerFeature>[1]) =>
       measured(registerFeature('ada', until)).slot;
     const halfAnHour = plus(NOW, HOUR_MS / 2);
-    assert.equal(borrow({ until: halfAnHour })?.borrowedUntil, halfAnHour);
-    assert.equal(borrow({ until: 'longest' })?.borrowedUntil, HOLDER.endsAt);
-    assert.equal(borrow({ until: plus(HOLDER.endsAt, 5 * MINUTE_MS) })?.borrowedUntil, HOLDER.endsAt);
+    assert.equal(lend({ until: halfAnHour })?.borrowedUntil, halfAnHour);
+    assert.equal(lend({ until: 'longest' })?.borrowedUntil, HOLDER.endsAt);
+    assert.equal(lend({ until: plus(HOLDER.endsAt, 5 * MINUTE_MS) })?.borrowedUntil, HOLDER.endsAt);
     const { code, details } = refused(registerFeature('ada', { until: plus(HOLDER.endsAt, 300_001) }));
     assert.deepEqual([code, details], ['borrow_until_not_valid', { latestUntil: HOLDER.endsAt }]);
     const long = { slots: [exampleSlot('ada', { endsAt: plus(NOW, 99 * HOUR_MS) })] };
     const slot = measured(registerFeature('ada', { until: 'longest' }), long).slot;
     assert.equal(slot?.borrowedUntil, plus(NOW, 4 * HOUR_MS));
     assert.equal(slot?.endsAt, plus(NOW, 4 * HOUR_MS));
+  });
+
+  test('no longer than the license is, also where heartbeats hold that for longer', () => {
+    const borrowedUntil = plus(NOW, MINUTE_MS);
+    const slots = [exampleSlot('ada', { borrowedUntil, endsAt: plus(NOW, 10 * MINUTE_MS) })];
+    const { slot } = measured(registerFeature('ada', { until: 'longest' }), { slots });
+    assert.equal(slot?.borrowedUntil, borrowedUntil);
+    const lapsed = [exampleSlot('ada', { borrowedUntil: NOW, endsAt: plus(NOW, 10 * MINUTE_MS) })];
+    const plain = measured(registerFeature('ada', { until: 'longest' }), { slots: lapsed }).slot;
+    assert.equal(plain?.borrowedUntil, plus(NOW, 10 * MINUTE_MS), 'a borrow that is over bounds nothing');
   });
 
   test('with an event; a heartbeat does not shorten it', () => {
@@ -199,6 +211,42 @@ describe('a feature is borrowed', () => {
   });
 });
 
+describe('when the license is borrowed for a shorter time', () => {
+  const far = plus(NOW, 3 * HOUR_MS);
+  const near = plus(NOW, HOUR_MS);
+  const slots = [exampleSlot('ada', { borrowedUntil: far, endsAt: far }), exampleSlot('bob')];
+  const cut = (until: Instant, slot: Partial<FeatureSlot> = {}, license = licensed()) => {
+    const own = exampleFeatureSlot('ada', { borrowedUntil: far, endsAt: far, ...slot });
+    const others = exampleFeatureSlot('bob', { borrowedUntil: far, endsAt: far });
+    const { changes, events } = decideOn(borrow('ada', until), {
+      slots,
+      license,
+      featureSlots: [own, others],
+    });
+    const puts = changes.flatMap((change) => (change.kind === 'put_feature_slot' ? [change.slot] : []));
+    const told = events.flatMap((event) => (event.kind === 'feature_borrowed' ? [event.borrowedUntil] : []));
+    return { puts: puts.map(({ user, borrowedUntil, endsAt }) => ({ user, borrowedUntil, endsAt })), told };
+  };
+
+  test('so is what the user has borrowed of its features, and nobody else', () => {
+    assert.deepEqual(cut(near), { puts: [{ user: 'ada', borrowedUntil: near, endsAt: near }], told: [near] });
+  });
+
+  test('a heartbeat of the feature counts on, for its timeout', () => {
+    const soon = plus(NOW, MINUTE_MS);
+    const endsAt = plus(NOW, 5 * MINUTE_MS);
+    assert.deepEqual(cut(soon).puts, [{ user: 'ada', borrowedUntil: soon, endsAt }]);
+    const gone = exampleLicense({ features: [] });
+    assert.equal(cut(soon, {}, gone).puts[0]?.endsAt, soon, 'unless the feature is gone');
+  });
+
+  test('what is not borrowed, or not for as long, stays as it is', () => {
+    assert.deepEqual(cut(near, { borrowedUntil: null }), { puts: [], told: [] });
+    assert.deepEqual(cut(near, { borrowedUntil: near }), { puts: [], told: [] });
+    assert.deepEqual(cut(plus(NOW, 4 * HOUR_MS)), { puts: [], told: [] });
+  });
+});
+
 describe('a slot of a feature is given back', () => {
   test('with its event, whatever state the license is in', () => {
     const facts = { license: licensed({ expiresAt: NOW }, { enabled: false }) };
@@ -207,7 +255,10 @@ describe('a slot of a feature is given back', () => {
       featureSlots: [exampleFeatureSlot('ada')],
     });
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
-    assert.deepEqual(changes, [{ kind: 'remove_feature_slot', feature: 'render', user: 'ada' }]);
+    assert.deepEqual(changes, [
+      { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
+      { kind: 'forget_borrow', user: 'ada', feature: 'render' },
+    ]);
     assert.deepEqual(events, [{ kind: 'feature_returned', feature: 'render', user: 'ada' }]);
   });
 

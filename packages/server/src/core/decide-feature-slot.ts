@@ -5,6 +5,7 @@ import type { Meter } from './consumption.ts';
 import { withoutEffect } from './decide-unregister.ts';
 import { type Decision, type Refused, refuse } from './decision.ts';
 import { deny } from './deny.ts';
+import { forgetBorrow } from './ended-borrow.ts';
 import {
   type FeatureSlot,
   type FloatingFeature,
@@ -24,7 +25,7 @@ import {
   refuseRenewal,
   refuseUnknownFeature,
 } from './refusals.ts';
-import type { Registration } from './registration.ts';
+import { heldUntil, type Registration } from './registration.ts';
 import { refuseByRules } from './rules.ts';
 import type { LicenseView } from './view.ts';
 
@@ -66,7 +67,7 @@ function denyFeature({ command, view, base, now }: Request, refusal: Refused): D
   return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
 }
 
-function chooseFloating(license: License, code: string, now: Instant): FloatingFeature | Refused {
+export function chooseFloating(license: License, code: string, now: Instant): FloatingFeature | Refused {
   const feature = findFeature(license, code);
   if (feature === undefined) return refuseUnknownFeature(license, code);
   if (isFeatureExpired(feature, now)) return refuseFeatureExpired(feature);
@@ -75,14 +76,14 @@ function chooseFloating(license: License, code: string, now: Instant): FloatingF
 }
 
 /**
- * Until when the slot is to be borrowed; `null` for a heartbeat. A feature is not borrowed beyond its
- * license.
+ * Until when the slot is to be borrowed; `null` for a heartbeat. A feature is not borrowed beyond the borrow
+ * of its license, or beyond the license's slot where that is not borrowed.
  */
 function chooseUntil({ command, now }: Request, feature: FloatingFeature, holder: Registration) {
   if (command.until === null) return null;
   const { canBorrow, maxBorrowHours } = feature.floating;
   if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(feature.code);
-  const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), holder.endsAt);
+  const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), heldUntil(holder, now));
   const latest = feature.expiresAt === null ? longest : earlier(longest, feature.expiresAt);
   return resolveUntil(command.until, latest, now);
 }
@@ -131,7 +132,11 @@ function lendFeature(
       slot,
       now,
     },
-    changes: [...collectedChanges(view, base), { kind: 'put_feature_slot', slot, isNew }],
+    changes: [
+      ...collectedChanges(view, base),
+      { kind: 'put_feature_slot', slot, isNew },
+      ...(until === null ? [] : forgetBorrow(view.license, user, code)),
+    ],
     events: [
       ...base.events,
       ...(isNew ? [{ kind: 'feature_lent', feature: code, user } as const] : []),
@@ -156,7 +161,11 @@ export function decideReleaseFeature(command: ReleaseFeature, view: LicenseView,
   if (refusal !== null) return withoutEffect(view, base, refusal);
   return {
     outcome: { kind: 'done', count: 1 },
-    changes: [...collectedChanges(view, base), { kind: 'remove_feature_slot', feature: code, user }],
+    changes: [
+      ...collectedChanges(view, base),
+      { kind: 'remove_feature_slot', feature: code, user },
+      ...forgetBorrow(view.license, user, code),
+    ],
     events: [...base.events, { kind: 'feature_returned', feature: code, user }],
   };
 }

@@ -3,8 +3,16 @@ import { describe, test } from 'node:test';
 import type { CloudCounts } from './command.ts';
 import { decide } from './decide.ts';
 import { decideAddLicense } from './decide-install-license.ts';
-import { exampleLicense, exampleLimits, exampleSlot, exampleView, NOW, type ViewFacts } from './examples.ts';
-import { DAY_MS, HOUR_MS, instant, plus } from './instant.ts';
+import {
+  exampleFeature,
+  exampleLicense,
+  exampleLimits,
+  exampleSlot,
+  exampleView,
+  NOW,
+  type ViewFacts,
+} from './examples.ts';
+import { DAY_MS, HOUR_MS, type Instant, instant, plus } from './instant.ts';
 import type { License } from './license.ts';
 
 function install(license: License) {
@@ -13,6 +21,12 @@ function install(license: License) {
 
 function changeTo(license: License, facts: ViewFacts = {}) {
   return decide(install(license), exampleView(facts, null), NOW);
+}
+
+/** Of the license, and of the two features that it has. */
+function endAllBy(endsBy: Instant) {
+  const features = ['export', 'render'].map((feature) => ({ kind: 'end_feature_slots_by', feature, endsBy }));
+  return [{ kind: 'end_registrations_by', endsBy }, ...features];
 }
 
 describe('a license is installed', () => {
@@ -52,10 +66,20 @@ describe('a license is installed', () => {
   test('a shorter validity ends what is held by then, grace included', () => {
     const validUntil = plus(NOW, HOUR_MS);
     const strict = changeTo(exampleLicense({ validUntil }));
-    assert.deepEqual(strict.changes.at(-1), { kind: 'end_registrations_by', endsBy: validUntil });
+    assert.deepEqual(strict.changes.slice(1), endAllBy(validUntil));
     const graceful = changeTo(exampleLicense({ validUntil, allowGracePeriod: true, graceHours: 2 }));
-    const endsBy = plus(NOW, 3 * HOUR_MS);
-    assert.deepEqual(graceful.changes.at(-1), { kind: 'end_registrations_by', endsBy });
+    assert.deepEqual(graceful.changes.slice(1), endAllBy(plus(NOW, 3 * HOUR_MS)));
+  });
+
+  test('what is held of a feature ends with the license or by itself, whichever comes first', () => {
+    const validUntil = plus(NOW, HOUR_MS);
+    const endOf = (expiresAt: Instant) => {
+      const features = [exampleFeature('render', { expiresAt })];
+      return changeTo(exampleLicense({ validUntil, features })).changes.at(-1);
+    };
+    const end = { kind: 'end_feature_slots_by', feature: 'render' };
+    assert.deepEqual(endOf(plus(NOW, 1)), { ...end, endsBy: plus(NOW, 1) });
+    assert.deepEqual(endOf(plus(NOW, 2 * HOUR_MS)), { ...end, endsBy: validUntil });
   });
 
   test('what had ended before ends by its own time', () => {
@@ -63,7 +87,7 @@ describe('a license is installed', () => {
     const { changes, events } = changeTo(license, { slots: [exampleSlot('ada', { endsAt: NOW })] });
     assert.deepEqual(
       changes.map(({ kind }) => kind),
-      ['remove_registration', 'set_in_use', 'put_license', 'end_registrations_by'],
+      ['remove_registration', 'set_in_use', 'put_license', ...endAllBy(NOW).map(({ kind }) => kind)],
     );
     assert.deepEqual(events[0], { kind: 'slot_expired', user: 'ada', endedAt: NOW });
   });

@@ -4,7 +4,7 @@ import { collect, collectedChanges } from './collect.ts';
 import type { ApplyVerdict, FileFacts, InstallLicense, RemoveLicense } from './command.ts';
 import type { Meter } from './consumption.ts';
 import type { Change, Decision } from './decision.ts';
-import { type Instant, instant } from './instant.ts';
+import { earlier, type Instant, instant } from './instant.ts';
 import {
   type Assurance,
   isSameGrant,
@@ -182,11 +182,13 @@ function changeLicense(
   };
 }
 
-/** Of the license as a whole, and of each feature that ends on its own. */
+/** Of the license as a whole, and of its features: those end with it at the latest, and some on their own. */
 function endByValidity(license: License): readonly Change[] {
-  const features = license.features.flatMap(({ code, expiresAt }): Change[] =>
-    expiresAt === null ? [] : [{ kind: 'end_feature_slots_by', feature: code, endsBy: expiresAt }],
-  );
-  if (license.validUntil === null) return features;
-  return [{ kind: 'end_registrations_by', endsBy: withinValidity(license, NEVER) }, ...features];
+  const endsBy = withinValidity(license, NEVER);
+  const features = license.features.flatMap(({ code, expiresAt }): Change[] => {
+    const featureEndsBy = expiresAt === null ? endsBy : earlier(expiresAt, endsBy);
+    if (featureEndsBy === NEVER) return [];
+    return [{ kind: 'end_feature_slots_by', feature: code, endsBy: featureEndsBy }];
+  });
+  return endsBy === NEVER ? features : [{ kind: 'end_registrations_by', endsBy }, ...features];
 }

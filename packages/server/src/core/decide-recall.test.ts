@@ -18,6 +18,7 @@ describe('recall', () => {
     assert.deepEqual(changes, [
       { kind: 'remove_registration', user: 'ada' },
       { kind: 'set_in_use', inUse: 0 },
+      { kind: 'forget_borrow', user: 'ada', feature: null },
     ]);
     assert.deepEqual(events, [{ kind: 'slot_recalled', user: 'ada', borrowedUntil, by: 'admin' }]);
   });

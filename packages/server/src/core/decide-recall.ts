@@ -1,9 +1,8 @@
 import { collect } from './collect.ts';
 import type { Recall } from './command.ts';
-import { freeSlot, withoutEffect } from './decide-unregister.ts';
+import { freeSlot, refuseReturn, withoutEffect } from './decide-unregister.ts';
 import { type Decision, refuse } from './decision.ts';
 import type { Instant } from './instant.ts';
-import { refuseNotHeld } from './refusals.ts';
 import { isBorrowed } from './registration.ts';
 import type { LicenseView } from './view.ts';
 
@@ -15,7 +14,7 @@ import type { LicenseView } from './view.ts';
 export function decideRecall(command: Recall, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { user, by } = command;
-  if (base.held === null) return withoutEffect(view, base, refuseNotHeld(view.license, user));
+  if (base.held === null) return refuseReturn(command, view, base);
   if (!isBorrowed(base.held, now)) {
     const message = `The slot of "${user}" is not borrowed. Release it instead.`;
     return withoutEffect(view, base, refuse('slot_not_borrowed', message));

@@ -3,6 +3,7 @@ import type { LicenseEvent } from './audit-event.ts';
 import { collect, inUseChange } from './collect.ts';
 import type { ReleaseFrom } from './command.ts';
 import type { Change, Decision } from './decision.ts';
+import { forgetBorrow } from './ended-borrow.ts';
 import type { Instant } from './instant.ts';
 import { isBorrowed, isLive, type Registration } from './registration.ts';
 import type { LicenseView } from './view.ts';
@@ -22,6 +23,7 @@ export function decideReleaseFrom(command: ReleaseFrom, view: LicenseView, now: 
     changes: [
       ...base.changes,
       ...freed.flatMap(removeHolder),
+      ...freed.flatMap(({ registration }) => forgetBorrow(view.license, registration.user)),
       ...inUseChange(view, base.storedInUse - freed.length),
     ],
     events: [...base.events, ...freed.flatMap((holder) => tellRemoved(holder, command, now))],

@@ -78,6 +78,7 @@ describe('giving a slot back', () => {
     const changes = [
       { kind: 'remove_registration', user: 'ada' },
       { kind: 'set_in_use', inUse: 1 },
+      { kind: 'forget_borrow', user: 'ada', feature: null },
     ];
     const byUser = decideOn(unregister('ada'), facts);
     assert.deepEqual(byUser.changes, changes);
@@ -95,6 +96,17 @@ describe('giving a slot back', () => {
       { kind: 'set_in_use', inUse: 0 },
     ]);
     assert.deepEqual(collected.events, [{ kind: 'slot_expired', user: 'ada', endedAt: NOW }]);
+  });
+
+  test('where borrowing is not allowed there is no ended borrow to forget', () => {
+    const { changes } = decideOn(unregister('ada'), {
+      license: exampleLicense({ canBorrow: false, features: [] }),
+      slots: [PLAIN],
+    });
+    assert.deepEqual(changes, [
+      { kind: 'remove_registration', user: 'ada' },
+      { kind: 'set_in_use', inUse: 0 },
+    ]);
   });
 
   test('a refused release says until when the slot is borrowed', () => {
@@ -115,6 +127,7 @@ describe('an administrator takes back all slots of a license', () => {
       { kind: 'remove_all_feature_slots' },
       { kind: 'remove_live_registrations' },
       { kind: 'set_in_use', inUse: 0 },
+      { kind: 'forget_all_borrows' },
     ]);
     assert.deepEqual(decision.events, [
       { kind: 'slot_expired', user: 'bob', endedAt: NOW },
@@ -125,11 +138,11 @@ describe('an administrator takes back all slots of a license', () => {
   test('of none makes no event', () => {
     assert.deepEqual(decideOn(command, {}), {
       outcome: { kind: 'done', count: 0 },
-      changes: [],
+      changes: [{ kind: 'forget_all_borrows' }],
       events: [],
     });
     const ended = decideOn(command, { slots: [ENDED] });
     assert.deepEqual(ended.outcome, { kind: 'done', count: 0 });
-    assert.deepEqual(ended.changes.at(-1), { kind: 'set_in_use', inUse: 0 });
+    assert.deepEqual(ended.changes.at(-2), { kind: 'set_in_use', inUse: 0 });
   });
 });

@@ -1,7 +1,8 @@
 import type { LicenseEvent } from './audit-event.ts';
 import { type Collected, collect, collectedChanges, inUseChange } from './collect.ts';
-import type { Release, ReleaseAll, Unregister } from './command.ts';
+import type { Recall, Release, ReleaseAll, Unregister } from './command.ts';
 import { type Decision, type Outcome, refuse } from './decision.ts';
+import { forgetBorrow, mayHaveBorrows } from './ended-borrow.ts';
 import { type Instant, say } from './instant.ts';
 import { refuseNotHeld, refuseOthers } from './refusals.ts';
 import { isBorrowed } from './registration.ts';
@@ -10,7 +11,7 @@ import type { LicenseView } from './view.ts';
 /** The user gives the slot back, borrowed or not. It works on expired and disabled licenses too. */
 export function decideUnregister(command: Unregister, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
-  if (base.held === null) return withoutEffect(view, base, refuseNotHeld(view.license, command.user));
+  if (base.held === null) return refuseReturn(command, view, base);
   const refusal = refuseOthers(base.held, command);
   if (refusal !== null) return withoutEffect(view, base, refusal);
   return freeSlot(view, base, command.user, { kind: 'slot_returned', user: command.user, by: null });
@@ -20,7 +21,7 @@ export function decideUnregister(command: Unregister, view: LicenseView, now: In
 export function decideRelease(command: Release, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const { user, by } = command;
-  if (base.held === null) return withoutEffect(view, base, refuseNotHeld(view.license, user));
+  if (base.held === null) return refuseReturn(command, view, base);
   if (isBorrowed(base.held, now)) {
     const until = base.held.borrowedUntil as Instant;
     const message = `"${user}" has borrowed the slot until ${say(until)}. Recall it instead.`;
@@ -31,7 +32,11 @@ export function decideRelease(command: Release, view: LicenseView, now: Instant)
 
 export function decideReleaseAll(command: ReleaseAll, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
-  if (base.inUse === 0) return withoutEffect(view, base, { kind: 'done', count: 0 });
+  const forgotten = mayHaveBorrows(view.license) ? [{ kind: 'forget_all_borrows' } as const] : [];
+  if (base.inUse === 0) {
+    const nothing = withoutEffect(view, base, { kind: 'done', count: 0 });
+    return { ...nothing, changes: [...nothing.changes, ...forgotten] };
+  }
   return {
     outcome: { kind: 'done', count: base.inUse },
     changes: [
@@ -39,9 +44,27 @@ export function decideReleaseAll(command: ReleaseAll, view: LicenseView, now: In
       { kind: 'remove_all_feature_slots' },
       { kind: 'remove_live_registrations' },
       { kind: 'set_in_use', inUse: base.storedInUse - base.inUse },
+      ...forgotten,
     ],
     events: [...base.events, { kind: 'all_slots_returned', count: base.inUse, by: command.by }],
   };
+}
+
+/**
+ * There is nothing to give back. If the user's borrow has ended, perhaps by a wrong clock, it is given back
+ * all the same: it must not return.
+ */
+export function refuseReturn(
+  command: Unregister | Release | Recall,
+  view: LicenseView,
+  base: Collected,
+): Decision {
+  const { license, registration, endedBorrow } = view;
+  const refused = withoutEffect(view, base, refuseNotHeld(license, command.user));
+  const ended = registration ?? endedBorrow;
+  if (ended === null || ended.borrowedUntil === null) return refused;
+  if (command.kind === 'unregister' && refuseOthers(ended, command) !== null) return refused;
+  return { ...refused, changes: [...refused.changes, ...forgetBorrow(license, command.user)] };
 }
 
 /** Takes the slot from the user and counts it as free; the user's feature slots go with it. */
@@ -54,6 +77,7 @@ export function freeSlot(view: LicenseView, base: Collected, user: string, event
       ...features.map((feature) => ({ kind: 'remove_feature_slot', feature, user }) as const),
       { kind: 'remove_registration', user },
       ...inUseChange(view, base.storedInUse - 1),
+      ...forgetBorrow(view.license, user),
     ],
     events: [
       ...base.events,

@@ -103,13 +103,18 @@ describe('a view is no wider than the decision needs', () => {
   const full = exampleView({ slots: FULL }, null);
   const closed = exampleView({ license: exampleLicense({ enabled: false }) }, null);
   const denial = { registrationOf: 'ada', denialsOf: 'ada', nextEnd: true };
-  const own = { registrationOf: 'ada', featureSlotsOf: 'ada' };
+  const own = { registrationOf: 'ada', endedBorrow: true, featureSlotsOf: 'ada' };
 
   const cases: [string, LicenseCommand, typeof free, Partial<typeof NO_NEEDS>][] = [
     ['register on a free license', register('ada'), free, { registrationOf: 'ada' }],
     ['register on a full license', register('ada'), full, denial],
     ['register on a closed license', register('ada'), closed, denial],
-    ['borrow, whose date may be refused', borrow('ada', 'longest'), free, denial],
+    [
+      'borrow, whose date may be refused',
+      borrow('ada', 'longest'),
+      free,
+      { ...denial, featureSlotsOf: 'ada' },
+    ],
     [
       'register from somewhere on a full license',
       register('ada', from('192.0.2.7')),

@@ -31,6 +31,7 @@ import { decideCutReport, decideResolveReport, decideSettleReport } from './deci
 import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
 import type { Decision } from './decision.ts';
 import { DENIAL_WINDOW_MS, deniedPlace, NOBODY, PLACE_WINDOW_MS } from './deny.ts';
+import { mayHaveBorrows } from './ended-borrow.ts';
 import type { Feature } from './feature.ts';
 import { findFeature } from './feature-slot.ts';
 import { type Instant, plus } from './instant.ts';
@@ -39,7 +40,7 @@ import { refuseByRules } from './rules.ts';
 import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
 import { withOrigin } from './with-origin.ts';
 
-/** Which license a command means; the store looks it up and lets `chooseLicense` decide. */
+/** Which license a command means; the store looks it up, and `listMeant` judges what it finds. */
 export function targetOf(command: LicenseCommand): Target & { readonly user: string | null } {
   switch (command.kind) {
     case 'release_from':
@@ -105,7 +106,12 @@ export function needsOf(command: LicenseCommand, head: LicenseHead, now: Instant
     case 'unregister':
     case 'release':
     case 'recall':
-      return { ...NO_NEEDS, registrationOf: command.user, featureSlotsOf: command.user };
+      return {
+        ...NO_NEEDS,
+        registrationOf: command.user,
+        endedBorrow: mayHaveBorrows(head.license),
+        featureSlotsOf: command.user,
+      };
     case 'add_consumption':
       return consumptionNeeds(command, head, now);
     case 'register_feature':
@@ -142,8 +148,8 @@ function lendingNeeds(command: Register | Borrow, head: LicenseHead, now: Instan
   return {
     ...NO_NEEDS,
     registrationOf: user,
-    // The user's own ended slots may lie beyond those that are collected anyway.
-    featureSlotsOf: head.endedBeyond > 0 ? user : null,
+    // A borrow may cut them short; and ended ones may lie beyond those that are collected anyway.
+    featureSlotsOf: command.kind === 'borrow' || head.endedBeyond > 0 ? user : null,
     ...(mayBeDenied ? denialNeeds(command) : {}),
     nextEnd: mayBeDenied,
   };

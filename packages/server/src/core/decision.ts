@@ -3,6 +3,8 @@ import type { LicenseEvent, SystemEvent } from './audit-event.ts';
 import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
 import type { NoticeKey } from './decide-notice.ts';
+import type { LostBorrow, NamedBorrow } from './decide-restore.ts';
+import type { EndedBorrow } from './ended-borrow.ts';
 import type { ConsumptionLimits, Feature } from './feature.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
@@ -14,7 +16,7 @@ import type { Token } from './token.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the caller is told. */
-export type Outcome = Granted | Measured | Done | Refused;
+export type Outcome = Granted | Measured | ClockReset | Done | Refused;
 
 /** The user holds a slot. */
 export interface Granted {
@@ -40,6 +42,13 @@ export interface Measured {
   readonly now: Instant;
 }
 
+/** The clock goes back, or would. */
+export interface ClockReset {
+  readonly kind: 'clock_reset';
+  readonly restored: readonly NamedBorrow[];
+  readonly lost: readonly LostBorrow[];
+}
+
 export interface Done {
   readonly kind: 'done';
   /** How many slots or records it concerned. */
@@ -53,7 +62,7 @@ export interface Refused {
   /** What happened and what to do, as a sentence. */
   readonly message: string;
   /** Facts for the caller. Names that end in `At` or `Until` hold instants. */
-  readonly details: Readonly<Record<string, number | string | null>>;
+  readonly details: Readonly<Record<string, number | string | null | readonly object[]>>;
 }
 
 /** What the store writes, in this order, in the same commit as the events. */
@@ -64,6 +73,12 @@ export type Change =
   | { readonly kind: 'remove_registration'; readonly user: string }
   | { readonly kind: 'remove_live_registrations' }
   | { readonly kind: 'set_in_use'; readonly inUse: number }
+  | { readonly kind: 'keep_borrow'; readonly borrow: EndedBorrow }
+  /** Only the latest ended borrows are kept. */
+  | { readonly kind: 'trim_borrows'; readonly kept: number }
+  /** `null`: those of all features, too. */
+  | { readonly kind: 'forget_borrow'; readonly user: string; readonly feature: string | null }
+  | { readonly kind: 'forget_all_borrows' }
   | { readonly kind: 'put_license'; readonly license: License }
   | { readonly kind: 'remove_license' }
   /** Whatever was asked for so far for this product, or for none, gets no answer any more. */
@@ -153,9 +168,6 @@ export interface SystemDecision {
   readonly changes: readonly SystemChange[];
   readonly events: readonly SystemEvent[];
 }
-
-/** Which license a command acts on. */
-export type Choice = { readonly kind: 'chosen'; readonly licenseId: LicenseId } | Refused;
 
 export function refuse(code: ErrorCode, message: string, details: Refused['details'] = {}): Refused {
   return { kind: 'refused', code, message, details };

@@ -69,6 +69,7 @@ export interface ViewFacts {
   readonly meters?: readonly Meter[];
   readonly staleAnswers?: number;
   readonly rules?: Rules;
+  readonly endedBorrow?: LicenseView['endedBorrow'];
   readonly crowd?: LicenseView['crowd'];
   readonly holders?: LicenseView['holders'];
 }
@@ -91,6 +92,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     endedBeyond: Math.max(0, ended.length - COLLECT_LIMIT),
     nextEndsAt: byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
     registration: slots.find((slot) => slot.user === user) ?? null,
+    endedBorrow: facts.endedBorrow ?? null,
     crowd: facts.crowd ?? null,
     holders: facts.holders ?? [],
     denials: denials.filter((denial) => denial.user === user),

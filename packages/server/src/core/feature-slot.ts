@@ -1,5 +1,5 @@
 import type { Feature } from './feature.ts';
-import { earlier, type Instant, MINUTE_MS, plus } from './instant.ts';
+import { earlier, type Instant, later, MINUTE_MS, plus } from './instant.ts';
 import { type License, withinValidity } from './license.ts';
 
 /** One user holding one slot of a floating feature. It is live while this and the license's slot are. */
@@ -24,6 +24,18 @@ export function featureHeartbeatEnd(license: License, feature: FloatingFeature, 
   const timeout = plus(now, feature.floating.timeoutMinutes * MINUTE_MS);
   const valid = withinValidity(license, timeout);
   return feature.expiresAt === null ? valid : earlier(valid, feature.expiresAt);
+}
+
+/**
+ * The slot of somebody whose borrow of the license now ends at this instant: that of the feature ends with it
+ * at the latest. Beyond that the slot lives on heartbeats, like the license's.
+ */
+export function cutBorrow(slot: FeatureSlot, until: Instant, license: License, now: Instant): FeatureSlot {
+  if (slot.borrowedUntil === null || slot.borrowedUntil <= until) return slot;
+  const feature = findFeature(license, slot.feature);
+  const timeout =
+    feature !== undefined && isFloating(feature) ? featureHeartbeatEnd(license, feature, now) : now;
+  return { ...slot, borrowedUntil: until, endsAt: later(until, earlier(slot.endsAt, timeout)) };
 }
 
 export function findFeature(license: License, code: string): Feature | undefined {

@@ -60,7 +60,10 @@ function refuseNotFloating(
   code: 'license_not_floating' | 'airgap_policy_invalid',
 ): Refused | null {
   if (slots > 0) return null;
-  return refuse(code, 'This license is for a single machine: it has no slots that a server could lend.');
+  return refuse(
+    code,
+    'This license is for one machine: it has no slots that a server could lend. Ask its vendor for some.',
+  );
 }
 
 /** A request serves once. Without one, the file refreshes a license that this server has. */

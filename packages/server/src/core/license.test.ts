@@ -4,6 +4,7 @@ import { exampleLicense, NOW } from './examples.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from './instant.ts';
 import {
   allowsBorrowing,
+  endOf,
   heartbeatEnd,
   isUsable,
   type License,
@@ -43,6 +44,14 @@ describe('the state of a license', () => {
       assert.equal(isUsable(license, NOW), expected === 'active' || expected === 'in_grace');
     });
   }
+});
+
+test('a license ends with its validity, and once that is over, with its grace', () => {
+  const graceful = { allowGracePeriod: true, graceHours: 1 };
+  assert.equal(endOf(exampleLicense(), NOW), null);
+  assert.equal(endOf(exampleLicense({ validUntil: after(1), ...graceful }), NOW), after(1));
+  assert.equal(endOf(exampleLicense({ validUntil: NOW, ...graceful }), NOW), after(HOUR_MS));
+  assert.equal(endOf(exampleLicense({ validUntil: after(-5), graceHours: 1 }), NOW), after(-5));
 });
 
 describe('how long a slot lives without a heartbeat', () => {

@@ -204,6 +204,12 @@ function graceEnd(license: License, validUntil: Instant): Instant {
   return license.allowGracePeriod ? plus(validUntil, license.graceHours * HOUR_MS) : validUntil;
 }
 
+/** When it ends, as things are: validity, and once that is over, grace. `null`: never. */
+export function endOf(license: License, now: Instant): Instant | null {
+  const { validUntil } = license;
+  return validUntil === null || now < validUntil ? validUntil : graceEnd(license, validUntil);
+}
+
 /** Cuts an instant to the end of validity and grace: nothing is held longer than that. */
 export function withinValidity(license: License, at: Instant): Instant {
   return license.validUntil === null ? at : earlier(at, graceEnd(license, license.validUntil));

@@ -77,6 +77,8 @@ export interface Lender {
   readonly slots: number;
   readonly inUse: number;
   readonly nextFreeAt: Instant | null;
+  /** How many licenses of a pool are added up; left out for one that answers alone. */
+  readonly licenses?: number;
 }
 
 export function lenderOf({ license, nextEndsAt }: LicenseView, { inUse }: Collected): Lender {
@@ -84,10 +86,12 @@ export function lenderOf({ license, nextEndsAt }: LicenseView, { inUse }: Collec
 }
 
 /** All slots are in use: how many, and when the next one may be free. */
-export function refuseFull({ name, slots, inUse, nextFreeAt }: Lender): Refused {
+export function refuseFull({ name, slots, inUse, nextFreeAt, licenses }: Lender): Refused {
   const whenFree = nextFreeAt === null ? '' : ` The next one may be free at ${say(nextFreeAt)}.`;
-  const message = `All ${slots} slots of "${name}" are in use (${inUse}).${whenFree}`;
-  return refuse('floating_not_available', message, { slots, inUse, nextFreeAt });
+  const where = licenses === undefined ? '' : ` on ${licenses} license${licenses === 1 ? '' : 's'}`;
+  const message = `All ${slots} slots of "${name}" are in use (${inUse}${where}).${whenFree}`;
+  const facts = { slots, inUse, nextFreeAt };
+  return refuse('floating_not_available', message, licenses === undefined ? facts : { ...facts, licenses });
 }
 
 export function refuseNotHeld(license: License, user: string): Refused {
@@ -96,7 +100,7 @@ export function refuseNotHeld(license: License, user: string): Refused {
 
 /** Why this caller may not give the slot back; `null` when they may. */
 export function refuseOthers(
-  held: Registration,
+  held: Pick<Registration, 'user' | 'credential'>,
   { credential }: Unregister | ReleaseFeature,
 ): Refused | null {
   if (credential === undefined || held.credential === null || held.credential === credential) return null;

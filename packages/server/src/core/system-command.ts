@@ -155,8 +155,16 @@ export interface AcceptClock {
 /** Go back to the wall clock after a wrong one has driven the server's time ahead. */
 export interface ResetClock {
   readonly kind: 'reset_clock';
+  /** `careful` where it is left out. */
+  readonly mode?: ResetMode;
   readonly by: Actor;
 }
+
+/**
+ * What if a wrong clock ended borrows that cannot be restored? `careful` refuses and names them, `forced`
+ * goes ahead, `trial` changes nothing and tells what would happen.
+ */
+export type ResetMode = 'careful' | 'forced' | 'trial';
 
 /** Keeps the keys that the vendor gave for the licensing cloud. `null`: that one stays as it is. */
 export interface SetCloudKeys extends CloudKeys {

@@ -20,6 +20,7 @@ const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
   role: 'user',
   issuedAt: NOW,
   usedAt: NOW,
+  isUsed: true,
   expiresAt,
   restriction: null,
 });
@@ -46,7 +47,8 @@ describe('a token', () => {
     assert.equal(isTokenAlive(used, plus(NOW, SESSION_LIFETIME_MS)), false);
   });
 
-  test('has its use written once an hour', () => {
+  test('has its first use written, and then one an hour', () => {
+    assert.equal(isTouchDue({ ...token('api'), isUsed: false }, NOW), true);
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS - 1)), false);
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS)), true);
   });

@@ -23,7 +23,9 @@ export interface Token {
   readonly name: string | null;
   readonly role: Role;
   readonly issuedAt: Instant;
+  /** The last use, or the making of one that was never used. */
   readonly usedAt: Instant;
+  readonly isUsed: boolean;
   /** Only for those of their own; `null`: until it is revoked. */
   readonly expiresAt: Instant | null;
   readonly restriction: TokenRestriction | null;
@@ -38,7 +40,10 @@ export const SESSION_LIFETIME_MS = 12 * HOUR_MS;
 /** How long a token of its own counts unless something else is said. */
 export const DEFAULT_TOKEN_DAYS = 365;
 
-/** A token's last use is written at most this often, so that using one does not cost a write each time. */
+/**
+ * A token's last use is written at most this often, so that using one does not cost a write each time. The
+ * first use is always written: whether a token is used at all is what people ask.
+ */
 const TOUCH_INTERVAL_MS = HOUR_MS;
 
 export function isTokenAlive({ kind, issuedAt, usedAt, expiresAt }: Token, now: Instant): boolean {
@@ -52,8 +57,8 @@ export function isTokenAlive({ kind, issuedAt, usedAt, expiresAt }: Token, now: 
   }
 }
 
-export function isTouchDue({ usedAt }: Token, now: Instant): boolean {
-  return now >= usedAt + TOUCH_INTERVAL_MS;
+export function isTouchDue({ usedAt, isUsed }: Token, now: Instant): boolean {
+  return !isUsed || now >= usedAt + TOUCH_INTERVAL_MS;
 }
 
 const ID_LENGTH = 12;

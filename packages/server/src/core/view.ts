@@ -2,6 +2,7 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import type { AuditPosition } from './audit-position.ts';
 import type { Meter } from './consumption.ts';
 import type { Measured } from './decision.ts';
+import type { EndedBorrow } from './ended-borrow.ts';
 import type { FeatureSlot } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import type { License, LicenseId } from './license.ts';
@@ -45,6 +46,8 @@ export interface LicenseView extends LicenseHead {
   /** When the next live slot ends; `null` when none is held, or when nobody asked. */
   readonly nextEndsAt: Instant | null;
   readonly registration: Registration | null;
+  /** The borrow of the same user that has ended, when asked for and no registration is there. */
+  readonly endedBorrow: EndedBorrow | null;
   /** What is held from where the request comes from; `null` when nobody has to know. */
   readonly crowd: Crowd | null;
   /** Several registrations with their feature slots, when asked for. */
@@ -82,6 +85,8 @@ export interface ViewNeeds {
   readonly nextEnd: boolean;
   /** Whose registration, and whose feature slots. */
   readonly registrationOf: string | null;
+  /** Whether their ended borrow matters, too. */
+  readonly endedBorrow: boolean;
   readonly holders: readonly string[];
   readonly featureSlotsOf: string | null;
   /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
@@ -104,6 +109,7 @@ export interface ViewNeeds {
 export const NO_NEEDS: ViewNeeds = {
   nextEnd: false,
   registrationOf: null,
+  endedBorrow: false,
   holders: [],
   featureSlotsOf: null,
   featureSlotsEnd: false,
@@ -172,19 +178,12 @@ export interface Report {
   readonly uncertainAt: Instant | null;
 }
 
-/** One license of the product that a command means, and what ties this user to it. */
+/** One license of a pool, and what ties this user to it. */
 export interface Candidate {
   readonly license: License;
   readonly holdsSlot: boolean;
   /** This very request, told by its key, was counted on it before. */
   readonly hasAnswered: boolean;
-}
-
-/** What the choice of a license sees, the most recently added license first. */
-export interface Shelf {
-  /** How many products the server holds in all. */
-  readonly products: number;
-  readonly candidates: readonly Candidate[];
 }
 
 /** What is known of a license, of a request and of this server when a file comes in. */

@@ -31,7 +31,8 @@ export type AppEnv = { Bindings: { readonly peer: Peer } };
 
 /** The whole HTTP side as one function from request to response: it needs no socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
-  const app = new Hono<AppEnv>();
+  // Not strict: a slash behind a path is left out before it is looked up.
+  const app = new Hono<AppEnv>({ strict: false });
   const requestLog = createRequestLog(options);
   const handling = {
     ...options,
@@ -41,9 +42,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     if (!Object.hasOwn(ACCESS, route.access))
       throw new Error(`The route "${route.name}" declares no access.`);
     app.on(['OPTIONS', ...route.methods], [...route.paths], async (c) => {
-      // Looking at the headers of an answer must not change anything.
-      if (c.req.method === 'HEAD' && (isChanging(route) || route.takesPassword))
-        return toResponse(notAllowed('HEAD', route));
+      if (c.req.method === 'HEAD' && !takesHead(route)) return toResponse(notAllowed('HEAD', route));
       return toResponse(await answer(route, c.req.raw, c.env.peer, handling, requestLog));
     });
   }
@@ -80,9 +79,8 @@ async function answer(
 
 async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
   const { rules, accounts, pages } = options;
-  const isOptions = request.method === 'OPTIONS';
-  if (isOptions)
-    return (await answerPreflight({ route, request, peer, pages })) ?? notAllowed('OPTIONS', route);
+  if (request.method === 'OPTIONS')
+    return (await answerPreflight({ route, request, peer, pages })) ?? optionsOf(route);
   await admitPage({ route, request, peer, pages });
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
   if (route.takesPassword === true) requireTlsIfAsked(peer, rules);
@@ -99,10 +97,24 @@ async function handle(route: Route, request: Request, peer: Peer, options: Handl
   return route.handle({ request, caller, peer, isStillAllowed, query, body });
 }
 
-function notAllowed(method: string, { methods }: Route): Reply {
-  const allowed = methods.join(', ');
-  const reply = problem('method_not_allowed', `${method} is not possible here. Use ${allowed}.`);
-  return { ...reply, headers: { Allow: allowed } };
+/** Looking at the headers of an answer must not change anything. */
+function takesHead(route: Route): boolean {
+  return route.methods.includes('GET') && !isChanging(route) && route.takesPassword !== true;
+}
+
+function allowHeader(route: Route): Readonly<Record<string, string>> {
+  const head = takesHead(route) ? ['HEAD'] : [];
+  return { Allow: [...route.methods, ...head, 'OPTIONS'].join(', ') };
+}
+
+/** What can be done at a path, told to whoever asks. */
+function optionsOf(route: Route): Reply {
+  return { status: 204, body: null, type: 'text', headers: allowHeader(route) };
+}
+
+function notAllowed(method: string, route: Route): Reply {
+  const message = `${method} is not possible here. Use ${route.methods.join(', ')}.`;
+  return { ...problem('method_not_allowed', message), headers: allowHeader(route) };
 }
 
 /**

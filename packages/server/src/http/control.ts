@@ -3,9 +3,8 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
-import type { Hono } from 'hono';
-import type { AppEnv } from './app.ts';
-import { createHttpServer, LISTENER_OPTIONS, listening, stopServer } from './listen.ts';
+import type { Answering } from './entrance.ts';
+import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
 import { problem } from './problem.ts';
 import { toResponse } from './reply.ts';
 import { isSameText } from './same-text.ts';
@@ -22,18 +21,23 @@ const MAX_SOCKET_PATH = 100;
  * has no such sockets, or the path is too long for one: a port on loopback and a token in a file that only
  * its owner can read.
  */
-export async function listenControl(app: Hono<AppEnv>, dataFolder: string): Promise<() => Promise<void>> {
+export async function listenControl(app: Answering, dataFolder: string): Promise<() => Promise<void>> {
   const path = join(dataFolder, CONTROL_SOCKET);
   const file = join(dataFolder, CONTROL_FILE);
-  rmSync(path, { force: true });
-  rmSync(file, { force: true });
   const isSocketUsable = process.platform !== 'win32' && Buffer.byteLength(path) <= MAX_SOCKET_PATH;
-  return isSocketUsable ? listenOnSocket(app, path) : listenOnPort(app, file);
+  try {
+    rmSync(path, { force: true });
+    rmSync(file, { force: true });
+    return await (isSocketUsable ? listenOnSocket(app, path) : listenOnPort(app, file));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ListenError(`Cannot open the way in for the command line, ${path}: ${message}`);
+  }
 }
 
 const CONTROL_PEER = { address: 'control', isControl: true } as const;
 
-async function listenOnSocket(app: Hono<AppEnv>, path: string): Promise<() => Promise<void>> {
+async function listenOnSocket(app: Answering, path: string): Promise<() => Promise<void>> {
   const fetch = (request: Request) => app.fetch(request, { peer: CONTROL_PEER });
   const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));
   await listening(server, () => server.listen(path));
@@ -41,7 +45,7 @@ async function listenOnSocket(app: Hono<AppEnv>, path: string): Promise<() => Pr
   return () => stopServer(server);
 }
 
-async function listenOnPort(app: Hono<AppEnv>, file: string): Promise<() => Promise<void>> {
+async function listenOnPort(app: Answering, file: string): Promise<() => Promise<void>> {
   const token = randomBytes(32).toString('base64url');
   const fetch = (request: Request) =>
     isSameText(request.headers.get('x-berth-control') ?? '', token)

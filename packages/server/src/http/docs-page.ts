@@ -22,10 +22,14 @@ ${Object.entries(ERRORS).map(renderError).join('\n')}</table></body></html>
 `;
 }
 
-function renderRoute({ methods, paths, summary, body, query, answer, errors }: Route): string {
+function renderRoute(route: Route): string {
+  const { methods, paths, summary, body, query, headers = [], takesFile, answer, errors } = route;
   const rows = [
     row('also', paths.slice(1)),
-    row('fields, all optional', [...fieldsOf(query), ...fieldsOf(body)]),
+    row('fields it needs', requiredOf(body ?? query)),
+    row('other fields', otherFieldsOf(body ?? query)),
+    row('headers', headers),
+    takesFile === true ? '<dt>body</dt><dd>a file, as it is or in a form</dd>\n' : '',
     answer.kind === 'text'
       ? row('answer, as text', [answer.example])
       : `<dt>answer</dt><dd>${answer.kind}</dd>`,
@@ -41,8 +45,12 @@ function row(title: string, words: readonly string[]): string {
   return `<dt>${title}</dt><dd>${codes.join(' ')}</dd>\n`;
 }
 
-function fieldsOf(schema: Route['body']): string[] {
-  return schema === undefined ? [] : Object.keys(schema.shape);
+function requiredOf(schema: Route['body']): readonly string[] {
+  return (schema?.meta()?.required as readonly string[] | undefined) ?? [];
+}
+
+function otherFieldsOf(schema: Route['body']): readonly string[] {
+  return Object.keys(schema?.shape ?? {}).filter((field) => !requiredOf(schema).includes(field));
 }
 
 function renderError([code, entry]: [string, { status: number; title: string; retryable: boolean }]): string {

@@ -12,11 +12,10 @@ import { placeOf } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { TLS_HEADERS } from '@berth/protocol/tls-rules';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
-import type { Hono } from 'hono';
 import { LIMITS } from '../config.ts';
 import type { Certificates } from '../services/certificates.ts';
-import type { AppEnv } from './app.ts';
 import { type Connections, watchConnections } from './connections.ts';
+import type { Answering } from './entrance.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
 import { bugReply, problem } from './problem.ts';
 import { HEADERS, toResponse } from './reply.ts';
@@ -51,7 +50,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Serves the app over TCP or over TLS, with every bound of the connection itself. */
-export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise<Listening> {
+export async function listen(app: Answering, options: ListenOptions): Promise<Listening> {
   const { certificates, readMonotonicMs } = options;
   const isTls = certificates !== null;
   const peers = createNetworkPeers(options.trustedProxies);

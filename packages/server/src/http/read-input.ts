@@ -1,6 +1,7 @@
 import { isBlank } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { FIELD_ALIASES } from '@berth/protocol/lending';
+import { findMisspeltCount } from '@berth/protocol/misspelt-count';
 import { suggest } from '@berth/protocol/suggest';
 import { z } from 'zod';
 import { LIMITS } from '../config.ts';
@@ -24,8 +25,8 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
   const { query, body } = inputOf(route, request.method);
   if (isStrict(route)) return readStrictly(route, request, { query, body });
   return {
-    query: query === undefined ? {} : validate(query, readQuery(request.url)),
-    body: body === undefined ? {} : validate(body, withoutAliases(await readBody(request, route))),
+    query: query === undefined ? {} : validate(query, withoutAliases(readQuery(request.url, foldCase))),
+    body: body === undefined ? {} : validate(body, await readLeniently(route, body, request)),
     hasBody: body !== undefined,
   };
 }
@@ -69,9 +70,28 @@ async function readBody(request: Request, { holdsFile }: Pick<Route, 'holdsFile'
   return parseJsonObject(await readBodyText(request, limit));
 }
 
-/** Unknown keys are left to be ignored. */
+/** Unknown keys are left to be ignored, unless they look like a count that is missing. */
+async function readLeniently(route: Route, schema: z.ZodObject, request: Request): Promise<Fields> {
+  const fields = withoutAliases(await readBody(request, route));
+  const misspelt = findMisspeltCount(schema, fields, namesInUrl(request.url));
+  if (misspelt !== null)
+    throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
+  return fields;
+}
+
+function namesInUrl(url: string): readonly string[] {
+  const start = url.indexOf('?');
+  return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1)).keys()];
+}
+
+const ALIASES = Object.entries(FIELD_ALIASES).map(([alias, name]) => [foldCase(alias), name] as const);
+
+function foldCase(name: string): string {
+  return name.toLowerCase();
+}
+
 function withoutAliases(fields: Fields): Fields {
-  for (const [alias, name] of Object.entries(FIELD_ALIASES)) {
+  for (const [alias, name] of ALIASES) {
     if (!Object.hasOwn(fields, alias)) continue;
     if (Object.hasOwn(fields, name)) {
       throw new RequestError('validation_error', `"${alias}" and "${name}" are the same field: send one.`);
@@ -82,11 +102,12 @@ function withoutAliases(fields: Fields): Fields {
 }
 
 /** A parameter that is given twice is refused: either reading would be a guess. */
-function readQuery(url: string): Fields {
+function readQuery(url: string, spell = (name: string) => name): Fields {
   const start = url.indexOf('?');
   const fields: Fields = {};
   if (start >= 0) {
-    for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
+    for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
+      const name = spell(key);
       if (Object.hasOwn(fields, name))
         throw new RequestError('validation_error', `The parameter "${name}" is given twice.`);
       fields[name] = value;

@@ -14,7 +14,7 @@ import type { Oversight } from '../services/oversight.ts';
 import type { RuleBook } from '../services/rule-book.ts';
 import type { Webhooks } from '../services/webhooks.ts';
 import type { AccessRules } from './caller.ts';
-import type { Route } from './route.ts';
+import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { eventRoutes } from './routes/admin/events.ts';
@@ -63,28 +63,30 @@ export interface Services {
 export function createRoutes(services: Services): readonly Route[] {
   const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts } = services;
   const routes: readonly Route[] = [
-    ...lendingRoutes(lending),
-    ...consumptionRoutes(counting),
-    ...featureRoutes(counting),
-    ...licenseRoutes(catalogue),
-    ...productRoutes(services),
-    ...offlineRoutes(offline),
-    ...keyRoutes(services),
-    ...passwordRoutes(services),
-    ...registrationRoutes(lending),
-    ...oversightRoutes(services),
-    ...auditRoutes(services),
-    ...eventRoutes(services.feed),
-    ...cloudRoutes(cloudLink),
-    ...usageRoutes(offline),
-    ...ruleRoutes(services.ruleBook),
-    ...keyAdminRoutes(services),
-    ...userRoutes(accounts),
-    ...tokenRoutes(accounts.tokens),
-    ...sessionRoutes(services),
-    ...settingsRoutes(services.settings),
-    ...publicRoutes({ accounts, oversight, version: facts.version }),
-    ...docsRoutes(() => routes, facts.version),
+    ...tagged('Lending', lendingRoutes(lending)),
+    ...tagged('Consumption', consumptionRoutes(counting)),
+    ...tagged('Features', featureRoutes(counting)),
+    ...tagged('Licenses', licenseRoutes(catalogue)),
+    ...tagged('Products', productRoutes(services)),
+    ...tagged('Offline licensing', offlineRoutes(offline)),
+    ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
+    ...tagged('Admin: slots', registrationRoutes(lending)),
+    ...tagged('Admin: server', oversightRoutes(services)),
+    ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
+    ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink), usageRoutes(offline)),
+    ...tagged('Admin: server', ruleRoutes(services.ruleBook), keyAdminRoutes(services)),
+    ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
+    ...tagged('Admin: accounts', sessionRoutes(services)),
+    ...tagged('Admin: server', settingsRoutes(services.settings)),
+    ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
+    ...tagged(
+      'Server',
+      docsRoutes(() => routes, facts.version),
+    ),
   ];
   return routes;
+}
+
+function tagged(tag: Tag, ...groups: readonly (readonly Route[])[]): readonly Route[] {
+  return groups.flat().map((route) => ({ ...route, tag }));
 }

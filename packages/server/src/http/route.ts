@@ -19,6 +19,25 @@ export const ACCESS = {
 
 export type Access = keyof typeof ACCESS;
 
+/** The headings of the API document, in its order. */
+export const TAGS = {
+  Lending: 'Slots: register, heartbeat, borrow, give back.',
+  Consumption: 'Counting what was consumed.',
+  Features: 'Slots of single features.',
+  Licenses: 'Which licenses there are.',
+  Products: 'Adding and removing licenses at the licensing cloud.',
+  'Offline licensing': 'Licenses for servers that cannot reach the licensing cloud.',
+  Credentials: "The vendor's keys, and the administrator's password.",
+  'Admin: slots': 'Who holds a slot, and taking it back.',
+  'Admin: server': 'How the server is.',
+  'Admin: audit log': 'What has happened.',
+  'Admin: licensing cloud': 'What the licensing cloud knows, and what it does not.',
+  'Admin: accounts': 'Accounts, tokens and sessions.',
+  Server: 'What everybody may ask.',
+} as const;
+
+export type Tag = keyof typeof TAGS;
+
 /** One operation of the API: its callers, its input, its answers and its handler. */
 export interface Route {
   /** How the operation is called in the log and in the API document. */
@@ -28,9 +47,13 @@ export interface Route {
   readonly paths: readonly [string, ...string[]];
   readonly access: Access;
   readonly summary: string;
+  /** Under which heading the API document has it; the route table says so. */
+  readonly tag?: Tag;
   /** A route that has both takes its fields from the query of a GET and from the body of a POST. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  /** Headers that mean something to it alone. */
+  readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID')[];
   /** It is sent a password: not over plain HTTP where TLS is asked for. */
   readonly takesPassword?: boolean;
   /** The body is a file, which the handler reads: in a form, or as it is. */
@@ -44,11 +67,12 @@ export interface Route {
 }
 
 export type AnswerShape =
-  | { readonly kind: 'json'; readonly schema: z.ZodType }
+  /** With `textToo`, whoever accepts plain text alone gets what it says. */
+  | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string }
   | { readonly kind: 'text'; readonly example: string }
   /** A stream: one JSON object a line, or server-sent events. */
   | { readonly kind: 'lines' | 'events'; readonly about: string }
-  | { readonly kind: 'page' }
+  | { readonly kind: 'page'; readonly type: 'text/html' | 'text/css' }
   | { readonly kind: 'empty' };
 
 export interface RouteInput {

@@ -16,8 +16,12 @@ function snakeCase(name: string): string {
 
 function wireValue(name: string, value: unknown): unknown {
   if (/(^at|At|Until|^from|^to)$/.test(name) && isDate(value)) return formatTimestamp(value);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? toWire(value) : value;
+  if (Array.isArray(value)) return value.map((item) => (isFacts(item) ? toWire(item) : item));
+  return isFacts(value) ? toWire(value) : value;
+}
+
+function isFacts(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** An audit log that was tampered with may hold numbers that are none. */

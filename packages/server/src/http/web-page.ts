@@ -107,7 +107,7 @@ const PREFLIGHT_SECONDS = 600;
 
 /**
  * The question that a browser asks before a page's request, which it would not send without a yes. `null`
- * where it is no such question: administration is not for foreign pages, and a plain OPTIONS is no request.
+ * where it is no such question: administration is not for foreign pages, and a plain OPTIONS asks less.
  */
 export async function answerPreflight(visit: PageRequest): Promise<Reply | null> {
   const { route, request, pages } = visit;

@@ -8,12 +8,14 @@ const PASSPHRASE = 'correct horse — Batterie';
 const content = { masterKey: makeMasterKey(), identity: 'store-1' };
 const sealed = await sealExport(content, PASSPHRASE);
 
-function isNotOpened(error: unknown): boolean {
-  return (
-    error instanceof SealError &&
-    error.message === 'The export cannot be opened: the passphrase is wrong, or the file is damaged.'
-  );
+function says(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => error instanceof SealError && pattern.test(error.message);
 }
+
+const isDamaged = says(/^The export cannot be opened: the file is damaged\./);
+const isWrong = says(/^The export cannot be opened: the passphrase is wrong\.$/);
+const isEither = says(/^The export cannot be opened: the passphrase is wrong, or the file is damaged\.$/);
+const isNone = says(/^The file holds no key export\./);
 
 function change(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ ...sealed, ...fields });
@@ -33,7 +35,8 @@ describe('an export', () => {
   });
 
   test('says how it was made, and nothing of what it holds', () => {
-    const { salt, nonce, sealed: ciphertext, ...rest } = sealed;
+    const { salt, nonce, sealed: ciphertext, checksum, ...rest } = sealed;
+    assert.match(checksum ?? '', /^[0-9a-f]{64}$/);
     const kdf = { name: 'scrypt', n: 131_072, r: 8, p: 1 };
     assert.deepEqual(rest, { format: 'berth key export', version: 1, kdf });
     const text = JSON.stringify(sealed);
@@ -46,18 +49,13 @@ describe('an export', () => {
 
   test('opens with no other passphrase', async () => {
     for (const wrong of ['', PASSPHRASE.toUpperCase(), `${PASSPHRASE} `]) {
-      await assert.rejects(openExport(JSON.stringify(sealed), wrong), isNotOpened, wrong);
+      await assert.rejects(openExport(JSON.stringify(sealed), wrong), isWrong, wrong);
     }
   });
 
   const last = Buffer.from(sealed.sealed, 'base64').length - 1;
   const DAMAGED: Readonly<Record<string, string>> = {
     'cut short': JSON.stringify(sealed).slice(0, -10),
-    'no JSON': 'key',
-    'no object': 'null',
-    empty: '',
-    'far too long': JSON.stringify({ ...sealed, padding: 'x'.repeat(20_000) }),
-    'of another format': change({ format: 'something else' }),
     'of another version': change({ version: 2 }),
     'with a cost of its own': change({ kdf: { ...(sealed as KeyExport).kdf, n: 2 ** 30 } }),
     'without a salt': change({ salt: undefined }),
@@ -70,8 +68,44 @@ describe('an export', () => {
     'with an empty sealed text': change({ sealed: '' }),
   };
   for (const [title, text] of Object.entries(DAMAGED)) {
-    test(`that is ${title} is refused with the same sentence`, async () => {
-      await assert.rejects(openExport(text, PASSPHRASE), isNotOpened);
+    test(`that is ${title} is called damaged`, async () => {
+      await assert.rejects(openExport(text, PASSPHRASE), isDamaged);
     });
   }
+
+  test('is not there, in a text that is something else', async () => {
+    const long = JSON.stringify({ ...sealed, padding: 'x'.repeat(20_000) });
+    for (const text of ['key', 'null', '', '{}', change({ format: 'something else' }), long]) {
+      await assert.rejects(openExport(text, PASSPHRASE), isNone, text.slice(0, 20));
+    }
+  });
+
+  test('of an earlier release has no checksum: nobody can tell what is wrong with it', async () => {
+    const earlier = { ...sealed, checksum: undefined };
+    assert.deepEqual(await openExport(JSON.stringify(earlier), PASSPHRASE), content);
+    await assert.rejects(openExport(JSON.stringify(earlier), 'another one'), isEither);
+    const flipped = { ...earlier, sealed: flip(sealed.sealed, last) };
+    await assert.rejects(openExport(JSON.stringify(flipped), PASSPHRASE), isEither);
+  });
+
+  const BANNER = '\n> berth@0.1.0 berth\n> node packages/server/src/main.ts key export\n\n';
+  const NOISY: Readonly<Record<string, string>> = {
+    "npm's lines before it": `${BANNER}${JSON.stringify(sealed)}\n`,
+    "npm's lines before it and others after it": `${BANNER}${JSON.stringify(sealed)}\nnpm notice done\n\n`,
+    'lines around several lines': `${BANNER}${JSON.stringify(sealed, null, 2)}\nnpm notice done\n`,
+    'line ends of Windows': `${BANNER}${JSON.stringify(sealed, null, 2)}\n`.replaceAll('\n', '\r\n'),
+    'the mark of a byte order': `\uFEFF${JSON.stringify(sealed)}`,
+    'a line with braces before it': `{"level": "info"}\n${JSON.stringify(sealed)}\n`,
+  };
+  for (const [title, text] of Object.entries(NOISY)) {
+    test(`is found among ${title}`, async () => {
+      assert.deepEqual(await openExport(text, PASSPHRASE), content);
+      await assert.rejects(openExport(text, 'another one'), isWrong);
+    });
+  }
+
+  test('must be the only one', async () => {
+    const two = `${JSON.stringify(sealed)}\n${change({ salt: flip(sealed.salt, 0) })}\n`;
+    await assert.rejects(openExport(two, PASSPHRASE), says(/more than one export/));
+  });
 });

@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  randomBytes,
+  type ScryptOptions,
+  scrypt,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import { KEY_BYTES, parseMasterKey } from './master-key.ts';
 import { type MasterKey, SealError } from './seal.ts';
@@ -11,6 +18,8 @@ export interface KeyExport {
   readonly salt: string;
   readonly nonce: string;
   readonly sealed: string;
+  /** Of the three above: tells a damaged file from a wrong passphrase. Earlier releases wrote none. */
+  readonly checksum?: string;
 }
 
 /** What is inside. */
@@ -48,17 +57,21 @@ export async function sealExport(content: ExportedKey, passphrase: string): Prom
   const text = JSON.stringify({ masterKey, identity: content.identity });
   const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   const sealed = Buffer.concat([cipher.getAuthTag(), ciphertext]);
-  return {
-    format: FORMAT,
-    version: VERSION,
-    kdf: KDF,
+  const texts = {
     salt: salt.toString('base64'),
     nonce: nonce.toString('base64'),
     sealed: sealed.toString('base64'),
   };
+  return {
+    format: FORMAT,
+    version: VERSION,
+    kdf: KDF,
+    ...texts,
+    checksum: checksumOf(texts),
+  };
 }
 
-/** Opens an export, or throws: whether the passphrase or the file is wrong cannot be told apart. */
+/** Opens an export, or throws; the message says whether the file or the passphrase is to blame. */
 export async function openExport(text: string, passphrase: string): Promise<ExportedKey> {
   const file = readExport(text);
   const key = await deriveKey(passphrase, file.salt);
@@ -69,28 +82,54 @@ export async function openExport(text: string, passphrase: string): Promise<Expo
     const { masterKey, identity } = JSON.parse(plain.toString('utf8')) as Record<string, string>;
     return { masterKey: parseMasterKey(masterKey ?? '', 'the export'), identity: identity ?? '' };
   } catch {
-    throw notOpened();
+    throw new SealError(file.isChecked ? WRONG_PASSPHRASE : NOT_OPENED);
   }
+}
+
+function checksumOf({ salt, nonce, sealed }: Pick<KeyExport, 'salt' | 'nonce' | 'sealed'>): string {
+  return createHash('sha256').update(`${salt}\n${nonce}\n${sealed}`).digest('hex');
 }
 
 function associatedData(salt: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${FORMAT}\0${VERSION}\0${JSON.stringify(KDF)}\0`), salt]);
 }
 
-function readExport(text: string): { salt: Buffer; nonce: Buffer; sealed: Buffer } {
-  const file = parseExport(text);
-  const isOurs =
-    file.format === FORMAT && file.version === VERSION && JSON.stringify(file.kdf) === JSON.stringify(KDF);
-  const [salt, nonce, sealed] = [file.salt, file.nonce, file.sealed].map(bytesOf);
-  if (!isOurs || salt?.length !== SALT_BYTES || nonce?.length !== NONCE_BYTES || sealed === undefined) {
-    throw notOpened();
-  }
-  return { salt, nonce, sealed };
+interface ReadExport {
+  readonly salt: Buffer;
+  readonly nonce: Buffer;
+  readonly sealed: Buffer;
+  /** It is as it was written: if it does not open, the passphrase is wrong. */
+  readonly isChecked: boolean;
 }
 
-function parseExport(text: string): Record<string, unknown> {
+function readExport(text: string): ReadExport {
+  const file = findExport(text);
+  if (file.version !== VERSION || JSON.stringify(file.kdf) !== JSON.stringify(KDF)) throw damaged();
+  const [salt, nonce, sealed] = [file.salt, file.nonce, file.sealed].map(bytesOf);
+  if (salt?.length !== SALT_BYTES || nonce?.length !== NONCE_BYTES || sealed === undefined) throw damaged();
+  const isChecked = file.checksum !== undefined;
+  if (isChecked && file.checksum !== checksumOf(file as unknown as KeyExport)) throw damaged();
+  return { salt, nonce, sealed, isChecked };
+}
+
+/**
+ * The export among whatever else stands in the text: programs that were run around the command, such as npm,
+ * may have printed lines before and after it.
+ */
+function findExport(text: string): Readonly<Record<string, unknown>> {
+  if (text.length > MAX_EXPORT_LENGTH) throw new SealError(NO_EXPORT);
+  const span = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
+  const found = [span, ...text.split('\n')].map(parseObject).filter(({ format }) => format === FORMAT);
+  const exports = new Map(found.map((file) => [JSON.stringify(file), file]));
+  const [first] = exports.values();
+  if (first === undefined) throw text.includes(FORMAT) ? damaged() : new SealError(NO_EXPORT);
+  if (exports.size > 1) throw new SealError('The file holds more than one export. Keep the one you need.');
+  return first;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = text.length > MAX_EXPORT_LENGTH ? null : JSON.parse(text);
+    const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     return {};
@@ -104,6 +143,10 @@ function bytesOf(value: unknown): Buffer | undefined {
   return bytes.toString('base64') === value ? bytes : undefined;
 }
 
-function notOpened(): SealError {
-  return new SealError('The export cannot be opened: the passphrase is wrong, or the file is damaged.');
+const NO_EXPORT = 'The file holds no key export. Make one with "berth key export --out FILE".';
+const WRONG_PASSPHRASE = 'The export cannot be opened: the passphrase is wrong.';
+const NOT_OPENED = 'The export cannot be opened: the passphrase is wrong, or the file is damaged.';
+
+function damaged(): SealError {
+  return new SealError('The export cannot be opened: the file is damaged. Take another copy of it.');
 }

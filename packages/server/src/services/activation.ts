@@ -89,7 +89,7 @@ async function rejectNotFloating({ session }: CheckParts, meant: Identification)
   await session.ask(null, (cloud, keys) => cloud.deactivate(keys, meant)).catch(() => {});
   throw new RequestError(
     'license_not_floating',
-    'This license is for a single machine: it has no slots that a server could lend.',
+    'This license is for one machine: it has no slots that a server could lend. Ask its vendor for some.',
   );
 }
 

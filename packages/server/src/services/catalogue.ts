@@ -1,4 +1,4 @@
-import { chooseLicense } from '../core/choose-license.ts';
+import { listMeant, newestOf } from '../core/choose-license.ts';
 import type { Target } from '../core/command.ts';
 import type { Refused } from '../core/decision.ts';
 import { DEMO_LICENSE } from '../core/demo-license.ts';
@@ -11,7 +11,7 @@ export interface Catalogue {
   list(product: string | null): Promise<readonly LicenseRecord[]>;
   /** Those of the product that is meant, or why none is. */
   listMeant(product: string | null): Promise<readonly LicenseRecord[] | Refused>;
-  /** The one that would answer, or why none does. */
+  /** The one that is named, or the one that newcomers are lent from first; or why none is. */
   find(target: Target): Promise<LicenseRecord | Refused>;
   /** Adds the demo license to an empty store. Answers whether it did. */
   addDemo(): Promise<boolean>;
@@ -22,13 +22,12 @@ export function createCatalogue(store: Store): Catalogue {
   return {
     list,
     async find(target) {
-      return choose(target, await list(null));
+      const meant = listIn(await list(null), target);
+      if ('kind' in meant) return meant;
+      return newestOf(meant, (meant[0] as LicenseRecord).now);
     },
     async listMeant(product) {
-      const records = await list(null);
-      const chosen = choose({ product, licenseId: null }, records);
-      if ('kind' in chosen) return chosen;
-      return records.filter(({ license }) => license.product === chosen.license.product);
+      return listIn(await list(null), { product, licenseId: null });
     },
     async addDemo() {
       const isEmpty = (await list(null)).length === 0;
@@ -38,20 +37,11 @@ export function createCatalogue(store: Store): Catalogue {
   };
 }
 
-function choose(target: Target, records: readonly LicenseRecord[]): LicenseRecord | Refused {
-  const products = new Set(records.map(({ license }) => license.product));
+function listIn(records: readonly LicenseRecord[], target: Target): readonly LicenseRecord[] | Refused {
+  const products = new Set(records.map(({ license }) => license.product)).size;
   const isMeant = ({ license }: LicenseRecord) =>
     target.product === null
-      ? target.licenseId !== null || products.size === 1
+      ? target.licenseId !== null || products === 1
       : license.product === target.product;
-  const meant = records.filter(isMeant);
-  const candidates = meant.map(({ license }) => ({ license, holdsSlot: false, hasAnswered: false }));
-  const now = records[0]?.now;
-  const choice = chooseLicense(
-    target,
-    { products: products.size, candidates },
-    now as NonNullable<typeof now>,
-  );
-  if (choice.kind === 'refused') return choice;
-  return meant.find(({ license }) => license.id === choice.licenseId) as LicenseRecord;
+  return listMeant(target, { products, licenses: records.filter(isMeant) });
 }

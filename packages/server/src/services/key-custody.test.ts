@@ -324,7 +324,10 @@ describe('an export', () => {
     const folder = crash(t, (await setUp(t)).folder);
     const running = await openFolder(folder);
     const source = { value: null, file: join(folder, 'master.key') };
-    await assert.rejects(() => place(folder, source, makeMasterKey()), /A Berth process uses/);
+    await assert.rejects(
+      () => place(folder, source, makeMasterKey()),
+      /is in use by another Berth process \(process id \d+\)\. Stop it first\./,
+    );
     await running.close();
   });
 });

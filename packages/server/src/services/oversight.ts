@@ -1,4 +1,5 @@
 import type { Actor } from '../core/actor.ts';
+import type { ResetMode } from '../core/system-command.ts';
 import type { StoreDescription } from '../store/query.ts';
 import type { ClockStatus, Executed, Store } from '../store/store.ts';
 
@@ -8,7 +9,7 @@ export interface Oversight {
   /** The same without ever failing: `null` while the disk does. */
   findClock(): Promise<ClockStatus | null>;
   acceptClock(by: Actor): Promise<Executed>;
-  resetClock(by: Actor): Promise<Executed>;
+  resetClock(mode: ResetMode, by: Actor): Promise<Executed>;
   describeStore(): Promise<StoreDescription>;
   isHealthy(): boolean;
   /** Whether this server does the work that only one of several servers does. */
@@ -20,7 +21,7 @@ export function createOversight(store: Store): Oversight {
     readClock: () => store.keepClock(),
     findClock: async () => (store.isHealthy() ? store.keepClock().catch(() => null) : null),
     acceptClock: (by) => store.execute({ kind: 'accept_clock', by }),
-    resetClock: (by) => store.execute({ kind: 'reset_clock', by }),
+    resetClock: (mode, by) => store.execute({ kind: 'reset_clock', mode, by }),
     describeStore: () => store.read({ kind: 'describe_store' }),
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey, SealError } from '../secrets/seal.ts';
-import { lockFolder } from '../store/folder-lock.ts';
+import { describeHolder, lockFolder } from '../store/folder-lock.ts';
 
 export interface Placing {
   readonly folder: string;
@@ -20,7 +20,7 @@ export async function placeMasterKey({ folder, source, key, findSealedBy }: Plac
   }
   if (!existsSync(folder)) throw new SealError(`There is no folder ${folder}. Restore the data first.`);
   const lock = lockFolder(folder);
-  if (lock === null) throw new SealError(`A Berth process uses ${folder}. Stop it first.`);
+  if (lock === null) throw new SealError(`${folder} is in use by ${describeHolder(folder)}. Stop it first.`);
   try {
     requireFitting(await findSealedBy(), key);
     requireNoOther(source.file, key);

@@ -189,7 +189,7 @@ export const RESET_CLOCK = {
     await bench.register('live');
     await bench.borrow('borrower', 'longest');
     await bench.borrow('short', plus(from, TIMEOUT_MS + HOUR_MS));
-    assert.deepEqual(await bench.execute(RESET), { kind: 'done', count: 1 });
+    assert.equal(codeOf(await bench.execute(RESET)), 'clock_reset');
     const now = plus(NOW, TIMEOUT_MS + 1);
     assert.equal(await bench.now(), now);
     const slots = await bench.listSlots();
@@ -206,6 +206,19 @@ export const RESET_CLOCK = {
     assert.deepEqual(reset, { kind: 'clock_reset', from: plus(from, TIMEOUT_MS), to: now, by: 'admin' });
     bench.clock.advance(TIMEOUT_MS);
     assert.deepEqual(await bench.listUsers(), ['borrower', 'short']);
+  },
+
+  'a borrow that ended because a wrong clock was accepted comes back': async (bench: Bench) => {
+    const license = await bench.install();
+    await bench.borrow('ada', plus(NOW, 20 * HOUR_MS));
+    setWallBy(bench, YEAR_MS);
+    await bench.execute(ACCEPT);
+    bench.clock.advance(TIMEOUT_MS);
+    await bench.execute({ kind: 'collect', licenseId: license.id });
+    assert.deepEqual(await bench.listUsers(), []);
+    setWallBy(bench, -YEAR_MS);
+    await bench.execute(RESET);
+    assert.equal((await bench.findSlot('ada'))?.borrowedUntil, plus(NOW, 20 * HOUR_MS));
   },
 
   'it stays back over a restart': async (bench: Bench) => {
@@ -246,7 +259,7 @@ export const RESET_CLOCK = {
     setWallBy(bench, -YEAR_MS - 5 * MINUTE_MS);
     assert.equal(codeOf(await bench.execute(RESET)), 'clock_not_poisoned');
     setWallBy(bench, -1);
-    assert.equal(codeOf(await bench.execute(RESET)), 'done');
+    assert.equal(codeOf(await bench.execute(RESET)), 'clock_reset');
     assert.equal(await bench.now(), plus(NOW, -5 * MINUTE_MS - 1));
   },
 };

@@ -167,6 +167,40 @@ export const FEATURES = {
     assert.deepEqual(await bench.execute(command), { kind: 'done', count: 1 });
   },
 
+  'what is borrowed of it does not outlast a borrow of the license that is cut short': async (
+    bench: Bench,
+  ) => {
+    const license = await install(bench, { slots: 1, timeoutMinutes: 2 });
+    await bench.borrow('ada', 'longest');
+    slotOf(await bench.registerFeature('ada', { until: plus(NOW, 20 * HOUR_MS) }));
+    const near = plus(NOW, HOUR_MS);
+    await bench.borrow('ada', near);
+    assert.equal(slotOf(await bench.registerFeature('ada')).borrowedUntil, near);
+    await bench.register('bob');
+    assert.equal(refusedOf(await bench.registerFeature('bob')).details.nextFreeAt, near);
+    for (let minutes = 0; minutes < 60; minutes += 5) {
+      bench.clock.advance(5 * MINUTE_MS);
+      await bench.register('ada');
+    }
+    assert.equal(await bench.countFeatureSlots(license), 0, 'although heartbeats hold the license');
+  },
+
+  'nor a validity that was cut short and comes back': async (bench: Bench) => {
+    const license = await install(bench);
+    await bench.borrow('ada', 'longest');
+    slotOf(await bench.registerFeature('ada', { until: plus(NOW, 20 * HOUR_MS) }));
+    const validUntil = plus(NOW, HOUR_MS);
+    await install(bench, {}, { validUntil });
+    await install(bench);
+    assert.equal((await bench.findSlot('ada'))?.borrowedUntil, validUntil);
+    assert.equal(slotOf(await bench.registerFeature('ada')).borrowedUntil, validUntil);
+    bench.clock.advance(HOUR_MS - MINUTE_MS);
+    await bench.register('ada');
+    bench.clock.advance(MINUTE_MS);
+    assert.equal(await bench.countInUse(license), 1);
+    assert.equal(await bench.countFeatureSlots(license), 0);
+  },
+
   'a feature that is taken from the license ends by itself': async (bench: Bench) => {
     const license = await install(bench);
     await lendBoth(bench, ['ada']);
@@ -192,6 +226,21 @@ export const FEATURES = {
 };
 
 export const FEATURE_CLOCK = {
+  'a time that is reset leaves no borrow of a feature beyond that of the license': async (bench: Bench) => {
+    const lending = { slots: 5, maxBorrowHours: 24 };
+    await install(bench, lending, { maxBorrowHours: 2 });
+    await bench.restart(() => bench.clock.setWall(plus(bench.clock.readWall(), YEAR_MS)));
+    await bench.borrow('ada', 'longest');
+    await bench.register('bob');
+    for (const user of ['ada', 'bob']) slotOf(await bench.registerFeature(user, { until: 'longest' }));
+    bench.clock.setWall(plus(bench.clock.readWall(), -YEAR_MS));
+    await bench.execute(RESET);
+    const now = await bench.now();
+    await install(bench, lending, { maxBorrowHours: 2 });
+    assert.equal(slotOf(await bench.registerFeature('ada')).borrowedUntil, plus(now, 2 * HOUR_MS));
+    assert.equal(slotOf(await bench.registerFeature('bob')).borrowedUntil, plus(now, TIMEOUT_MS));
+  },
+
   'a time that is reset caps borrows of features, and gives one timeout': async (bench: Bench) => {
     await install(bench, { slots: 5, maxBorrowHours: 2 });
     await bench.restart(() => bench.clock.setWall(plus(bench.clock.readWall(), YEAR_MS)));

@@ -142,7 +142,7 @@ export function ownFileCases(again: 'restart' | 'crash') {
       await bench.now();
       bench.clock.setWall(plus(NOW, -DAY_MS));
       await bench[again]();
-      assert.equal(codeOf(await bench.execute({ kind: 'reset_clock', by: 'admin' })), 'done');
+      assert.equal(codeOf(await bench.execute({ kind: 'reset_clock', by: 'admin' })), 'clock_reset');
       assert.equal(await bench.now(), NOW);
     },
   };

@@ -20,7 +20,9 @@ import { IGNORED_CASE } from './exercise-names.ts';
 import { noticeCases } from './exercise-notices.ts';
 import { ONE_ORDER } from './exercise-one-order.ts';
 import { ORIGINS } from './exercise-origins.ts';
+import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './exercise-pools.ts';
 import { restartCases, wallClockCases } from './exercise-restart.ts';
+import { RESTORED_BORROWS } from './exercise-restored-borrows.ts';
 import { RULES, rulesRestartCases } from './exercise-rules.ts';
 import { expectSound } from './exercise-soundness.ts';
 import { TWO_SERVERS } from './exercise-two-servers.ts';
@@ -37,6 +39,10 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,
   'licenses change': LICENSES,
+  'pools of licenses': POOLS,
+  'many who want a slot of a pool': POOLS_AT_ONCE,
+  'pools after a close': poolRestartCases('restart'),
+  'pools after a crash': poolRestartCases('crash'),
   'failures stay alone': ISOLATION,
   'rules of the administrator': RULES,
   'rules after a close': rulesRestartCases('restart'),
@@ -68,6 +74,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'feature slots come and go': FEATURES,
   'feature slots and the clock': FEATURE_CLOCK,
   'feature slots after a close': featureRestartCases('restart'),
+  'borrows that a wrong clock ended': RESTORED_BORROWS,
   'feature slots after a crash': featureRestartCases('crash'),
 };
 
@@ -103,6 +110,7 @@ export function exerciseStore(
 export function exerciseContention(name: string, open: OpenStore): void {
   const exam = {
     'many at once': CONTENTION,
+    'many who want a slot of a pool': POOLS_AT_ONCE,
     'many who count at once': COUNTING_AT_ONCE,
     'many who want a feature at once': FEATURES_AT_ONCE,
   };

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { consume, from, register } from '../core/examples.ts';
+import { borrow, consume, from, register } from '../core/examples.ts';
 import { HOUR_MS, plus, SECOND_MS } from '../core/instant.ts';
 import { licenseId } from '../core/license.ts';
 import { type Bench, codeOf, users } from './exercise-bench.ts';
+import { expectOneSlotEach, installPool } from './exercise-pools.ts';
 import { deny } from './exercise-rules.ts';
 
 /** A second server on the same data sees and respects all that the first one does. */
@@ -15,6 +16,19 @@ export const TWO_SERVERS = {
     );
     assert.equal(outcomes.filter(({ kind }) => kind === 'granted').length, 5);
     assert.equal(await bench.countInUse(license), 5);
+  },
+
+  'a pool is lent once at both, and one user holds one slot of it': async (bench: Bench) => {
+    const other = await bench.openBeside();
+    const licenses = await installPool(bench, { slots: 3 }, { slots: 2, canBorrow: false });
+    const ask = (user: string, index: number) => {
+      const command = index % 4 < 2 ? register(user) : borrow(user, 'longest');
+      return (index % 2 ? bench.store : other).execute(command);
+    };
+    await Promise.all(Array.from({ length: 200 }, (_, index) => ask(`user-${index >> 2}`, index)));
+    for (const license of licenses) assert.ok((await bench.countInUse(license)) <= license.slots);
+    assert.equal((await bench.listSlots(licenseId(1))).length, 3);
+    await expectOneSlotEach(bench);
   },
 
   'one that ignores case does not start beside one that does not': async (bench: Bench) => {

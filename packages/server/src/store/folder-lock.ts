@@ -1,22 +1,20 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
 import { Fault } from '../core/fault.ts';
+import { explainFolder } from './folder-access.ts';
 import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
 const LOCK_FILE = 'berth.lock';
+/** Who has the lock, for people. It says nothing about whether somebody has it. */
+const HOLDER_FILE = 'berth.pid';
 const SQLITE_BUSY = 5;
 
 /** The right to use a data folder, held until it is released or the process ends. */
 export interface FolderLock {
   release(): void;
-}
-
-/** Creates the folder for nobody but its owner. */
-export function createDataFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 /** The first problem that `explain` finds with these files, and what to do about it; `null`: none. */
@@ -48,10 +46,41 @@ export function lockFolder(folder: string): FolderLock | null {
   // Whatever this process creates from here on is for its owner only.
   process.umask(0o077);
   try {
-    return takeLock(folder);
+    const lock = takeLock(folder);
+    const note = join(folder, HOLDER_FILE);
+    writeNote(note);
+    return {
+      release() {
+        rmSync(note, { force: true });
+        lock.release();
+      },
+    };
   } catch (error) {
     if (isBusy(error)) return null;
-    throw new Fault('store_unavailable', (error as Error).message, { cause: error });
+    const message = explainFolder(folder) ?? (error as Error).message;
+    throw new Fault('store_unavailable', message, { cause: error });
+  }
+}
+
+/** Where it cannot be written, the lock is as good without it. */
+function writeNote(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid}\n`);
+  } catch {}
+}
+
+/** The process that has a folder, in words. After a kill -9 the note may be of one that is no more. */
+export function describeHolder(folder: string): string {
+  const id = Number(readText(join(folder, HOLDER_FILE)) ?? 0);
+  return isAlive(id) ? `another Berth process (process id ${id})` : 'another Berth process';
+}
+
+function isAlive(id: number): boolean {
+  if (!Number.isSafeInteger(id) || id <= 0) return false;
+  try {
+    return process.kill(id, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
@@ -75,7 +104,7 @@ function isBusy(error: unknown): boolean {
 export function holdFolder(store: Store, lock: FolderLock): Store {
   return {
     execute: (command) => store.execute(command),
-    read: (query) => store.read(query),
+    read: (query, signal) => store.read(query, signal),
     keepClock: () => store.keepClock(),
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),

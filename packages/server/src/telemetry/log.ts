@@ -1,4 +1,5 @@
-import { escapeJsonText, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { describeScreen } from '@berth/protocol/console-text';
+import { formatLogLine, type LogFormat } from '@berth/protocol/log-line';
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 
@@ -8,26 +9,31 @@ import type { Config } from '../config.ts';
  */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
-const LABELLED = { formatters: { level: (label: string) => ({ level: label }) }, base: null };
+const LABELLED = {
+  formatters: { level: (label: string) => ({ level: label }) },
+  base: null,
+  timestamp: pino.stdTimeFunctions.isoTime,
+};
 
-export function createLog({ level, format }: Config['log']): Log {
-  const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY === true);
-  const options = { ...LABELLED, level, timestamp: pino.stdTimeFunctions.isoTime };
-  if (isText) return pino(options, { write: writeText });
+export function createLog({ level, format }: Config['log'], rewrite?: (msg: string) => string): Log {
   const lines = pino.destination({ dest: 2, sync: true });
-  // A log is read on terminals, too.
-  return pino(options, { write: (line: string) => lines.write(escapeJsonText(line)) });
+  return openLog(level, format, (text) => lines.write(text), rewrite);
 }
 
 /** A log for commands that print their own answer: only what went wrong. */
 export function createQuietLog(): Log {
-  return pino({ ...LABELLED, level: 'error' }, { write: writeText });
+  return openLog('error', 'text', (text) => process.stderr.write(text));
 }
 
-/** For people: time, level, sentence, then the facts. */
-function writeText(line: string): void {
-  const { level, time, msg, ...facts } = JSON.parse(line) as Record<string, unknown>;
-  const rest = Object.entries(facts).map(([name, value]) => ` ${name}=${toPrintableJson(value)}`);
-  const clock = typeof time === 'string' ? time.slice(11, 19) : '';
-  process.stderr.write(`${clock} ${level} ${escapeUnprintable(String(msg))}${rest.join('')}\n`);
+function openLog(
+  level: string,
+  format: LogFormat,
+  write: (text: string) => void,
+  rewrite?: (msg: string) => string,
+): Log {
+  const screen = describeScreen(process.stderr, process.env);
+  const destination = {
+    write: (line: string) => write(`${formatLogLine(line.trimEnd(), format, screen, rewrite)}\n`),
+  };
+  return pino({ ...LABELLED, level }, destination);
 }

@@ -1,26 +1,48 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import { resolve } from '../../../../../test/support/json-schema.ts';
 import { FOREIGN, openTestApp } from '../../../../../test/support/test-app.ts';
-import { ACCESS, inputOf, type Route, type RouteInput } from '../route.ts';
+import { ACCESS, inputOf, type Route, type RouteInput, TAGS } from '../route.ts';
 import { docsRoutes } from './docs.ts';
+
+interface Response {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, object>>;
+}
 
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
+  readonly tags: readonly string[];
   readonly security?: readonly object[];
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: object } } };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
+  readonly parameters?: readonly { readonly $ref?: string; readonly name: string; readonly in: string }[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: { $ref: string } }>>;
+  };
+  readonly responses: Readonly<Record<string, Response>>;
 }
 
 interface ApiDocument {
   readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string };
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: {
-    readonly schemas: { readonly Problem: { readonly properties: { readonly code: { enum: string[] } } } };
-  };
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly enum?: readonly string[];
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Schema>>;
 }
 
 async function readDocument(t: { after(work: () => unknown): void }) {
@@ -43,10 +65,24 @@ function listReferences(value: unknown): string[] {
   );
 }
 
-function resolve(document: unknown, reference: string): unknown {
-  assert.match(reference, /^#\//);
-  const steps = reference.slice(2).split('/');
-  return steps.reduce<unknown>((value, step) => (value as Record<string, unknown>)?.[step], document);
+/** What stands at a place, or at the place that it refers to; what it says itself counts first. */
+function follow<T extends { readonly $ref?: string }>(document: ApiDocument, place: T): T {
+  return place.$ref === undefined ? place : { ...(resolve(document, place.$ref) as T), ...place };
+}
+
+/** The fields of an object, those that it takes over included. */
+function fieldsOf(document: ApiDocument, schema: Schema): Readonly<Record<string, Schema>> {
+  const { properties = {}, allOf = [] } = follow(document, schema);
+  return Object.assign({}, properties, ...allOf.map((one) => fieldsOf(document, one)));
+}
+
+/** Every schema anywhere inside that is a field, by its path. */
+function listFields(schema: Schema, path: string): [string, Schema][] {
+  const { properties = {}, anyOf = [], allOf = [], items } = schema;
+  const own = Object.entries(properties).map(([name, field]): [string, Schema] => [`${path}.${name}`, field]);
+  const inner = own.flatMap(([name, field]) => listFields(field, name));
+  const parts = [...anyOf, ...allOf, ...(items === undefined ? [] : [items])];
+  return [...own, ...inner, ...parts.flatMap((part) => listFields(part, path))];
 }
 
 /** A route that has both takes its fields from the query of a GET and from the body of a POST. */
@@ -79,55 +115,126 @@ describe('the OpenAPI document', () => {
     for (const reference of references) assert.ok(resolve(document, reference) !== undefined, reference);
   });
 
+  test('is small enough to be read', async (t) => {
+    const { get } = await openTestApp(t, { licenses: [] });
+    const { length } = Buffer.from((await get('/api/v4/openapi.json')).text);
+    assert.ok(length < 120_000, String(length));
+  });
+
+  test('names its schemas, sorts its operations and says where the server is', async (t) => {
+    const { document } = await readDocument(t);
+    const names = Object.keys(document.components.schemas);
+    for (const name of ['License', 'Registration', 'Feature', 'Consumption', 'Problem', 'RegisterRequest']) {
+      assert.ok(names.includes(name), name);
+    }
+    for (const name of names) assert.match(name, /^[A-Z][A-Za-z]+$/);
+    assert.deepEqual(document.servers[0]?.url, '/');
+    assert.deepEqual(
+      document.tags.map(({ name }) => name),
+      Object.keys(TAGS),
+    );
+    for (const { tags, operationId } of listOperations(document)) {
+      assert.ok(tags.length === 1 && Object.hasOwn(TAGS, tags[0] as string), operationId);
+    }
+    assert.match(document.info.description, /`null` or blank text is not given/);
+  });
+
+  test('gives every field a type and a description, and the requests of applications examples', async (t) => {
+    const { document } = await readDocument(t);
+    const named = Object.entries(document.components.schemas);
+    const fields = named.flatMap(([name, schema]) => listFields(schema, name));
+    assert.ok(fields.length > 250, String(fields.length));
+    for (const [path, field] of fields) {
+      const { type, anyOf, description } = follow(document, field);
+      assert.ok((type ?? anyOf) !== undefined, path);
+      assert.match(description ?? '', /\S/, path);
+    }
+    const requests = named.filter(([name]) => name.endsWith('Request') && !name.startsWith('Admin'));
+    assert.ok(requests.length >= 12, String(requests.length));
+    for (const [name, { examples = [] }] of requests) assert.ok(examples.length > 0, name);
+  });
+
   test('answers with codes of the registry only, each under its status', async (t) => {
     const { document } = await readDocument(t);
-    assert.deepEqual(document.components.schemas.Problem.properties.code.enum, ERROR_CODES);
+    const { Problem } = document.components.schemas;
+    assert.deepEqual(Problem?.properties?.code?.enum, ERROR_CODES);
     for (const { operationId, responses } of listOperations(document)) {
       assert.ok(responses[200] !== undefined, operationId);
-      assert.ok(responses[500]?.description.includes('internal_error:'), operationId);
-      for (const [status, { description }] of Object.entries(responses)) {
+      for (const [status, response] of Object.entries(responses)) {
         if (status === '200') continue;
-        const codes = Array.from(
-          description.matchAll(/(?:^|\. )([a-z_]+): /g),
-          ([, code]) => code as ErrorCode,
-        );
-        assert.ok(codes.length > 0, `${operationId} ${status}`);
-        for (const code of codes)
-          assert.equal(ERRORS[code]?.status, Number(status), `${operationId} ${code}`);
+        const { description = '', content = {} } = follow(document, response);
+        assert.deepEqual(Object.keys(content), ['application/json']);
+        const codes = description.split(', ') as ErrorCode[];
+        for (const code of codes) {
+          const expected = ERRORS[code]?.status < 500 ? String(ERRORS[code]?.status) : '5XX';
+          assert.equal(expected, status, `${operationId} ${code}`);
+        }
       }
     }
   });
 
   test('names the refusals, the fields and the credentials of a route', async (t) => {
     const { document, routes } = await readDocument(t);
-    for (const { paths, methods, errors, access, query, body } of routes.flatMap(splitMethods)) {
+    for (const { paths, methods, errors, access, query, body, takesFile } of routes.flatMap(splitMethods)) {
       const operation = document.paths[paths[0]]?.[methods[0]?.toLowerCase() ?? ''] as Operation;
-      const described = Object.values(operation.responses).map(({ description }) => description);
+      const described = Object.values(operation.responses).map((one) => follow(document, one).description);
       const told = [
         ...errors,
         ...(ACCESS[access].class === 'admin'
           ? (['unauthorized', 'forbidden', 'csrf_rejected', 'store_unavailable'] as const)
           : []),
+        'internal_error',
       ];
-      for (const code of told)
-        assert.ok(
-          described.some((text) => text.includes(`${code}: `)),
-          code,
-        );
-      const fields = query === undefined ? undefined : Object.keys(query.shape);
-      assert.deepEqual(
-        operation.parameters?.map(({ name }) => name),
-        fields,
-      );
-      const schema = operation.requestBody?.content['application/json'].schema as { properties?: object };
-      assert.deepEqual(schema?.properties && Object.keys(schema.properties), body && Object.keys(body.shape));
-      assert.equal(
-        operation.security !== undefined,
-        ACCESS[access].class !== 'public' || paths[0] === '/auth',
-      );
+      for (const code of told) assert.ok(described.join(', ').split(', ').includes(code), code);
+      const parameters = (operation.parameters ?? []).map((one) => follow(document, one));
+      const inUrl = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
+      const both = query !== undefined && body === undefined ? inUrl.map(snakeCase) : inUrl;
+      assert.deepEqual(new Set(both), new Set(Object.keys(query?.shape ?? {})));
+      const sent = operation.requestBody?.content['application/json']?.schema;
+      const inBody = sent === undefined ? [] : Object.keys(fieldsOf(document, sent));
+      assert.deepEqual(new Set(inBody.map(snakeCase)), new Set(Object.keys(body?.shape ?? {})));
+      assert.equal(operation.requestBody !== undefined, body !== undefined || takesFile === true);
+      // Whatever says nothing asks for what administrators show.
+      assert.equal(operation.security === undefined, ACCESS[access].class === 'admin');
     }
   });
+
+  test('has the answers that are no JSON under their own types', async (t) => {
+    const { document } = await readDocument(t);
+    const typesOf = (path: string, method: string) =>
+      Object.keys(document.paths[path]?.[method]?.responses[200]?.content ?? {});
+    for (const path of ['unregister', 'floating/unregister', 'featureRelease', 'feature_release']) {
+      assert.deepEqual(typesOf(`/api/v4/${path}`, 'post'), ['text/plain'], path);
+    }
+    assert.deepEqual(typesOf('/api/v4/license/generate', 'post'), ['application/json', 'text/plain']);
+    assert.deepEqual(typesOf('/api/v4/docs', 'get'), ['text/html']);
+    assert.deepEqual(typesOf('/api/admin/events', 'get'), ['text/event-stream']);
+  });
+
+  test('has the file of an upload, the header of a count and both spellings of the keys', async (t) => {
+    const { document } = await readDocument(t);
+    const operation = (path: string, method: string) =>
+      document.paths[`/api/v4/${path}`]?.[method] as Operation;
+    assert.deepEqual(Object.keys(operation('license/upload', 'post').requestBody?.content ?? {}), [
+      'text/plain',
+      'application/octet-stream',
+      'multipart/form-data',
+    ]);
+    for (const path of ['add_consumption', 'add_feature_consumption']) {
+      const [header] = operation(path, 'post').parameters ?? [];
+      assert.equal(header?.$ref, '#/components/parameters/IdempotencyKey');
+    }
+    const keys = ['apiKey', 'api_key', 'sharedKey', 'shared_key'];
+    const inUrl = operation('setKeys', 'get').parameters?.map((one) => follow(document, one).name);
+    assert.deepEqual(inUrl, ['apiKey', 'sharedKey']);
+    const { schema } = operation('setKeys', 'post').requestBody?.content['application/json'] ?? {};
+    assert.deepEqual(Object.keys(fieldsOf(document, schema as Schema)), keys);
+  });
 });
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
 
 describe('the page', () => {
   test('tells of every path and every code, and runs nothing', async (t) => {

@@ -1,3 +1,4 @@
+import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { DOCS_STYLE, renderDocs } from '../docs-page.ts';
 import { describeApi } from '../openapi.ts';
@@ -6,7 +7,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 /** The API described by itself. `routes` is the whole table, these three included. */
 export function docsRoutes(routes: () => readonly Route[], version: string): readonly Route[] {
-  const document = madeOnce(() => JSON.stringify(describeApi(routes(), version), null, 2));
+  const document = madeOnce(() => JSON.stringify(describeApi(routes(), version)));
   const page = madeOnce(() => renderDocs(routes(), version));
   return [
     defineRoute({
@@ -15,7 +16,10 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       paths: ['/api/v4/openapi.json'],
       access: 'public',
       summary: 'This API as an OpenAPI document',
-      answer: { kind: 'json', schema: z.looseObject({ openapi: z.string() }) },
+      answer: {
+        kind: 'json',
+        schema: z.looseObject({ openapi: told(z.string(), 'The version of OpenAPI.') }),
+      },
       errors: [],
       handle: () => jsonText(document()),
     }),
@@ -25,7 +29,7 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       paths: ['/api/v4/docs'],
       access: 'public',
       summary: 'This API as a page to read',
-      answer: { kind: 'page' },
+      answer: { kind: 'page', type: 'text/html' },
       errors: [],
       handle: () => ({ status: 200, body: page(), type: 'html' }),
     }),
@@ -35,7 +39,7 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       paths: ['/api/v4/docs.css'],
       access: 'public',
       summary: 'The style of that page',
-      answer: { kind: 'page' },
+      answer: { kind: 'page', type: 'text/css' },
       errors: [],
       handle: () => ({ status: 200, body: DOCS_STYLE, type: 'css' }),
     }),

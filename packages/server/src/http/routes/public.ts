@@ -1,3 +1,4 @@
+import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { Accounts } from '../../services/accounts.ts';
 import type { Oversight } from '../../services/oversight.ts';
@@ -16,6 +17,12 @@ export function publicRoutes({ accounts, oversight, version }: PublicServices): 
   return [rootRoute(version), healthRoute(oversight), authRoute(accounts)];
 }
 
+const rootObject = z.object({
+  name: told(z.string(), 'Always "berth".'),
+  version: told(z.string(), 'The version of the server.'),
+  docs: told(z.string(), 'Where this API is described.'),
+});
+
 function rootRoute(version: string): Route {
   return defineRoute({
     name: 'root',
@@ -23,7 +30,7 @@ function rootRoute(version: string): Route {
     paths: ['/'],
     access: 'public',
     summary: 'Says that a license server is here',
-    answer: { kind: 'json', schema: z.object({ name: z.string(), version: z.string(), docs: z.string() }) },
+    answer: { kind: 'json', schema: rootObject },
     errors: [],
     handle: () => json({ name: 'berth', version, docs: '/api/v4/docs' }),
   });
@@ -36,7 +43,7 @@ function healthRoute(oversight: Oversight): Route {
     paths: ['/api/v4/health'],
     access: 'public',
     summary: 'Whether the server can lend slots now',
-    answer: { kind: 'json', schema: z.object({ status: z.literal('ok') }) },
+    answer: { kind: 'json', schema: z.object({ status: told(z.literal('ok'), 'Always "ok".') }) },
     errors: ['store_unavailable'],
     handle: () =>
       oversight.isHealthy()
@@ -53,7 +60,13 @@ function authRoute(accounts: Accounts): Route {
     access: 'public',
     takesPassword: true,
     summary: 'Exchange a name and a password (HTTP Basic) for a token',
-    answer: { kind: 'json', schema: z.object({ message: z.string(), token: z.string() }) },
+    answer: {
+      kind: 'json',
+      schema: z.object({
+        message: told(z.string(), 'That it went well.'),
+        token: told(z.string(), 'The token: send it as `Authorization: Bearer TOKEN`.'),
+      }),
+    },
     errors: ['unauthorized', 'too_many_requests', 'store_unavailable'],
     handle: async ({ request, peer }) => {
       const { name, password } = readBasic(request.headers.get('authorization'));

@@ -5,6 +5,7 @@ import type { Registration } from '../../core/registration.ts';
 import { orNoRules, type Rules } from '../../core/rules.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { applyAccountChange } from './apply-account.ts';
+import { applyBorrowChange } from './apply-borrow.ts';
 import { applyMeterChange } from './apply-meter.ts';
 import { originToKey } from './rows.ts';
 import { applySecretChange } from './sealed-secrets.ts';
@@ -59,13 +60,19 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       entry.storedInUse = change.inUse;
       entry.isChanged = true;
       break;
+    case 'keep_borrow':
+    case 'trim_borrows':
+    case 'forget_borrow':
+    case 'forget_all_borrows':
+      applyBorrowChange(target, change);
+      break;
     case 'put_license':
       putLicense(statements, entry, change.license, now);
       shelf.replaceLicense(entry, change.license);
       break;
     case 'remove_license':
       statements.removeLicense.run(now, id);
-      shelf.setRemoved(entry, true);
+      shelf.setRemoved(entry, now);
       break;
     case 'void_requests':
       statements.voidRequests.run(id, change.product);

@@ -8,6 +8,17 @@ export const TOKEN_ORDER = 'ORDER BY token.name IS NULL, token.issued_at DESC, t
 /** The next to end first. */
 export const ENDING_ORDER = 'ORDER BY expires_at, token.id';
 
+/** Until when somebody who holds a feature has the license: no feature is borrowed longer. */
+export const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
+  WHERE holder.license_id = feature_slot.license_id AND holder."user" = feature_slot."user")`;
+
+/**
+ * Whether a live slot is borrowed after the clock goes back from `:from` to `:now`: its date had not come
+ * even by the wrong time, or it is still ahead and could be chosen at the right time.
+ */
+export const IS_STILL_BORROWED =
+  '(borrowed_until > :from OR (borrowed_until > :now AND borrowed_until <= :latestDate))';
+
 /**
  * Statements that every database understands as they stand. Each store adds those that it has to say its way.
  */
@@ -25,7 +36,32 @@ export const COMMON_SQL = {
     FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last AND ends_at > :now`,
   removeLiveRegistrations: 'DELETE FROM registration WHERE license_id = ? AND ends_at > ?',
 
+  // borrows that have ended
+  findEndedBorrow: `SELECT * FROM ended_borrow WHERE license_id = ? AND "user" = ? AND feature = ''`,
+  putEndedBorrow: `
+    INSERT INTO ended_borrow
+      (license_id, "user", feature, hostname, address, info, registered_at, borrowed_until, origin,
+       credential, spelling, ended_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (license_id, "user", feature) DO UPDATE SET hostname = excluded.hostname,
+      address = excluded.address, info = excluded.info, registered_at = excluded.registered_at,
+      borrowed_until = excluded.borrowed_until, origin = excluded.origin, credential = excluded.credential,
+      spelling = excluded.spelling, ended_at = excluded.ended_at`,
+  removeAllEndedBorrows: 'DELETE FROM ended_borrow WHERE license_id = ?',
+  listEndedBorrows:
+    'SELECT * FROM ended_borrow WHERE borrowed_until > ? ORDER BY license_id, "user", feature',
+  listBorrowHolders: `
+    SELECT * FROM registration
+    WHERE "user" IN (SELECT "user" FROM ended_borrow WHERE borrowed_until > ?)
+    ORDER BY license_id, "user"`,
+  listBorrowFeatureSlots: `
+    SELECT * FROM feature_slot
+    WHERE "user" IN (SELECT "user" FROM ended_borrow WHERE borrowed_until > ?)
+    ORDER BY license_id, "user", feature`,
+  removeSettledBorrows: 'DELETE FROM ended_borrow WHERE borrowed_until > :now',
+
   // the clock
+  pullBackEndedBorrows: 'UPDATE ended_borrow SET ended_at = :now WHERE ended_at > :now',
   prolongLive: `
     UPDATE registration SET ends_at = :floor
     WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
@@ -108,9 +144,10 @@ export const COMMON_SQL = {
     ORDER BY token.id = :id DESC LIMIT 1`,
   findTokenByName: `${SELECT_TOKEN} WHERE token.name = ?`,
   putToken: `
-    INSERT INTO token (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at, restriction)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  touchToken: 'UPDATE token SET used_at = ? WHERE token_hash = ?',
+    INSERT INTO token
+      (token_hash, id, kind, account, name, role, issued_at, used_at, expires_at, restriction, is_used)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+  touchToken: 'UPDATE token SET used_at = ?, is_used = 1 WHERE token_hash = ?',
   freeToken: "UPDATE token SET restriction = NULL WHERE token_hash = ? AND restriction = 'password_only'",
   removeToken: 'DELETE FROM token WHERE id = ?',
   removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',

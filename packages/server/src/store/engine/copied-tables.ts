@@ -46,6 +46,7 @@ export const COPIED_TABLES = {
     used_at: 'number',
     expires_at: 'number',
     restriction: 'text',
+    is_used: 'number',
   },
   license: {
     id: 'number',
@@ -70,6 +71,20 @@ export const COPIED_TABLES = {
     spelling: 'text',
   },
   feature_slot: { license_id: 'number', user: 'text', feature: 'text', ...SLOT },
+  ended_borrow: {
+    license_id: 'number',
+    user: 'text',
+    feature: 'text',
+    hostname: 'text',
+    address: 'text',
+    info: 'text',
+    registered_at: 'number',
+    borrowed_until: 'number',
+    origin: 'text',
+    credential: 'text',
+    spelling: 'text',
+    ended_at: 'number',
+  },
   denial: {
     license_id: 'number',
     user: 'text',

@@ -1,28 +1,28 @@
 import type { HeadsSigned } from '../../core/audit-event.ts';
-import { chooseLicense } from '../../core/choose-license.ts';
+import { listMeant } from '../../core/choose-license.ts';
 import type { ClockJump } from '../../core/clock.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
 import { decide, targetOf } from '../../core/decide.ts';
-import { answerScope, isRemembered } from '../../core/decide-add-consumption.ts';
 import { decideAddLicense } from '../../core/decide-install-license.ts';
 import { noticeKeyOf } from '../../core/decide-notice.ts';
+import { decidePool, type PoolPart } from '../../core/decide-pool.ts';
 import { decideSetRules } from '../../core/decide-set-rules.ts';
 import { type DecidedCommand, decideSystem, isDecided } from '../../core/decide-system.ts';
 import type { Decision, Refused, SystemDecision } from '../../core/decision.ts';
 import type { Instant } from '../../core/instant.ts';
 import { judgeFile } from '../../core/judge-file.ts';
 import type { LicenseId } from '../../core/license.ts';
-import { isLive } from '../../core/registration.ts';
 import type { Rules } from '../../core/rules.ts';
 import { withIdentity } from '../../core/user-name.ts';
-import type { Candidate, SystemView } from '../../core/view.ts';
+import type { SystemView } from '../../core/view.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
 import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
 import { type ChainHead, eventText } from './audit-chain.ts';
 import { bindHardware } from './bind-hardware.ts';
 import { loadAccountView } from './load-account-view.ts';
-import { findAnswer, findNotice, findRegistration, loadView } from './load-view.ts';
+import { loadPool, repeatRemoved } from './load-pool.ts';
+import { findNotice, loadView } from './load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import { cursorFromRow } from './rows.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
@@ -155,7 +155,7 @@ function dispatch(batch: Batch, command: Command, undo: Undo[]): Executed {
       return acceptClock(batch, command.by);
     case 'reset_clock':
       rememberAll(batch, undo);
-      return resetClock(batch, command.by);
+      return resetClock(batch, command);
     default:
       return executeOnLicense(batch, command, undo);
   }
@@ -167,19 +167,40 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
     if (refusal !== null) return refusal;
     if (batch.shelf.find(command.license.id) === undefined) return addLicense(batch, command, undo);
   }
-  const entry = findEvenRemoved(batch, command) ?? locate(batch, command);
-  if ('kind' in entry) return entry;
+  const entries = findEvenRemoved(batch, command) ?? locate(batch, command);
+  if ('kind' in entries) return entries;
+  const repeated = repeatRemoved(batch, entries, command);
+  if (repeated !== null) return repeated;
   const answerCount = batch.answers.count;
-  undo.push(rememberEntry(batch.shelf, entry), () => {
+  undo.push(() => {
     batch.answers.count = answerCount;
   });
+  if (entries.length > 1) return executeOnPool(batch, entries, command, undo);
+  const [entry] = entries as [ShelfEntry];
+  undo.push(rememberEntry(batch.shelf, entry));
   return write(batch, entry, decideOn(batch, entry, command));
 }
 
+/** One decision over several licenses; what it changes on each of them is one commit. */
+function executeOnPool(
+  batch: Batch,
+  entries: readonly ShelfEntry[],
+  command: LicenseCommand,
+  undo: Undo[],
+): Executed {
+  const pool = loadPool(batch, entries, command, (entry) => undo.push(rememberEntry(batch.shelf, entry)));
+  const { answer, others } = decidePool(command, pool, batch.now);
+  const writePart = ({ licenseId, decision }: PoolPart) =>
+    write(batch, batch.shelf.find(licenseId) as ShelfEntry, decision);
+  for (const part of others) writePart(part);
+  return writePart(answer);
+}
+
 /** What was lent and reported of a license that was removed comes to its end, too. */
-function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): ShelfEntry | undefined {
+function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): readonly ShelfEntry[] | undefined {
   const mayBeRemoved = command.kind === 'collect' || command.kind === 'settle_report';
-  return mayBeRemoved ? shelf.findRemoved(command.licenseId) : undefined;
+  const entry = mayBeRemoved ? shelf.findRemoved(command.licenseId) : undefined;
+  return entry === undefined ? undefined : [entry];
 }
 
 /** Exported for the clock, which collects before it goes back. */
@@ -224,20 +245,11 @@ export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Exec
   return { ...outcome, standing: standingOf(statements, entry, now) };
 }
 
-/** The license that the command means. */
-function locate(batch: Batch, command: LicenseCommand): ShelfEntry | Refused {
-  const { product, licenseId, user } = targetOf(command);
-  const entries = listCandidates(batch.shelf, { product, licenseId });
-  const candidates =
-    entries.length === 1
-      ? entries.map(({ license }) => ({ license, ...UNTIED }))
-      : entries.map((entry) => candidateOf(batch, entry, command, user));
-  const shelf = { products: batch.shelf.productCount, candidates };
-  const choice = chooseLicense({ product, licenseId }, shelf, batch.now);
-  return choice.kind === 'refused' ? choice : (batch.shelf.find(choice.licenseId) as ShelfEntry);
+/** The licenses that the command means. */
+function locate({ shelf }: Batch, command: LicenseCommand): readonly ShelfEntry[] | Refused {
+  const target = targetOf(command);
+  return listMeant(target, { products: shelf.productCount, licenses: listCandidates(shelf, target) });
 }
-
-const UNTIED = { holdsSlot: false, hasAnswered: false } as const;
 
 function listCandidates(shelf: Shelf, { product, licenseId }: Target): readonly ShelfEntry[] {
   if (product !== null) return shelf.listByProduct(product);
@@ -248,23 +260,6 @@ function listCandidates(shelf: Shelf, { product, licenseId }: Target): readonly 
 function listOne(shelf: Shelf, id: LicenseId): readonly ShelfEntry[] {
   const entry = shelf.find(id);
   return entry === undefined ? [] : [entry];
-}
-
-/** What ties a user to a license matters only where there are several to choose from. */
-function candidateOf(
-  { statements, now }: Batch,
-  { license }: ShelfEntry,
-  command: LicenseCommand,
-  user: string | null,
-): Candidate {
-  const registration = user === null ? null : findRegistration(statements, license.id, user);
-  const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
-  const answer = scope === null ? null : findAnswer(statements, license.id, scope);
-  return {
-    license,
-    holdsSlot: registration !== null && isLive(registration, now),
-    hasAnswered: answer !== null && isRemembered(answer, now),
-  };
 }
 
 function executeSystem(batch: Batch, undo: Undo[], decideOnServer: () => SystemDecision): Executed {

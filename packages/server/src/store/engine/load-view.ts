@@ -3,6 +3,7 @@ import { crowdToCount } from '../../core/address-limits.ts';
 import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf, withDenials } from '../../core/decide.ts';
 import type { NoticeKey } from '../../core/decide-notice.ts';
+import type { EndedBorrow } from '../../core/ended-borrow.ts';
 import type { Instant } from '../../core/instant.ts';
 import type { Registration } from '../../core/registration.ts';
 import type { Rules } from '../../core/rules.ts';
@@ -19,6 +20,7 @@ import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load
 import {
   answerFromRow,
   denialFromRow,
+  endedBorrowFromRow,
   instantOrNull,
   originKeys,
   placeDenialFromRow,
@@ -29,7 +31,7 @@ import { NO_END, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';
 
 /** Where a view is loaded from. */
-interface ViewSource {
+export interface ViewSource {
   readonly statements: Statements;
   readonly rules: Rules;
   readonly now: Instant;
@@ -51,6 +53,10 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
     ...loadHousekeeping(statements, id, needs),
     nextEndsAt: needs.nextEnd ? instantOrNull(statements.findNextEnd.get(id, now)?.ends_at) : null,
     registration,
+    endedBorrow:
+      needs.endedBorrow && registration === null
+        ? findEndedBorrow(statements, id, needs.registrationOf as string)
+        : null,
     crowd: crowd === null ? null : countCrowd(statements, id, crowd, now),
     holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
     denials:
@@ -72,6 +78,11 @@ export function findRegistration(
 ): Registration | null {
   const row = statements.findRegistration.get(licenseId, user);
   return row === undefined ? null : registrationFromRow(row);
+}
+
+function findEndedBorrow(statements: Statements, licenseId: number, user: string): EndedBorrow | null {
+  const row = statements.findEndedBorrow.get(licenseId, user);
+  return row === undefined ? null : endedBorrowFromRow(row);
 }
 
 function countCrowd(statements: Statements, id: number, range: AddressRange, now: Instant): Crowd {

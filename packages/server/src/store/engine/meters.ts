@@ -45,6 +45,11 @@ export class Meters {
     this.put({ ...meter, storedInUse: meter.storedInUse + difference });
   }
 
+  /** Slots of a feature in use, as stored. */
+  countInUse(statements: Statements, feature: string): number {
+    return (this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW)).storedInUse;
+  }
+
   /** All slots of all features are gone. */
   clearInUse(statements: Statements, features: readonly string[]): void {
     for (const feature of features) {

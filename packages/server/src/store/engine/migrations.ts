@@ -15,6 +15,8 @@ export const MIGRATIONS = [
   '0009-origins.sql',
   '0010-user-names.sql',
   '0011-sign-in.sql',
+  '0012-ended-borrows.sql',
+  '0013-token-use.sql',
 ] as const;
 
 /** From this one on, users are named as `core/user-name.ts` says: stored names are brought into that form. */

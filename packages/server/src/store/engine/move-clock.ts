@@ -1,11 +1,15 @@
 import type { Actor } from '../../core/actor.ts';
+import { BORROW_TOLERANCE_MS } from '../../core/borrow-until.ts';
 import { isResettable } from '../../core/clock.ts';
-import { type Done, type Refused, refuse } from '../../core/decision.ts';
+import type { LostBorrow } from '../../core/decide-restore.ts';
+import { type ClockReset, type Done, type Refused, refuse } from '../../core/decision.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
 import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/instant.ts';
 import { heartbeatEnd, type LicenseId, pullBackTie } from '../../core/license.ts';
+import type { ResetClock } from '../../core/system-command.ts';
 import { eventText } from './audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';
+import { planRestoration } from './restore-borrows.ts';
 import type { ShelfEntry } from './shelf.ts';
 
 /**
@@ -43,27 +47,53 @@ export function acceptClock(batch: Batch, by: Actor): Done | Refused {
 }
 
 /**
- * Goes back to the wall clock after a wrong one has driven the server's time ahead. What had ended by the
- * wrong time stays ended; what is live gets one full timeout from the new time, and no borrow reaches further
- * than one made now.
+ * Goes back to the wall clock after a wrong one has driven the server's time ahead. Slots that had ended
+ * stay ended, except for borrows whose date is ahead again; live ones get one full timeout from the new time,
+ * and no borrow reaches further than one made now.
  */
-export function resetClock(batch: Batch, by: Actor): Done | Refused {
+export function resetClock(batch: Batch, { mode = 'careful', by }: ResetClock): ClockReset | Refused {
   const from = batch.now;
   const to = later(batch.clock.readWall(), newestVendorWord(batch));
   if (!isResettable(from, to)) {
     return refuse('clock_not_poisoned', `The server's time ${say(from)} is not ahead of the wall clock.`);
   }
-  batch.systemEvents.push(eventText({ kind: 'clock_reset', from, to, by }));
   for (const entry of batch.shelf.entries()) collectAll(batch, entry);
+  const plan = planRestoration(batch, to, by);
+  const restored = plan.flatMap(({ restoration }) => restoration.restored);
+  const lost = plan.flatMap(({ restoration }) => restoration.lost);
+  if (mode === 'careful' && lost.length > 0) return refuseLosses(lost);
+  const outcome = { kind: 'clock_reset', restored, lost } as const;
+  if (mode === 'trial') return outcome;
+  batch.systemEvents.push(eventText({ kind: 'clock_reset', from, to, by }));
   moveTo(batch, to);
+  for (const { entry, restoration } of plan) write(batch, entry, { outcome, ...restoration });
   for (const entry of batch.shelf.entries()) pullBack(batch, entry, from);
-  batch.statements.pullBackDenials.run({ now: to });
-  batch.statements.pullBackPlaceDenials.run({ now: to });
-  batch.statements.pullBackTokens.run({ now: to });
-  batch.statements.pullBackOneTimePasswords.run({ now: to });
-  batch.statements.pullBackAnswers.run({ now: to });
-  batch.statements.pullBackRules.run({ now: to });
-  return { kind: 'done', count: 1 };
+  pullBackRest(batch);
+  return outcome;
+}
+
+/** So many are named in an answer. */
+const NAMED_LOSSES = 1000;
+
+function refuseLosses(lost: readonly LostBorrow[]): Refused {
+  const some = lost.length === 1 ? '1 borrow' : `${lost.length} borrows`;
+  return refuse(
+    'borrows_not_restorable',
+    `A wrong clock ended ${some} that cannot be restored. Nothing was changed.`,
+    { count: lost.length, borrows: lost.slice(0, NAMED_LOSSES) },
+  );
+}
+
+/** Nothing that is not about one license happened later than now either. */
+function pullBackRest({ statements, now }: Batch): void {
+  statements.removeSettledBorrows.run({ now });
+  statements.pullBackEndedBorrows.run({ now });
+  statements.pullBackDenials.run({ now });
+  statements.pullBackPlaceDenials.run({ now });
+  statements.pullBackTokens.run({ now });
+  statements.pullBackOneTimePasswords.run({ now });
+  statements.pullBackAnswers.run({ now });
+  statements.pullBackRules.run({ now });
 }
 
 /** The vendor's files are dated and signed: it is certainly not earlier than the newest of them. */
@@ -87,7 +117,7 @@ function collectAll(batch: Batch, entry: ShelfEntry): void {
   }
 }
 
-/** A borrow that had ended by the wrong time is over, even where heartbeats have kept its slot. */
+/** What is live gets one timeout; its borrow stays if its date is ahead and could be chosen now. */
 function pullBack(batch: Batch, entry: ShelfEntry, from: Instant): void {
   const license = pullBackTie(entry.license, batch.now);
   if (license !== entry.license) {
@@ -99,7 +129,7 @@ function pullBack(batch: Batch, entry: ShelfEntry, from: Instant): void {
     from,
     now: batch.now,
     heartbeatEnd: heartbeatEnd(license, batch.now),
-    borrowCap: plus(batch.now, license.maxBorrowHours * HOUR_MS),
+    ...borrowBounds(batch.now, license.maxBorrowHours),
   });
   for (const feature of license.features.filter(isFloating)) {
     batch.statements.pullBackFeatures.run({
@@ -108,8 +138,13 @@ function pullBack(batch: Batch, entry: ShelfEntry, from: Instant): void {
       from,
       now: batch.now,
       heartbeatEnd: featureHeartbeatEnd(license, feature, batch.now),
-      borrowCap: plus(batch.now, feature.floating.maxBorrowHours * HOUR_MS),
+      ...borrowBounds(batch.now, feature.floating.maxBorrowHours),
     });
   }
   Object.assign(entry, { noEndBefore: 0, noFeatureEndBefore: 0, standing: null });
+}
+
+function borrowBounds(now: Instant, maxBorrowHours: number) {
+  const borrowCap = plus(now, maxBorrowHours * HOUR_MS);
+  return { borrowCap, latestDate: plus(borrowCap, BORROW_TOLERANCE_MS) };
 }

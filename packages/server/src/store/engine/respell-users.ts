@@ -38,6 +38,11 @@ const FEATURE_SLOT: NameTable = {
   key: ['license_id', 'user', 'feature'],
   merge: mergeSlots,
 };
+const ENDED_BORROW: NameTable = {
+  name: 'ended_borrow',
+  key: ['license_id', 'user', 'feature'],
+  merge: (group) => [latest(group, 'borrowed_until').renamed],
+};
 const DENIAL: NameTable = {
   name: 'denial',
   key: ['license_id', 'user', 'feature', 'code'],
@@ -57,13 +62,17 @@ export const TO_USER_NAMES: Respelling = {
 
 /** First answers stay under the name as it was sent; see `answerScope`. */
 export const TO_FOLDED_NAMES: Respelling = {
-  ...byName(foldCase, (row, table) => (table === REGISTRATION ? { spelling: row.user as string } : {})),
-  tables: [REGISTRATION, FEATURE_SLOT, DENIAL],
+  ...byName(foldCase, (row, table) =>
+    table === REGISTRATION || table === ENDED_BORROW ? { spelling: row.user as string } : {},
+  ),
+  tables: [REGISTRATION, FEATURE_SLOT, DENIAL, ENDED_BORROW],
 };
 
-/** Where the holders of slots are spelled otherwise than they are named. */
-export const LIST_SPELLINGS =
-  'SELECT license_id, "user", spelling FROM registration WHERE spelling IS NOT NULL';
+/** Where the holders of slots are spelled otherwise than they are named; who holds one now comes last. */
+export const LIST_SPELLINGS = `
+  SELECT license_id, "user", spelling, 1 AS rank FROM ended_borrow WHERE spelling IS NOT NULL
+  UNION ALL SELECT license_id, "user", spelling, 2 FROM registration WHERE spelling IS NOT NULL
+  ORDER BY rank`;
 
 /** Back to how each slot's holder was spelled. Denials are soon forgotten, and stay as they are. */
 export function toSpelledNames(spellings: readonly Row[]): Respelling {
@@ -71,12 +80,12 @@ export function toSpelledNames(spellings: readonly Row[]): Respelling {
   const spelled = new Map(spellings.map((row) => [holderOf(row), row.spelling as string]));
   const involved = new Set(spellings.flatMap((row) => [row.user as string, row.spelling as string]));
   return {
-    tables: [FEATURE_SLOT, REGISTRATION],
+    tables: [FEATURE_SLOT, REGISTRATION, ENDED_BORROW],
     listInvolved: (users) => users.filter((user) => involved.has(user)),
     rename(row, table) {
       const user = spelled.get(holderOf(row));
       if (user === undefined) return row;
-      return table === REGISTRATION ? { ...row, user, spelling: null } : { ...row, user };
+      return table === FEATURE_SLOT ? { ...row, user } : { ...row, user, spelling: null };
     },
   };
 }

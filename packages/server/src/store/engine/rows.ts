@@ -10,6 +10,7 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import type { AuditPosition } from '../../core/audit-position.ts';
 import { WHOLE_LICENSE } from '../../core/consumption.ts';
 import type { Measured } from '../../core/decision.ts';
+import type { EndedBorrow } from '../../core/ended-borrow.ts';
 import type { FeatureSlot } from '../../core/feature-slot.ts';
 import { type Instant, instant } from '../../core/instant.ts';
 import { type License, type LicenseSource, licenseId } from '../../core/license.ts';
@@ -74,6 +75,12 @@ export function registrationFromRow(row: Row): Registration {
     endsAt: instant(row.ends_at as number),
     borrowedUntil: instantOrNull(row.borrowed_until),
   };
+}
+
+/** A borrow that has ended, of the license itself or of a feature. */
+export function endedBorrowFromRow(row: Row): EndedBorrow {
+  const { endsAt: _, ...slot } = registrationFromRow({ ...row, ends_at: row.borrowed_until as number });
+  return { ...slot, feature: row.feature as string, borrowedUntil: instant(row.borrowed_until as number) };
 }
 
 /**
@@ -230,6 +237,7 @@ export function tokenFromRow(row: Row): Token {
     role: row.role_now as Role,
     issuedAt: instant(row.issued_at as number),
     usedAt: instant(row.used_at as number),
+    isUsed: row.is_used === 1,
     expiresAt: instantOrNull(row.expires_at),
     restriction: row.restriction as TokenRestriction | null,
   };

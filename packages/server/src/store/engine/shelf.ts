@@ -3,7 +3,7 @@ import type { Instant } from '../../core/instant.ts';
 import type { License, LicenseId } from '../../core/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit-chain.ts';
 import { Meters } from './meters.ts';
-import { licenseFromRow, type Row } from './rows.ts';
+import { instantOrNull, licenseFromRow, type Row } from './rows.ts';
 
 /**
  * A license as the writer holds it in memory between commits. The writer is the only one who changes it, so
@@ -15,8 +15,8 @@ export interface ShelfEntry {
   storedInUse: number;
   head: ChainHead;
   order: number;
-  /** The server gave it up: nobody finds it, but its slots end, and its chain and totals stay. */
-  isRemoved: boolean;
+  /** When the server gave it up: nobody finds it, but its slots end, and its chain and totals stay. */
+  removedAt: Instant | null;
   /**
    * No registration ends before this: spares most commands the question. A lower bound, not the exact
    * instant.
@@ -42,16 +42,25 @@ export interface KeptStanding {
   readonly endsAt: Instant | null;
 }
 
+/** A license that the server gave up. */
+export interface RemovedLicense {
+  readonly id: LicenseId;
+  readonly product: string;
+  readonly removedAt: Instant;
+}
+
 /** What a shelf that holds only some of the licenses has to know of all of them. */
 export interface Surroundings {
   readonly productCount: number;
   readonly lastOrder: number;
+  readonly removed: readonly RemovedLicense[];
 }
 
 export class Shelf {
   readonly #entries = new Map<LicenseId, ShelfEntry>();
   /** By product, the most recently added first. */
   readonly #byProduct = new Map<string, ShelfEntry[]>();
+  #removed: readonly RemovedLicense[] = [];
   readonly #surroundings: Surroundings | null;
 
   /** `surroundings`: the rows are not all there are, but all of the products that are asked for. */
@@ -79,16 +88,22 @@ export class Shelf {
 
   find(id: LicenseId): ShelfEntry | undefined {
     const entry = this.#entries.get(id);
-    return entry?.isRemoved === true ? undefined : entry;
+    return entry?.removedAt === null ? entry : undefined;
   }
 
   findRemoved(id: LicenseId): ShelfEntry | undefined {
     const entry = this.#entries.get(id);
-    return entry?.isRemoved === true ? entry : undefined;
+    return entry === undefined || entry.removedAt === null ? undefined : entry;
   }
 
   listByProduct(product: string): readonly ShelfEntry[] {
     return this.#byProduct.get(product) ?? [];
+  }
+
+  /** Those of the product that were removed after this instant. */
+  listRemoved(product: string, after: Instant): readonly LicenseId[] {
+    const removed = this.#surroundings?.removed ?? this.#removed;
+    return listRemovedOf(removed, product, after);
   }
 
   /** The licenses of the only product, when there is only one. */
@@ -100,7 +115,7 @@ export class Shelf {
     const entry = createEntry(license, this.#nextOrder(), {
       storedInUse: 0,
       head: EMPTY_HEAD,
-      isRemoved: false,
+      removedAt: null,
     });
     entry.isChanged = true;
     this.add(entry);
@@ -110,12 +125,12 @@ export class Shelf {
   /** A license that was removed before is the most recently added one again. */
   revive(entry: ShelfEntry): ShelfEntry {
     entry.order = this.#nextOrder();
-    this.setRemoved(entry, false);
+    this.setRemoved(entry, null);
     return entry;
   }
 
-  setRemoved(entry: ShelfEntry, isRemoved: boolean): void {
-    entry.isRemoved = isRemoved;
+  setRemoved(entry: ShelfEntry, removedAt: Instant | null): void {
+    entry.removedAt = removedAt;
     this.#indexProducts();
   }
 
@@ -141,19 +156,23 @@ export class Shelf {
 
   #indexProducts(): void {
     this.#byProduct.clear();
-    const held = [...this.#entries.values()].filter((entry) => !entry.isRemoved);
+    const entries = [...this.#entries.values()];
+    const held = entries.filter(({ removedAt }) => removedAt === null);
     const newestFirst = held.sort((a, b) => b.order - a.order);
     for (const entry of newestFirst) {
       const product = entry.license.product;
       this.#byProduct.set(product, [...this.listByProduct(product), entry]);
     }
+    this.#removed = entries.flatMap(({ license: { id, product }, removedAt }) =>
+      removedAt === null ? [] : [{ id, product, removedAt }],
+    );
   }
 }
 
 function entryFromRow(row: Row, license: License): ShelfEntry {
   return createEntry(license, row.added_order as number, {
     storedInUse: row.in_use as number,
-    isRemoved: row.removed_at !== null,
+    removedAt: instantOrNull(row.removed_at),
     head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },
   });
 }
@@ -161,7 +180,7 @@ function entryFromRow(row: Row, license: License): ShelfEntry {
 function createEntry(
   license: License,
   order: number,
-  stored: Pick<ShelfEntry, 'storedInUse' | 'head' | 'isRemoved'>,
+  stored: Pick<ShelfEntry, 'storedInUse' | 'head' | 'removedAt'>,
 ): ShelfEntry {
   return {
     license,
@@ -177,15 +196,23 @@ function createEntry(
   };
 }
 
+export function listRemovedOf(
+  removed: readonly RemovedLicense[],
+  product: string,
+  after: Instant,
+): readonly LicenseId[] {
+  return removed.filter((one) => one.product === product && one.removedAt > after).map(({ id }) => id);
+}
+
 /** Remembers an entry as it is, and answers how to make it so again: for a command that fails. */
 export function rememberEntry(shelf: Shelf, entry: ShelfEntry): () => void {
-  const { license, order, isRemoved, storedInUse, isChanged, isTouched } = entry;
+  const { license, order, removedAt, storedInUse, isChanged, isTouched } = entry;
   const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
   const undoMeters = entry.meters.remember();
   return () => {
     entry.order = order;
-    if (entry.isRemoved !== isRemoved) shelf.setRemoved(entry, isRemoved);
+    if (entry.removedAt !== removedAt) shelf.setRemoved(entry, removedAt);
     if (entry.license !== license) shelf.replaceLicense(entry, license);
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched });
     undoMeters();

@@ -1,6 +1,9 @@
+import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
+import { type Instant, plus } from '../../core/instant.ts';
 import type { License, LicenseId } from '../../core/license.ts';
 import type { Rules } from '../../core/rules.ts';
 import { licenseFromRow, type Row, rulesFromRow } from '../engine/rows.ts';
+import { listRemovedOf, type RemovedLicense } from '../engine/shelf.ts';
 import { refuseMoved } from './moved-mark.ts';
 import type { Sender } from './working-set.ts';
 
@@ -19,6 +22,7 @@ export interface Catalogue {
   readonly byProduct: ReadonlyMap<string, readonly LicenseId[]>;
   readonly productOf: ReadonlyMap<LicenseId, string>;
   readonly lastOrder: number;
+  readonly removed: readonly RemovedLicense[];
 }
 
 const LIST = 'SELECT id, product, removed_at, added_order FROM license ORDER BY id';
@@ -43,8 +47,25 @@ export async function readCatalogue(sender: Sender): Promise<Catalogue> {
     chains: licenses.map((row) => row.id as LicenseId),
     byProduct,
     productOf: new Map(held.map((row) => [row.id as LicenseId, row.product as string])),
+    removed: licenses
+      .filter((row) => row.removed_at !== null)
+      .map((row) => ({
+        id: row.id as LicenseId,
+        product: row.product as string,
+        removedAt: row.removed_at as Instant,
+      })),
     lastOrder: Math.max(0, ...licenses.map((row) => row.added_order as number)),
   };
+}
+
+/** Licenses of the same product whose answers to earlier requests still count, although they were removed. */
+export function listRemovedBeside(
+  [id]: readonly LicenseId[],
+  { productOf, removed }: Catalogue,
+  now: Instant,
+): readonly LicenseId[] {
+  const product = id === undefined ? undefined : productOf.get(id);
+  return product === undefined ? [] : listRemovedOf(removed, product, plus(now, -ANSWER_LIFETIME_MS));
 }
 
 /** Licenses by their text: it is read with every transaction, and seldom another one. */

@@ -16,13 +16,19 @@ export interface Prefetched {
   learn(set: WorkingSet, rows: readonly Row[]): void;
 }
 
+/** The licenses of the product, and those that were removed and may have answered the same request before. */
+interface ScopedIds {
+  readonly held: readonly LicenseId[];
+  readonly removed: readonly LicenseId[];
+}
+
 /**
  * What the commands of a batch will most likely ask for, so that one question answers all of them. A guess:
  * what is not in it is read when it is missed.
  */
 export function planPrefetch(
   commands: readonly Command[],
-  ids: readonly LicenseId[],
+  { held: ids, removed }: ScopedIds,
   licenses: readonly License[],
   now: Instant,
 ): readonly Prefetched[] {
@@ -41,7 +47,7 @@ export function planPrefetch(
   if (places.length > 0) plan.push(groups('place_denial', places));
   const windows = licenses.flatMap((license) => windowsOf(license, now));
   if (windows.length > 0) plan.push(groups('consumption_total', windows));
-  const scopes = commands.flatMap((command) => scopesOf(command as LicenseCommand, ids));
+  const scopes = commands.flatMap((command) => scopesOf(command as LicenseCommand, [...ids, ...removed]));
   if (scopes.length > 0) plan.push(groups('remembered_answer', scopes));
   return plan;
 }

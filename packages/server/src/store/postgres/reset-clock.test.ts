@@ -44,7 +44,7 @@ test('after a reset, lists and the rest of all servers go by the clock of the da
   for (const text of POISON) await connection.query(text, [HOUR_MS]);
   const { jump, wall } = await store.keepClock();
   assert.equal(jump?.direction, 'behind');
-  assert.deepEqual(await store.execute({ kind: 'reset_clock', by: 'test' }), { kind: 'done', count: 1 });
+  assert.equal((await store.execute({ kind: 'reset_clock', by: 'test' })).kind, 'clock_reset');
   assert.equal((await store.keepClock()).jump, null);
   const all = { licenseId: null, product: null, user: null, limit: 10, after: null };
   const slots = await store.read({ kind: 'list_registrations', ...all });

@@ -1,4 +1,4 @@
-import { COMMON_SQL } from '../engine/common-sql.ts';
+import { COMMON_SQL, HOLDER_END, IS_STILL_BORROWED } from '../engine/common-sql.ts';
 import type { RowValue } from '../engine/rows.ts';
 import type { StatementName } from '../engine/statements.ts';
 
@@ -39,12 +39,21 @@ const SQL = {
         ELSE borrowed_until END
     WHERE license_id = :id AND ends_at > :endsBy`,
 
+  // borrows that have ended
+  trimEndedBorrows: `
+    DELETE FROM ended_borrow WHERE (license_id, "user", feature) IN
+      (SELECT license_id, "user", feature FROM ended_borrow WHERE license_id = :id
+       ORDER BY ended_at DESC, "user", feature OFFSET :kept)`,
+  removeEndedBorrows: `
+    DELETE FROM ended_borrow
+    WHERE license_id = :id AND "user" = :user AND (:feature::text IS NULL OR feature = :feature::text)`,
+
   // the clock
   pullBackLive: `
     UPDATE registration SET registered_at = least(registered_at, :now),
-      borrowed_until = CASE WHEN borrowed_until > :from THEN least(borrowed_until, :borrowCap) END,
+      borrowed_until = CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) END,
       ends_at = greatest(:heartbeatEnd,
-        CASE WHEN borrowed_until > :from THEN least(borrowed_until, :borrowCap) ELSE 0 END)
+        CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) ELSE 0 END)
     WHERE license_id = :id`,
   pullBackTokens: `
     UPDATE token SET used_at = least(used_at, :now), issued_at = least(issued_at, :now),
@@ -121,9 +130,10 @@ const SQL = {
     WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
   pullBackFeatures: `
     UPDATE feature_slot SET registered_at = least(registered_at, :now),
-      borrowed_until = CASE WHEN borrowed_until > :from THEN least(borrowed_until, :borrowCap) END,
+      borrowed_until =
+        CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) END,
       ends_at = greatest(:heartbeatEnd,
-        CASE WHEN borrowed_until > :from THEN least(borrowed_until, :borrowCap) ELSE 0 END)
+        CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) ELSE 0 END)
     WHERE license_id = :id AND feature = :feature`,
 
   // files that a person carries

@@ -14,7 +14,7 @@ import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { Shelf } from '../engine/shelf.ts';
 import { AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
-import { type Catalogue, LicenseTexts, readCatalogue } from './catalogue.ts';
+import { type Catalogue, LicenseTexts, listRemovedBeside, readCatalogue } from './catalogue.ts';
 import { type Decided, planCommit } from './commit.ts';
 import type { Connection } from './connection.ts';
 import { isConnectionLost, isDataError, isRetryable, translate } from './database-error.ts';
@@ -263,7 +263,9 @@ export class PostgresWriter {
     const known = licenses.map((id) => this.#texts.find(id)).filter((license) => license !== undefined);
     const { ignoresCase } = this.#catalogue;
     const identified = commands.map((command) => withIdentity(command, ignoresCase));
-    return planPrefetch(identified, licenses, known, this.estimateNow());
+    const now = this.estimateNow();
+    const removed = listRemovedBeside(licenses, this.#catalogue, now);
+    return planPrefetch(identified, { held: licenses, removed }, known, now);
   }
 
   /** Somebody may have added or removed a license, or set other rules, since we looked last. */
@@ -311,8 +313,8 @@ export class PostgresWriter {
     return { ...given, batch, links };
   }
 
-  #fillShelf(licenses: readonly Row[], { byProduct, lastOrder }: Catalogue): Shelf {
-    const surroundings = { productCount: byProduct.size, lastOrder };
+  #fillShelf(licenses: readonly Row[], { byProduct, lastOrder, removed }: Catalogue): Shelf {
+    const surroundings = { productCount: byProduct.size, lastOrder, removed };
     return new Shelf(licenses, surroundings, (row) => this.#texts.read(row));
   }
 

@@ -13,6 +13,7 @@ import {
 import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
 import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
+import { explainFolder } from '../folder-access.ts';
 import { holdFolder, lockFolder } from '../folder-lock.ts';
 import type { Store } from '../store.ts';
 import { openReadOnly } from './database.ts';
@@ -46,7 +47,7 @@ export async function openDataFolder(options: DataFolderOptions): Promise<Store 
     return holdFolder(await openStore(options), lock);
   } catch (error) {
     lock.release();
-    throw explainFailure(error);
+    throw explainFailure(error, options.folder);
   }
 }
 
@@ -64,11 +65,12 @@ export function findSealedBy(folder: string): string | null {
 /**
  * Everything that keeps a folder from being opened has a sentence of its own; none of it is a bug of ours.
  */
-export function explainFailure(error: unknown): Error {
-  if (error instanceof Fault || error instanceof SealError) return error;
-  return new Fault('store_unavailable', error instanceof Error ? error.message : String(error), {
-    cause: error,
-  });
+export function explainFailure(error: unknown, folder: string | null = null): Error {
+  if (error instanceof SealError) return error;
+  const known = folder === null ? null : explainFolder(folder);
+  if (error instanceof Fault && known === null) return error;
+  const message = known ?? (error instanceof Error ? error.message : String(error));
+  return new Fault('store_unavailable', message, { cause: error });
 }
 
 async function openStore(given: DataFolderOptions): Promise<Store> {

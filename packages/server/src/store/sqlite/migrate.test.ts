@@ -222,7 +222,7 @@ describe('data of the first schema', () => {
     const borrow = registerFeature('ada', { until: 'longest' });
     assert.equal(codeOf(await store.execute(borrow)), 'license_borrow_not_allowed');
     clock.setWall(plus(NOW, -HOUR_MS));
-    assert.equal(codeOf(await store.execute({ kind: 'reset_clock', by: 'admin' })), 'done');
+    assert.equal(codeOf(await store.execute({ kind: 'reset_clock', by: 'admin' })), 'clock_reset');
     const [record] = await store.read({ kind: 'list_licenses', product: null });
     assert.equal(record?.standing.features[0]?.inUse, 1);
     clock.advance(10 * MINUTE_MS);

@@ -30,7 +30,7 @@ export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
     refuseOld(options.folder);
     return new SqliteTarget(options, openReadOnly(file));
   } catch (error) {
-    throw explainFailure(error);
+    throw explainFailure(error, options.folder);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { COMMON_SQL } from '../engine/common-sql.ts';
+import { COMMON_SQL, HOLDER_END, IS_STILL_BORROWED } from '../engine/common-sql.ts';
 import type { StatementName } from '../engine/statements.ts';
 
 /**
@@ -37,11 +37,20 @@ const SQL = {
     UPDATE registration SET ends_at = :endsBy, borrowed_until = min(borrowed_until, :endsBy)
     WHERE license_id = :id AND ends_at > :endsBy`,
 
+  // borrows that have ended
+  trimEndedBorrows: `
+    DELETE FROM ended_borrow WHERE (license_id, user, feature) IN
+      (SELECT license_id, user, feature FROM ended_borrow WHERE license_id = :id
+       ORDER BY ended_at DESC, user, feature LIMIT -1 OFFSET :kept)`,
+  removeEndedBorrows: `
+    DELETE FROM ended_borrow
+    WHERE license_id = :id AND user = :user AND (:feature IS NULL OR feature = :feature)`,
+
   // the clock
   pullBackLive: `
     UPDATE registration SET registered_at = min(registered_at, :now),
-      borrowed_until = iif(borrowed_until > :from, min(borrowed_until, :borrowCap), NULL),
-      ends_at = max(:heartbeatEnd, iif(borrowed_until > :from, min(borrowed_until, :borrowCap), 0))
+      borrowed_until = iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap), NULL),
+      ends_at = max(:heartbeatEnd, iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap), 0))
     WHERE license_id = :id`,
   pullBackTokens: `
     UPDATE token SET used_at = min(used_at, :now), issued_at = min(issued_at, :now),
@@ -111,8 +120,9 @@ const SQL = {
     WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
   pullBackFeatures: `
     UPDATE feature_slot SET registered_at = min(registered_at, :now),
-      borrowed_until = iif(borrowed_until > :from, min(borrowed_until, :borrowCap), NULL),
-      ends_at = max(:heartbeatEnd, iif(borrowed_until > :from, min(borrowed_until, :borrowCap), 0))
+      borrowed_until = iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap, ${HOLDER_END}), NULL),
+      ends_at = max(:heartbeatEnd,
+        iif(${IS_STILL_BORROWED}, min(borrowed_until, :borrowCap, ${HOLDER_END}), 0))
     WHERE license_id = :id AND feature = :feature`,
 
   // files that a person carries

@@ -1,4 +1,5 @@
-import { licenseId as licenseIdField, positiveInteger } from '@berth/protocol/fields';
+import { positiveInteger, strictLicenseId, told } from '@berth/protocol/fields';
+import { DATE_PATTERN } from '@berth/protocol/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { type Instant, instant } from '../../../core/instant.ts';
@@ -27,14 +28,25 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
   ];
 }
 
-const systemChain = z.enum(['system'], { error: 'must be "system"' }).optional();
+const systemChain = told(
+  z.enum(['system'], { error: 'must be "system"' }).optional(),
+  'The chain of what concerns no license.',
+);
 
 const auditQuery = z.object({
-  license_id: licenseIdField,
+  license_id: strictLicenseId,
   chain: systemChain,
-  before: positiveInteger,
-  limit: positiveInteger,
+  before: told(positiveInteger, 'Continue before this link.'),
+  limit: told(positiveInteger, 'How many links at most.'),
 });
+
+const eventObject = z
+  .looseObject({
+    seq: told(z.int(), 'The number of its link.'),
+    at: told(z.string(), 'When it happened, UTC.'),
+    kind: told(z.string(), 'What happened.'),
+  })
+  .meta({ id: 'AuditEvent', description: 'Something that happened. What else it has depends on its kind.' });
 
 /** A page ends with the link that reaches the one or the other. */
 const MAX_AUDIT_LINKS = 1000;
@@ -51,7 +63,7 @@ function auditRoute(audit: AuditTrail): Route {
     answer: {
       kind: 'json',
       schema: z.object({
-        events: z.array(z.looseObject({ seq: z.int(), at: z.string(), kind: z.string() })),
+        events: told(z.array(eventObject), 'A page.'),
       }),
     },
     errors: [],
@@ -79,7 +91,14 @@ function auditVerifyRoute(audit: AuditTrail): Route {
     paths: ['/api/admin/audit/verify'],
     access: 'operator',
     summary: 'Checks every chain of the audit log from its first link to its head, and all of them together',
-    answer: { kind: 'json', schema: z.looseObject({ ok: z.boolean(), links: z.int(), events: z.int() }) },
+    answer: {
+      kind: 'json',
+      schema: z.looseObject({
+        ok: told(z.boolean(), 'Whether the log is as it was written.'),
+        links: told(z.int(), 'How many links there are.'),
+        events: told(z.int(), 'How many events there are.'),
+      }),
+    },
     errors: ['too_many_requests'],
     handle: async ({ request }) => json(toWire(await audit.verify(request.signal))),
   });
@@ -111,11 +130,21 @@ function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
   });
 }
 
-const thinBody = z.object({
-  before: z.string({ error: 'must be a date' }).optional(),
-  license_id: licenseIdField,
-  chain: systemChain,
-});
+const thinBody = z
+  .object({
+    before: z
+      .string({ error: 'must be a date' })
+      .optional()
+      .meta({ pattern: DATE_PATTERN, description: 'The date, as in `borrow`.' }),
+    license_id: strictLicenseId,
+    chain: systemChain,
+  })
+  .meta({
+    required: ['before'],
+    not: { required: ['license_id', 'chain'] },
+    description: 'Without a license and a chain, of the whole log.',
+    examples: [{ before: '2026-01-01' }],
+  });
 
 function auditThinRoute(audit: AuditTrail): Route {
   return defineRoute({
@@ -125,7 +154,7 @@ function auditThinRoute(audit: AuditTrail): Route {
     access: 'admin',
     summary: 'Puts totals in the place of everything that is older than a date; the log stays verifiable',
     body: thinBody,
-    answer: { kind: 'json', schema: z.object({ thinned_links: z.int() }) },
+    answer: { kind: 'json', schema: z.object({ thinned_links: told(z.int(), 'How many links.') }) },
     errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
     handle: async ({ body, caller }) => {
       const wish = { before: readBefore(body.before), chain: readChain(body) };

@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { name, strictLicenseId, told } from '@berth/protocol/fields';
 import { removeProductAnswer } from '@berth/protocol/products';
 import { z } from 'zod';
 import { licenseId } from '../../../core/license.ts';
@@ -15,7 +15,27 @@ export function cloudRoutes(link: CloudLink): readonly Route[] {
   return [syncRoute(link), removeLocallyRoute(link), backlogRoute(link), settleRoute(link)];
 }
 
-const linkError = z.object({ code: z.string(), reason: z.string().nullable(), message: z.string() });
+export const linkError = z
+  .object({
+    code: told(z.string(), 'The error code.'),
+    reason: told(z.string().nullable(), 'Why there was no answer, or none to be believed.'),
+    message: told(z.string(), 'What happened, for people.'),
+  })
+  .meta({ id: 'CloudError', description: 'Why the licensing cloud could not be asked, or did not agree.' });
+
+const syncedLicense = z.object({
+  license_id: told(z.int(), 'The id of the license.'),
+  product: told(z.string(), 'Its product code.'),
+  error: told(linkError.nullable(), 'What went wrong; null: nothing.'),
+  untold: told(
+    z.object({
+      pending: told(z.int(), 'What is in no report yet.'),
+      under_way: told(z.int(), 'What is on its way.'),
+      uncertain: told(z.int(), 'What nobody knows the end of.'),
+    }),
+    'What the licensing cloud may not know.',
+  ),
+});
 
 const consent = z.boolean({ error: 'must be true or false' }).optional();
 
@@ -26,18 +46,17 @@ function syncRoute(link: CloudLink): Route {
     paths: ['/api/admin/licenses/sync'],
     access: 'admin',
     summary: 'Report consumption to the licensing cloud and check licenses there, now',
-    body: z.object({ license_id: licenseIdField, accept_older: consent, accept_unbound: consent }),
+    body: z
+      .object({
+        license_id: strictLicenseId,
+        accept_older: told(consent, 'Take answers that are older than what is known.'),
+        accept_unbound: told(consent, 'Take answers that are not bound to requests.'),
+      })
+      .meta({ description: 'Without a license, of all.' }),
     answer: {
       kind: 'json',
       schema: z.object({
-        licenses: z.array(
-          z.object({
-            license_id: z.int(),
-            product: z.string(),
-            error: linkError.nullable(),
-            untold: z.object({ pending: z.int(), under_way: z.int(), uncertain: z.int() }),
-          }),
-        ),
+        licenses: told(z.array(syncedLicense), 'What became of each.'),
       }),
     },
     errors: ['license_not_found', ...CLOUD_ERRORS],
@@ -57,7 +76,7 @@ function removeLocallyRoute(link: CloudLink): Route {
     paths: ['/api/admin/licenses/remove-locally'],
     access: 'admin',
     summary: 'Remove a license without telling the licensing cloud, which keeps its activation',
-    body: z.object({ license_id: licenseIdField }),
+    body: z.object({ license_id: strictLicenseId }).meta({ required: ['license_id'] }),
     answer: { kind: 'json', schema: removeProductAnswer },
     errors: ['missing_parameters', 'license_not_found'],
     handle: async ({ body, caller }) => {
@@ -69,23 +88,27 @@ function removeLocallyRoute(link: CloudLink): Route {
   });
 }
 
-const reportObject = z.object({
-  id: z.string(),
-  amount: z.int(),
-  cut_at: z.string(),
-  uncertain_at: z.string().nullable(),
-});
+const reportObject = z
+  .object({
+    id: told(z.string(), 'The id of the report.'),
+    amount: told(z.int(), 'How much it reports.'),
+    cut_at: told(z.string(), 'When it was made, UTC.'),
+    uncertain_at: told(z.string().nullable(), 'Since when nobody knows its end, UTC.'),
+  })
+  .meta({ id: 'Report', description: 'A report of consumption to the licensing cloud.' });
 
-const backlogRecord = z.object({
-  license_id: z.int(),
-  product: z.string(),
-  is_removed: z.boolean(),
-  feature: z.string().nullable(),
-  pending: z.int(),
-  reported: z.int(),
-  under_way: reportObject.nullable(),
-  uncertain: z.array(reportObject),
-});
+const backlogRecord = z
+  .object({
+    license_id: told(z.int(), 'The id of the license.'),
+    product: told(z.string(), 'Its product code.'),
+    is_removed: told(z.boolean(), 'Whether the license is gone from here.'),
+    feature: told(z.string().nullable(), 'The feature code; null: the license itself.'),
+    pending: told(z.int(), 'What is in no report yet.'),
+    reported: told(z.int(), 'What the licensing cloud knows.'),
+    under_way: told(reportObject.nullable(), 'The report that is on its way.'),
+    uncertain: told(z.array(reportObject), 'Reports that nobody knows the end of.'),
+  })
+  .meta({ id: 'Meter', description: 'What was consumed of a license or a feature.' });
 
 function backlogRoute(link: CloudLink): Route {
   return defineRoute({
@@ -94,7 +117,7 @@ function backlogRoute(link: CloudLink): Route {
     paths: ['/api/admin/reports'],
     access: 'operator',
     summary: 'What was consumed, and how much of it the licensing cloud knows',
-    answer: { kind: 'json', schema: z.object({ meters: z.array(backlogRecord) }) },
+    answer: { kind: 'json', schema: z.object({ meters: told(z.array(backlogRecord), 'All of them.') }) },
     errors: [],
     handle: async () => {
       const records = await link.listBacklog();
@@ -116,8 +139,13 @@ function settleRoute(link: CloudLink): Route {
     paths: ['/api/admin/reports/settle'],
     access: 'admin',
     summary: 'Say what became of an uncertain report: counted by the vendor, or not',
-    body: z.object({ report_id: name, counted: z.boolean({ error: 'must be true or false' }).optional() }),
-    answer: { kind: 'json', schema: z.object({ settled: z.string() }) },
+    body: z
+      .object({
+        report_id: told(name, 'The id of the report.'),
+        counted: told(consent, 'Whether the vendor has counted it.'),
+      })
+      .meta({ required: ['report_id', 'counted'] }),
+    answer: { kind: 'json', schema: z.object({ settled: told(z.string(), 'The id of the report.') }) },
     errors: ['missing_parameters', 'report_not_found', 'report_not_uncertain'],
     handle: async ({ body, caller }) => {
       const { report_id, counted } = body;

@@ -13,7 +13,10 @@ const eventsQuery = z.object({
     .string({ error: NO_ID })
     .refine((text) => readPosition(text) !== null, { error: NO_ID })
     .optional()
-    .meta({ description: 'continue after this event or link; otherwise it begins with now' }),
+    .meta({
+      pattern: '^\\d{1,15}(\\.\\d{1,15})?$',
+      description: 'Continue after this event or link; otherwise it begins with now.',
+    }),
 });
 
 export function eventRoutes(feed: EventFeed): readonly Route[] {
@@ -25,6 +28,7 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
       access: 'operator',
       summary: 'Follows the audit log: each event as it happens',
       query: eventsQuery,
+      headers: ['Last-Event-ID'],
       answer: {
         kind: 'events',
         about:

@@ -1,5 +1,5 @@
 import { cloudKeysObject } from '@berth/protocol/cloud-keys';
-import { secret } from '@berth/protocol/fields';
+import { secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { Credentials } from '../../../services/credentials.ts';
 import type { KeyCustody } from '../../../services/key-custody.ts';
@@ -13,11 +13,13 @@ export interface KeyAdministration {
   readonly custody: KeyCustody;
 }
 
-const masterKeyObject = z.object({
-  fingerprint: z.string(),
-  source: z.enum(['file', 'environment']),
-  file: z.string().nullable(),
-});
+const masterKeyObject = z
+  .object({
+    fingerprint: told(z.string(), 'Tells keys apart.'),
+    source: told(z.enum(['file', 'environment']), 'Where it comes from.'),
+    file: told(z.string().nullable(), 'The file that it stands in.'),
+  })
+  .meta({ id: 'MasterKey', description: 'Which master key seals the secrets.' });
 
 export const keysObject = z.object({ cloud_keys: cloudKeysObject, master_key: masterKeyObject });
 
@@ -46,6 +48,9 @@ function keysRoute(services: KeyAdministration): Route {
   });
 }
 
+/** 32 bytes in hex or base64. */
+const KEY_PATTERN = '^([0-9A-Fa-f]{64}|[A-Za-z0-9_+/-]{43}=?)$';
+
 function rotateRoute({ custody }: KeyAdministration): Route {
   return defineRoute({
     name: 'admin_key_rotate',
@@ -53,21 +58,37 @@ function rotateRoute({ custody }: KeyAdministration): Route {
     paths: ['/api/admin/keys/rotate'],
     access: 'admin',
     summary: 'Seal every secret with a new master key; one from the environment has to be sent along',
-    body: z.object({ new_key: secret }),
-    answer: { kind: 'json', schema: masterKeyObject.extend({ replaced: z.string() }) },
+    body: z.object({
+      new_key: secret.meta({
+        pattern: KEY_PATTERN,
+        description: 'The new master key: 32 bytes in hex or base64.',
+      }),
+    }),
+    answer: {
+      kind: 'json',
+      schema: masterKeyObject.extend({ replaced: told(z.string(), 'The fingerprint of the old key.') }),
+    },
     errors: ['missing_parameters', 'other_servers_running'],
     handle: async ({ body, caller }) =>
       json(toWire(await custody.rotate(body.new_key ?? null, actorOf(caller)))),
   });
 }
 
+const kdfObject = z.object({
+  name: told(z.string(), 'Its name.'),
+  n: told(z.int(), 'The cost.'),
+  r: told(z.int(), 'The block size.'),
+  p: told(z.int(), 'How much may run at once.'),
+});
+
 const exportObject = z.object({
-  format: z.string(),
-  version: z.int(),
-  kdf: z.object({ name: z.string(), n: z.int(), r: z.int(), p: z.int() }),
-  salt: z.string(),
-  nonce: z.string(),
-  sealed: z.string(),
+  format: told(z.string(), 'What this is.'),
+  version: told(z.int(), 'The version of the format.'),
+  kdf: told(kdfObject, 'What makes a key of the passphrase.'),
+  salt: told(z.string(), 'In base64.'),
+  nonce: told(z.string(), 'In base64.'),
+  sealed: told(z.string(), 'The master key, sealed; in base64.'),
+  checksum: told(z.string().optional(), 'Tells a damaged copy from a wrong passphrase.'),
 });
 
 function exportRoute({ custody }: KeyAdministration): Route {
@@ -77,7 +98,9 @@ function exportRoute({ custody }: KeyAdministration): Route {
     paths: ['/api/admin/keys/export'],
     access: 'admin',
     summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
-    body: z.object({ passphrase: secret }),
+    body: z
+      .object({ passphrase: secret.meta({ minLength: 12, description: 'What the export is opened with.' }) })
+      .meta({ required: ['passphrase'] }),
     answer: { kind: 'json', schema: exportObject },
     errors: ['missing_parameters'],
     handle: async ({ body, caller }) => json(await custody.export(body.passphrase ?? null, actorOf(caller))),

@@ -52,9 +52,10 @@ test('licenses are told with their state, source and use', async (t) => {
   await post('/api/v4/register', { product: 'cad', user: 'bob' });
   const list = async (query: string) =>
     ((await get(`/api/admin/licenses${query}`)).body.licenses as Facts[]).map(
-      ({ id, state, source, floating_in_use, borrowed, added_at }) => ({
+      ({ id, state, ends_at, source, floating_in_use, borrowed, added_at }) => ({
         id,
         state,
+        ends_at,
         source,
         floating_in_use,
         borrowed,
@@ -62,8 +63,15 @@ test('licenses are told with their state, source and use', async (t) => {
       }),
     );
   const shared = { source: 'offline', added_at: new Date(START).toISOString() };
-  const cad = { id: 1, state: 'active', floating_in_use: 2, borrowed: 1, ...shared };
-  const cam = { id: 2, state: 'expired', floating_in_use: 0, borrowed: 0, ...shared };
+  const cad = { id: 1, state: 'active', ends_at: null, floating_in_use: 2, borrowed: 1, ...shared };
+  const cam = {
+    id: 2,
+    state: 'expired',
+    ends_at: '1970-01-01T00:00:00.000Z',
+    floating_in_use: 0,
+    borrowed: 0,
+    ...shared,
+  };
   assert.deepEqual(await list(''), [cam, cad]);
   assert.deepEqual(await list('?product=cad'), [cad]);
   assert.deepEqual(await list('?license_id=2'), [cam]);
@@ -99,5 +107,38 @@ describe('the clock', () => {
     clock.setWall(instant(START - HOUR_MS));
     assert.equal((await get('/api/admin/clock')).body.ahead_ms, HOUR_MS);
     assert.equal((await send('POST', '/api/admin/clock/reset')).body.ahead_ms, 0);
+  });
+
+  test('a reset restores borrows, or names those it cannot restore and changes nothing', async (t) => {
+    const { get, post, send, clock } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
+    const reset = (body: object) => post('/api/admin/clock/reset', body);
+    const until = new Date(START + 2 * HOUR_MS).toISOString();
+    await post('/api/v4/borrow', { user: 'ada', borrowed_until: until });
+    clock.setWall(instant(START + 24 * HOUR_MS));
+    await send('POST', '/api/admin/clock/accept');
+    clock.advance(HOUR_MS);
+    await post('/api/v4/register', { user: 'bob' });
+    clock.setWall(instant(START + HOUR_MS));
+    const named = { license_id: 1, product: 'cad', feature: null, user: 'ada', borrowed_until: until };
+    const refused = await reset({});
+    assert.deepEqual([refused.status, refused.body.code], [400, 'borrows_not_restorable']);
+    const [borrow] = refused.body.borrows as Record<string, unknown>[];
+    assert.deepEqual(
+      { ...borrow, reason: undefined },
+      {
+        ...named,
+        code: 'floating_not_available',
+        reason: undefined,
+      },
+    );
+    const trial = await reset({ dry_run: true });
+    assert.deepEqual(
+      [trial.status, (trial.body.lost as unknown[]).length, trial.body.restored],
+      [200, 1, []],
+    );
+    assert.equal((await get('/api/admin/clock')).body.ahead_ms, 24 * HOUR_MS);
+    await post('/api/v4/unregister', { user: 'bob' });
+    const done = await reset({});
+    assert.deepEqual([done.body.ahead_ms, done.body.restored, done.body.lost], [0, [named], []]);
   });
 });

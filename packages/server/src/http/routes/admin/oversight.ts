@@ -1,7 +1,7 @@
-import { licenseId as licenseIdField, name } from '@berth/protocol/fields';
+import { name, strictLicenseId, told } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import { type License, licenseState } from '../../../core/license.ts';
+import { endOf, type License, licenseState } from '../../../core/license.ts';
 import type { AuditTrail } from '../../../services/audit-trail.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import type { CertificateFacts } from '../../../services/certificates.ts';
@@ -16,6 +16,7 @@ import { refusalReply } from '../../problem.ts';
 import { json, jsonText, type Reply } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
+import { linkError } from './cloud.ts';
 import { type KeyAdministration, keysObject, presentKeys } from './keys.ts';
 
 /** What the process itself knows about how it runs. */
@@ -41,65 +42,116 @@ interface OversightServices extends KeyAdministration {
   readonly facts: ServerFacts;
 }
 
-const clockStatus = z.object({
-  server_at: z.string(),
-  wall_at: z.string(),
-  ahead_ms: z.number().meta({ description: "how far the server's time is ahead of the wall clock" }),
-  jump: z
-    .object({ direction: z.enum(['ahead', 'behind']), seen_at: z.string(), gap_ms: z.number() })
-    .nullable(),
-  jump_at_start: z
-    .object({ from: z.string(), to: z.string() })
-    .nullable()
-    .meta({ description: 'the time went far ahead while the server was stopped' }),
+const clockJump = z.object({
+  direction: told(z.enum(['ahead', 'behind']), 'Which way the wall clock went.'),
+  seen_at: told(z.string(), 'When it was seen, UTC.'),
+  gap_ms: told(z.number(), 'How far it went.'),
 });
 
-const cloudStatus = z.looseObject({
-  state: z.enum(['not_configured', 'no_keys', 'untried', 'ok', 'refused', 'failing']),
-  reached_at: z.string().nullable(),
-  failing_at: z.string().nullable().meta({ description: 'since when it has not been reached' }),
-  error: z.object({ code: z.string(), reason: z.string().nullable(), message: z.string() }).nullable(),
-  pending: z.int().meta({ description: 'consumption that is in no report yet' }),
-  reports_under_way: z.int(),
-  reports_uncertain: z.int(),
+const restJump = z.object({
+  from: told(z.string(), 'When the server was stopped, UTC.'),
+  to: told(z.string(), 'When it was started, UTC.'),
 });
 
-const webhookStatus = z.looseObject({
-  state: z.enum(['off', 'untried', 'ok', 'failing']),
-  delivered_at: z.string().nullable(),
-  failing_at: z.string().nullable().meta({ description: 'since when the receiver takes nothing' }),
-  error: z.string().nullable(),
-  waiting: z.int().meta({ description: 'events that are not delivered yet; not counted beyond a thousand' }),
-  delivered: z.int().meta({ description: 'since the start' }),
-  dropped: z.int().meta({ description: 'events that were given up since the start' }),
-});
+const endedBorrow = z
+  .object({
+    license_id: told(z.int(), 'The license.'),
+    product: told(z.string(), 'Its product.'),
+    feature: told(z.string().nullable(), "The feature; null for the license's own slot."),
+    user: told(z.string(), 'Who borrowed it.'),
+    borrowed_until: told(z.string(), 'Until when, UTC.'),
+  })
+  .meta({ id: 'EndedBorrow', description: 'A borrow that a wrong clock ended.' });
 
-const tlsStatus = z.object({
-  subject: z.string(),
-  fingerprint256: z.string(),
-  valid_until: z.string(),
-  asks_clients: z.boolean().meta({ description: 'whether clients are asked for certificates' }),
-  error: z.string().nullable().meta({ description: 'why what lies in the files now is not in force' }),
-});
+const lostBorrow = endedBorrow
+  .extend({
+    code: told(z.string(), 'The error code of the reason.'),
+    reason: told(z.string(), 'Why it cannot come back.'),
+  })
+  .meta({ id: 'LostBorrow', description: 'A borrow that a wrong clock ended, and that cannot come back.' });
+
+const consent = z.boolean({ error: 'must be true or false' }).optional();
+
+const clockStatus = z
+  .object({
+    server_at: told(z.string(), "The server's time, UTC."),
+    wall_at: told(z.string(), 'The time of the wall clock, UTC.'),
+    ahead_ms: told(z.number(), "How far the server's time is ahead of the wall clock."),
+    jump: told(clockJump.nullable(), 'A jump of the wall clock that is not followed.'),
+    jump_at_start: told(restJump.nullable(), 'The time went far ahead while the server was stopped.'),
+  })
+  .meta({ id: 'Clock', description: "The server's time beside the wall clock." });
+
+const date = z.string().nullable();
+
+const cloudStatus = z
+  .looseObject({
+    state: told(
+      z.enum(['not_configured', 'no_keys', 'untried', 'ok', 'refused', 'failing']),
+      'How the last call went.',
+    ),
+    reached_at: told(date, 'When it was reached last, UTC.'),
+    failing_at: told(date, 'Since when it has not been reached, UTC.'),
+    error: told(linkError.nullable(), 'What went wrong last.'),
+    pending: told(z.int(), 'Consumption that is in no report yet.'),
+    reports_under_way: told(z.int(), 'Reports that are not answered yet.'),
+    reports_uncertain: told(z.int(), 'Reports that nobody knows the end of.'),
+  })
+  .meta({ id: 'CloudStatus', description: 'How the link to the licensing cloud is.' });
+
+const webhookStatus = z
+  .looseObject({
+    state: told(z.enum(['off', 'untried', 'ok', 'failing']), 'How the last delivery went.'),
+    delivered_at: told(date, 'When the last event was delivered, UTC.'),
+    failing_at: told(date, 'Since when the receiver takes nothing, UTC.'),
+    error: told(z.string().nullable(), 'What went wrong last.'),
+    waiting: told(z.int(), 'Events that are not delivered yet; not counted beyond a thousand.'),
+    delivered: told(z.int(), 'Events that were delivered since the start.'),
+    dropped: told(z.int(), 'Events that were given up since the start.'),
+  })
+  .meta({ id: 'WebhookStatus', description: 'How the delivery of events is.' });
+
+const tlsStatus = z
+  .object({
+    subject: told(z.string(), 'Whose certificate it is.'),
+    fingerprint256: told(z.string(), 'Its fingerprint.'),
+    valid_until: told(z.string(), 'When it ends, UTC.'),
+    asks_clients: told(z.boolean(), 'Whether clients are asked for certificates.'),
+    error: told(z.string().nullable(), 'Why what lies in the files now is not in force.'),
+  })
+  .meta({ id: 'TlsStatus', description: 'The certificate in force.' });
 
 const statusObject = keysObject
   .extend({
-    version: z.string(),
-    tls: tlsStatus.nullable().meta({ description: 'the certificate in force; null is plain HTTP' }),
-    database: z
-      .string()
-      .nullable()
-      .meta({ description: 'the shared database, without its secrets; null is SQLite in the data folder' }),
-    leader: z.boolean().meta({ description: 'whether this server does the background work for all' }),
-    hardware_id: z.string(),
-    identity_key: z
-      .string()
-      .meta({ description: 'the fingerprint of the key that signs exports, requests and usage files' }),
+    version: told(z.string(), 'The version of the server.'),
+    tls: told(tlsStatus.nullable(), 'The certificate in force; null is plain HTTP.'),
+    database: told(
+      z.string().nullable(),
+      'The shared database, without its secrets; null is SQLite in the data folder.',
+    ),
+    leader: told(z.boolean(), 'Whether this server does the background work for all.'),
+    hardware_id: told(z.string(), 'The hardware id of this server.'),
+    identity_key: told(
+      z.string(),
+      'The fingerprint of the key that signs exports, requests and usage files.',
+    ),
     cloud: cloudStatus,
     webhooks: webhookStatus,
-    clock: clockStatus.nullable(),
+    clock: told(clockStatus.nullable(), 'The clock; null: the store cannot be read now.'),
   })
   .loose();
+
+const licenseRecord = licenseObject
+  .extend({
+    source: told(z.string(), 'Where the license came from.'),
+    state: told(z.string(), 'Whether it can be used now.'),
+    borrowed: told(z.int(), 'How many slots are borrowed.'),
+    added_at: told(z.string(), 'When it was added, UTC.'),
+    checked_at: told(date, 'When the licensing cloud was asked about it last, UTC.'),
+    moved_at: told(date, 'Since when it does not fit this machine, UTC.'),
+  })
+  .loose()
+  .meta({ id: 'LicenseRecord', extends: 'License', description: 'A license as administrators see it.' });
 
 export function oversightRoutes(services: OversightServices): readonly Route[] {
   const { oversight, catalogue } = services;
@@ -159,8 +211,8 @@ function licensesRoute(catalogue: Catalogue): Route {
     paths: ['/api/admin/licenses'],
     access: 'operator',
     summary: 'All licenses with their state, source and use',
-    query: z.object({ product: name, license_id: licenseIdField }),
-    answer: { kind: 'json', schema: z.object({ licenses: z.array(licenseObject.loose()) }) },
+    query: z.object({ product: told(name, 'The product code.'), license_id: strictLicenseId }),
+    answer: { kind: 'json', schema: z.object({ licenses: told(z.array(licenseRecord), 'All of them.') }) },
     errors: [],
     handle: async ({ query }) => {
       const records = await catalogue.list(query.product ?? null);
@@ -177,7 +229,8 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): 
   const { license, now, borrowed, addedAt } = record;
   const { checkedAt, movedAt } = license.tie;
   const state = licenseState(license, now);
-  const facts = { source: license.source, state, borrowed, addedAt, checkedAt, movedAt };
+  const endsAt = endOf(license, now);
+  const facts = { source: license.source, state, endsAt, borrowed, addedAt, checkedAt, movedAt };
   const extra = JSON.stringify({ ...toWire(facts), ...presentAssurance(license) });
   return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
 }
@@ -225,10 +278,26 @@ function clockResetRoute(oversight: Oversight): Route {
     methods: ['POST'],
     paths: ['/api/admin/clock/reset'],
     access: 'admin',
-    summary: 'Go back to the wall clock after a wrong one has driven the time ahead',
-    answer: { kind: 'json', schema: clockStatus },
-    errors: ['clock_not_poisoned'],
-    handle: async ({ caller }) => clockReply(oversight, await oversight.resetClock(actorOf(caller))),
+    summary: 'Go back to the wall clock after a wrong one; borrows that the wrong time ended come back',
+    body: z.object({
+      dry_run: told(consent, 'Change nothing; only tell what would happen.'),
+      accept_losses: told(consent, 'Go ahead although some borrows cannot come back.'),
+    }),
+    answer: {
+      kind: 'json',
+      schema: clockStatus.extend({
+        restored: told(z.array(endedBorrow), 'Borrows that come back.'),
+        lost: told(z.array(lostBorrow), 'Borrows that stay ended, and why.'),
+      }),
+    },
+    errors: ['clock_not_poisoned', 'borrows_not_restorable'],
+    handle: async ({ body, caller }) => {
+      const mode = body.dry_run === true ? 'trial' : body.accept_losses === true ? 'forced' : 'careful';
+      const outcome = await oversight.resetClock(mode, actorOf(caller));
+      if (outcome.kind !== 'clock_reset') return clockReply(oversight, outcome);
+      const { restored, lost } = outcome;
+      return json({ ...presentClock(await oversight.readClock()), ...toWire({ restored, lost }) });
+    },
   });
 }
 

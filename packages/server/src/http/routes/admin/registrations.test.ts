@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { openTestApp, readTraces, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { LIMITS } from '../../../config.ts';
+import { exampleFeature } from '../../../core/examples.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/instant.ts';
 
 const TWO = [testLicense(1), testLicense(2, { product: 'cam' })];
@@ -28,6 +29,36 @@ describe('who holds a slot', () => {
       { ...shared, user: 'ann', ...host, ends_at, is_borrowed: false, borrowed_until: null },
       { ...shared, user: 'bob', ...nowhere, ends_at: until, is_borrowed: true, borrowed_until: until },
     ]);
+  });
+
+  test('facts about a holder stay until a request brings newer ones', async (t) => {
+    const license = testLicense(1, { features: [exampleFeature('render')] });
+    const { post, get, send, clock } = await openTestApp(t, { licenses: [license] });
+    const host = { os_hostname: 'h1', ip_local: '10.0.0.1', user_info: 'x' };
+    await post('/api/v4/register', { user: 'ann', ...host });
+    const readFacts = async () => {
+      const { body } = await get('/api/admin/registrations');
+      const [record] = body.registrations as Record<string, unknown>[];
+      const { os_hostname, ip_local, user_info, address, registered_at } = record ?? {};
+      return { os_hostname, ip_local, user_info, address, registered_at };
+    };
+    const first = { ...host, address: '127.0.0.1', registered_at: new Date(START).toISOString() };
+    const blank = { os_hostname: '', ip_local: null };
+    for (const [path, fields] of [
+      ['register', {}],
+      ['register', blank],
+      ['featureRegister', { feature: 'render' }],
+      ['borrow', {}],
+      ['register', {}],
+    ] as const) {
+      clock.advance(MINUTE_MS);
+      const { status } = await post(`/api/v4/${path}`, { user: 'ann', ...fields });
+      assert.equal(status, 200, path);
+      assert.deepEqual(await readFacts(), first, path);
+    }
+    const peer = { address: '192.0.2.7', isControl: false };
+    await send('POST', '/api/v4/register', { peer, body: { user: 'ann', os_hostname: 'h2' } });
+    assert.deepEqual(await readFacts(), { ...first, os_hostname: 'h2', address: '192.0.2.7' });
   });
 
   test('can be asked for by product, license and user', async (t) => {

@@ -1,4 +1,4 @@
-import { licenseId as licenseIdField, name, userName } from '@berth/protocol/fields';
+import { name, strictLicenseId, told, userName } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/license.ts';
@@ -12,25 +12,33 @@ import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
 import { targetOf } from '../v4/lending.ts';
 
-const target = { product: name, license_id: licenseIdField, user: userName };
+const target = {
+  product: told(name, 'The product code.'),
+  license_id: strictLicenseId,
+  user: told(userName, 'Who holds the slot.'),
+};
 
 /** Of the connection: one address, or a range. */
-const address = name;
+const address = told(name, 'Where it was taken from: an address, or a range such as 10.0.0.0/8.');
 
-const registrationRecord = z.object({
-  license_id: z.int(),
-  product: z.string(),
-  user: z.string(),
-  os_hostname: z.string().nullable(),
-  ip_local: z.string().nullable(),
-  user_info: z.string().nullable(),
-  address: z.string().nullable(),
-  credential: z.string().nullable(),
-  registered_at: z.string(),
-  ends_at: z.string(),
-  is_borrowed: z.boolean(),
-  borrowed_until: z.string().nullable(),
-});
+const text = z.string().nullable();
+
+const registrationRecord = z
+  .object({
+    license_id: told(z.int(), 'The id of the license.'),
+    product: told(z.string(), 'Its product code.'),
+    user: told(z.string(), 'Who holds the slot.'),
+    os_hostname: told(text, 'The name of the host, as it was sent.'),
+    ip_local: told(text, 'The address of the host, as it was sent.'),
+    user_info: told(text, 'What else was sent.'),
+    address: told(text, 'The address of the connection.'),
+    credential: told(text, 'What the client has shown; null: nothing was asked for.'),
+    registered_at: told(z.string(), 'Since when, UTC.'),
+    ends_at: told(z.string(), 'When the slot is free unless it is renewed, UTC.'),
+    is_borrowed: told(z.boolean(), 'Whether it is borrowed.'),
+    borrowed_until: told(text, 'Until when, UTC.'),
+  })
+  .meta({ id: 'RegistrationRecord', description: 'A slot, and who holds it.' });
 
 export function registrationRoutes(lending: Lending): readonly Route[] {
   return [listRoute(lending), releaseRoute(lending), recallRoute(lending)];
@@ -46,10 +54,13 @@ function listRoute(lending: Lending): Route {
     query: z.object({
       ...target,
       address,
-      after_license_id: licenseIdField,
-      after_user: z.string().optional(),
+      after_license_id: told(strictLicenseId, 'Continue after this license and `after_user`.'),
+      after_user: told(z.string().optional(), 'Continue after this user.'),
     }),
-    answer: { kind: 'json', schema: z.object({ registrations: z.array(registrationRecord) }) },
+    answer: {
+      kind: 'json',
+      schema: z.object({ registrations: told(z.array(registrationRecord), 'A page.') }),
+    },
     errors: [],
     handle: async ({ query }) => {
       const records = await lending.list({
@@ -74,8 +85,10 @@ function releaseRoute(lending: Lending): Route {
     paths: ['/api/admin/registrations/release'],
     access: 'operator',
     summary: 'Take back a slot that is not borrowed, or with "address" everything that came from there',
-    body: z.object({ ...target, address }),
-    answer: { kind: 'json', schema: z.object({ released: z.int() }) },
+    body: z
+      .object({ ...target, address })
+      .meta({ not: { required: ['user', 'address'] }, description: 'Send `user` or `address`.' }),
+    answer: { kind: 'json', schema: z.object({ released: told(z.int(), 'How many slots.') }) },
     errors: [
       'missing_parameters',
       'unknown_product',
@@ -103,8 +116,8 @@ function recallRoute(lending: Lending): Route {
     paths: ['/api/admin/registrations/recall'],
     access: 'operator',
     summary: 'Take back a borrowed slot before its time',
-    body: z.object(target),
-    answer: { kind: 'json', schema: z.object({ recalled: z.int() }) },
+    body: z.object(target).meta({ required: ['user'] }),
+    answer: { kind: 'json', schema: z.object({ recalled: told(z.int(), 'How many slots.') }) },
     errors: [
       'missing_parameters',
       'unknown_product',

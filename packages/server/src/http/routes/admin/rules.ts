@@ -1,3 +1,4 @@
+import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { RuleBook } from '../../../services/rule-book.ts';
 import { json } from '../../reply.ts';
@@ -5,17 +6,17 @@ import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
 
 const denyList = z.object({
-  users: z.array(z.string()),
-  hosts: z.array(z.string()),
-  addresses: z.array(z.string()),
+  users: told(z.array(z.string()), 'By their names.'),
+  hosts: told(z.array(z.string()), 'By the names of their hosts.'),
+  addresses: told(z.array(z.string()), 'By their addresses.'),
 });
 
 const rulesObject = z.object({
-  file: z.string(),
-  deny: denyList.meta({ description: 'who is barred now' }),
-  digest: z.string().meta({ description: 'the same for the same rules; the audit log tells it, too' }),
-  changed_at: z.string().nullable().meta({ description: 'since when; null: there have never been rules' }),
-  error: z.string().nullable().meta({ description: 'why the file cannot be used as it is now' }),
+  file: told(z.string(), 'Where the rules stand.'),
+  deny: told(denyList, 'Who is barred now.'),
+  digest: told(z.string(), 'The same for the same rules; the audit log tells it, too.'),
+  changed_at: told(z.string().nullable(), 'Since when, UTC; null: there have never been rules.'),
+  error: told(z.string().nullable(), 'Why the file cannot be used as it is now.'),
 });
 
 export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {

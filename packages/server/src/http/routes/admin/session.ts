@@ -1,4 +1,4 @@
-import { name, secret } from '@berth/protocol/fields';
+import { name, secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { Actor } from '../../../core/actor.ts';
 import { ROLES } from '../../../core/role.ts';
@@ -16,11 +16,11 @@ import {
 } from '../../session.ts';
 
 const sessionObject = z.object({
-  name: z.string(),
-  role: z.enum(ROLES).nullable(),
-  csrf_token: z.string().nullable().meta({ description: 'for the header x-berth-csrf; only with a session' }),
-  must_set_password: z.boolean().meta({ description: 'it can only replace the one-time password' }),
-  is_secure: z.boolean().meta({ description: 'whether nobody on the way can read along' }),
+  name: told(z.string(), 'Who is asking.'),
+  role: told(z.enum(ROLES).nullable(), 'What they may do.'),
+  csrf_token: told(z.string().nullable(), 'For the header x-berth-csrf; only with a session.'),
+  must_set_password: told(z.boolean(), 'They can only replace the one-time password.'),
+  is_secure: told(z.boolean(), 'Whether nobody on the way can read along.'),
 });
 
 interface SessionServices {
@@ -41,8 +41,16 @@ function signInRoute({ accounts, rules }: SessionServices): Route {
     access: 'public',
     takesPassword: true,
     summary: 'Sign a browser in; the session is a cookie, and ends after twelve hours',
-    body: z.object({ name, password: secret }),
-    answer: { kind: 'json', schema: z.object({ name: z.string(), csrf_token: z.string() }) },
+    body: z
+      .object({ name: told(name, 'The name of the account.'), password: told(secret, 'Its password.') })
+      .meta({ required: ['name', 'password'] }),
+    answer: {
+      kind: 'json',
+      schema: z.object({
+        name: told(z.string(), 'Who is signed in.'),
+        csrf_token: told(z.string(), 'For the header x-berth-csrf.'),
+      }),
+    },
     errors: ['unauthorized', 'csrf_rejected', 'too_many_requests', 'missing_parameters'],
     handle: async ({ request, peer, body }) => {
       requireSameOrigin(request, peer);
@@ -97,7 +105,7 @@ function signOutRoute({ accounts }: SessionServices): Route {
     paths: ['/api/admin/session/end'],
     access: 'account',
     summary: 'Make the session or the token that asks worthless',
-    answer: { kind: 'json', schema: z.object({ ended: z.boolean() }) },
+    answer: { kind: 'json', schema: z.object({ ended: told(z.boolean(), 'Whether there was one.') }) },
     errors: [],
     handle: async ({ peer, caller }) => {
       const { holder } = caller;

@@ -1,3 +1,4 @@
+import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { type Config, showConfig } from '../../../config.ts';
 import { json } from '../../reply.ts';
@@ -12,7 +13,7 @@ export function settingsRoutes(settings: Config): readonly Route[] {
       paths: ['/api/admin/settings'],
       access: 'operator',
       summary: 'The settings in force, by the names of berth.yaml',
-      answer: { kind: 'json', schema: z.object({ settings: z.looseObject({}) }) },
+      answer: { kind: 'json', schema: z.object({ settings: told(z.looseObject({}), 'By their names.') }) },
       errors: [],
       handle: () => json({ settings: showConfig(settings) }),
     }),

@@ -14,7 +14,7 @@ export function usageRoutes(offline: Offline): readonly Route[] {
       paths: ['/api/admin/usage'],
       access: 'admin',
       summary: 'Make a file with what was consumed of licenses that came in files, for the vendor',
-      answer: { kind: 'json', schema: usageAnswer },
+      answer: { kind: 'json', schema: usageAnswer, textToo: 'the file' },
       errors: [],
       handle: async ({ request, caller }) => {
         const made = await offline.writeUsage(actorOf(caller));

@@ -6,6 +6,7 @@ import {
   FOREIGN,
   openTestApp,
   readEvents,
+  START,
   type TestApp,
 } from '../../../../../../test/support/test-app.ts';
 
@@ -192,7 +193,13 @@ describe('tokens', () => {
         { user: 'ann' },
         { peer: FOREIGN, headers: { authorization: `Bearer ${token}` } },
       );
+    const readUse = async () => {
+      const { body } = await app.get('/api/admin/tokens');
+      return (body.tokens as Facts[])[0]?.used_at;
+    };
+    assert.equal(await readUse(), null, 'never used');
     assert.equal((await register()).status, 200);
+    assert.equal(await readUse(), new Date(START).toISOString());
     const list = await app.get('/api/admin/tokens');
     assert.ok(!list.text.includes(token));
     const [row] = list.body.tokens as Facts[];

@@ -1,4 +1,5 @@
-import { name, secret } from '@berth/protocol/fields';
+import { name, secret, told } from '@berth/protocol/fields';
+import { NEW_PASSWORD } from '@berth/protocol/passwords';
 import { z } from 'zod';
 import type { Refused } from '../../../core/decision.ts';
 import { oneTimeUntil as untilOf } from '../../../core/one-time-password.ts';
@@ -13,20 +14,29 @@ import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';
 
 /** One of the roles; left out, the caller has not said. */
-export const roleField = z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional();
+export const roleField = told(
+  z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional(),
+  'What it may do.',
+);
 
-const userObject = z.object({
-  name: z.string(),
-  role: z.enum(ROLES),
-  one_time_password: z.boolean().meta({ description: 'the server made it up, and it has to be replaced' }),
-  one_time_until: z.string().nullable().meta({ description: 'when a one-time password ends' }),
-  created_at: z.string(),
-});
+const account = told(name, 'The name of the account.');
 
-const passwordSet = z.object({
-  name: z.string(),
-  password: z.string().nullable().meta({ description: 'made up by the server, and told only now' }),
-});
+const userObject = z
+  .object({
+    name: told(z.string(), 'The name of the account.'),
+    role: told(z.enum(ROLES), 'What it may do.'),
+    one_time_password: told(z.boolean(), 'The server made its password up, and it has to be replaced.'),
+    one_time_until: told(z.string().nullable(), 'When a one-time password ends, UTC.'),
+    created_at: told(z.string(), 'Since when there is the account, UTC.'),
+  })
+  .meta({ id: 'Account', description: 'An account.' });
+
+const passwordSet = z
+  .object({
+    name: told(z.string(), 'The name of the account.'),
+    password: told(z.string().nullable(), 'Made up by the server, and told only now.'),
+  })
+  .meta({ id: 'AccountPassword', description: 'An account whose password was set.' });
 
 export function userRoutes(accounts: Accounts): readonly Route[] {
   return [
@@ -45,7 +55,7 @@ function listRoute(accounts: Accounts): Route {
     paths: ['/api/admin/users'],
     access: 'operator',
     summary: 'The accounts and their roles',
-    answer: { kind: 'json', schema: z.object({ users: z.array(userObject) }) },
+    answer: { kind: 'json', schema: z.object({ users: told(z.array(userObject), 'All of them.') }) },
     errors: [],
     handle: async () => json({ users: (await accounts.list()).map(presentUser) }),
   });
@@ -66,7 +76,13 @@ function addRoute(accounts: Accounts): Route {
     access: 'admin',
     takesPassword: true,
     summary: 'Make an account; without a password the server makes one up and tells it once',
-    body: z.object({ name, role: roleField, password: secret }),
+    body: z
+      .object({
+        name: account,
+        role: roleField,
+        password: secret.meta({ ...NEW_PASSWORD, description: 'Its password.' }),
+      })
+      .meta({ required: ['name', 'role'] }),
     answer: { kind: 'json', schema: passwordSet },
     errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
     handle: async ({ body, caller }) => {
@@ -88,7 +104,12 @@ function passwordRoute(accounts: Accounts): Route {
     access: 'admin',
     takesPassword: true,
     summary: 'Give another account a new password, and sign it out everywhere',
-    body: z.object({ name, password: secret }),
+    body: z
+      .object({
+        name: account,
+        password: secret.meta({ ...NEW_PASSWORD, description: 'Left out, the server makes one up.' }),
+      })
+      .meta({ required: ['name'] }),
     answer: { kind: 'json', schema: passwordSet },
     errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
     handle: async ({ body, caller }) => {
@@ -115,8 +136,8 @@ function roleRoute(accounts: Accounts): Route {
     paths: ['/api/admin/users/role'],
     access: 'admin',
     summary: 'Give an account another role, at once',
-    body: z.object({ name, role: roleField }),
-    answer: { kind: 'json', schema: z.object({ changed: z.int() }) },
+    body: z.object({ name: account, role: roleField }).meta({ required: ['name', 'role'] }),
+    answer: { kind: 'json', schema: z.object({ changed: told(z.int(), 'How many accounts.') }) },
     errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
     handle: async ({ body, caller }) => {
       const user = requireName(body);
@@ -135,8 +156,8 @@ function removeRoute(accounts: Accounts): Route {
     paths: ['/api/admin/users/remove'],
     access: 'admin',
     summary: 'Remove an account, and sign it out everywhere',
-    body: z.object({ name }),
-    answer: { kind: 'json', schema: z.object({ removed: z.int() }) },
+    body: z.object({ name: account }).meta({ required: ['name'] }),
+    answer: { kind: 'json', schema: z.object({ removed: told(z.int(), 'How many accounts.') }) },
     errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
     handle: async ({ body, caller }) =>
       countReply('removed', await accounts.remove(requireName(body), actorOf(caller))),

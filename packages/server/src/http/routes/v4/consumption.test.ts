@@ -65,6 +65,28 @@ describe('the answer to add_consumption', () => {
     }
   });
 
+  test('is a refusal when the count was probably misspelt, and nothing is counted', async (t) => {
+    const { post, store } = await openMetered(t);
+    const before = await readTraces(store);
+    for (const path of [ADD, ADD_FEATURE]) {
+      const slip = await post(path, { feature: 'export', Consumption: 2 });
+      assert.deepEqual(
+        [slip.status, slip.body.code, slip.body.field],
+        [400, 'validation_error', 'consumption'],
+      );
+      assert.equal(
+        slip.body.message,
+        'This request has no field "consumption". Did you mean "consumptions"?',
+      );
+      const inUrl = await post(`${path}?consumptions=2`, { feature: 'export' });
+      assert.deepEqual([inUrl.body.code, inUrl.body.field], ['validation_error', 'consumptions']);
+      const wider = await post(path, { feature: 'export', consumptions: 1, max_overage: 0 });
+      assert.deepEqual([wider.body.code, wider.body.field], ['validation_error', 'max_overage']);
+    }
+    assert.deepEqual(await readTraces(store), before);
+    assert.equal((await post(`${ADD}?sdk_ver=1`, { app_ver: '1', max_consumptions: 5 })).status, 200);
+  });
+
   test('needs no registration, and makes none', async (t) => {
     const { post, store } = await openMetered(t);
     const { status } = await post(ADD, { user: 'nobody@example.com' }, { peer: FOREIGN });

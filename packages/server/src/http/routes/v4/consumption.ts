@@ -30,6 +30,7 @@ function addConsumptionRoute(counting: Counting): Route {
     access: 'client',
     summary: "Add to the license's total; with the header Idempotency-Key a repeat counts once",
     body: addConsumptionRequest,
+    headers: ['Idempotency-Key'],
     answer: { kind: 'json', schema: consumptionAnswer },
     errors: [
       ...LICENSE_REFUSALS,
@@ -53,6 +54,7 @@ function addFeatureConsumptionRoute(counting: Counting): Route {
     access: 'client',
     summary: "Add to a feature's total; with the header Idempotency-Key a repeat counts once",
     body: addFeatureConsumptionRequest,
+    headers: ['Idempotency-Key'],
     answer: { kind: 'json', schema: featureAnswer },
     errors: [
       ...LICENSE_REFUSALS,

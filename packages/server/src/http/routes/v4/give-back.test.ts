@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { openTestApp } from '../../../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../../../test/support/test-license.ts';
+import { exampleFeature } from '../../../core/examples.ts';
 
 describe('where clients show who they are', () => {
   async function openRequired(t: TestContext) {
@@ -37,4 +39,32 @@ describe('where clients show who they are', () => {
       200,
     );
   });
+});
+
+test('what is given back is answered with a bare word, whatever the client says it accepts', async (t) => {
+  const features = [exampleFeature('render')];
+  const { post, routes } = await openTestApp(t, { licenses: [testLicense(1, { features })] });
+  const words = routes.filter(({ answer }) => answer.kind === 'text');
+  assert.deepEqual(
+    words.map(({ name }) => name),
+    ['unregister', 'feature_release'],
+  );
+  const body = { user: 'ann', feature: 'render' };
+  for (const { paths, answer } of words) {
+    for (const path of paths.flatMap((one) => [one, `${one}/`])) {
+      for (const accept of [
+        'application/json',
+        'application/json, text/html;q=0.5',
+        '*/*',
+        'image/png',
+        '',
+      ]) {
+        await post('/api/v4/register', body);
+        await post('/api/v4/featureRegister', body);
+        const { status, text, headers } = await post(path, body, { headers: { accept } });
+        assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'], path);
+        assert.equal(text, answer.kind === 'text' && answer.example);
+      }
+    }
+  }
 });

@@ -1,4 +1,4 @@
-import { setKeysAnswer, setKeysQuery, setKeysRequest } from '@berth/protocol/cloud-keys';
+import { setKeysAnswer, setKeysRequest } from '@berth/protocol/cloud-keys';
 import type { Credentials } from '../../../services/credentials.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
@@ -20,13 +20,12 @@ export function keyRoutes({ credentials, allowKeysInUrl }: KeyServices): readonl
       paths: ['/api/v4/setKeys'],
       access: 'admin',
       summary: "Set the vendor's two keys for the licensing cloud, or one of them; prefer POST",
-      query: setKeysQuery,
+      query: setKeysRequest,
       body: setKeysRequest,
       answer: { kind: 'json', schema: setKeysAnswer },
       errors: ['missing_parameters', 'keys_in_url_not_allowed'],
       handle: async ({ request, query, body, caller }) => {
-        const apiKey = query.apiKey ?? body.api_key ?? null;
-        const sharedKey = query.sharedKey ?? body.shared_key ?? null;
+        const { api_key: apiKey = null, shared_key: sharedKey = null } = { ...query, ...body };
         if ((apiKey ?? sharedKey) !== null) rejectSecretsInUrl(request, allowKeysInUrl);
         return json(toWire(await credentials.setKeys({ apiKey, sharedKey }, actorOf(caller))));
       },

@@ -34,7 +34,7 @@ function generateRoute(offline: Offline): Route {
     access: 'admin',
     summary: 'Make a file that asks the vendor for a license, or gives one back; text/plain answers the file',
     body: generateRequest,
-    answer: { kind: 'json', schema: generateAnswer },
+    answer: { kind: 'json', schema: generateAnswer, textToo: 'the file' },
     errors: ['license_not_found', 'missing_parameters'],
     handle: async ({ request, body, caller }) => {
       const { product = null, license_key: licenseKey = null, username = null } = body;

@@ -1,4 +1,4 @@
-import { setPasswordAnswer, setPasswordQuery, setPasswordRequest } from '@berth/protocol/passwords';
+import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/passwords';
 import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
@@ -22,7 +22,7 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
       access: 'account',
       takesPassword: true,
       summary: 'Replace the password of the account that asks, or of the first administrator; prefer POST',
-      query: setPasswordQuery,
+      query: setPasswordRequest,
       body: setPasswordRequest,
       answer: { kind: 'json', schema: setPasswordAnswer },
       errors: [
@@ -33,8 +33,7 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
         'invalid_credentials',
       ],
       handle: async ({ request, query, body, caller, peer }) => {
-        const oldPassword = query.passwordOld ?? body.password_old;
-        const newPassword = query.passwordNew ?? body.password_new;
+        const { password_old: oldPassword, password_new: newPassword } = { ...query, ...body };
         if ((oldPassword ?? newPassword) !== undefined) rejectSecretsInUrl(request, allowKeysInUrl);
         if (oldPassword === undefined || newPassword === undefined) {
           throw new RequestError('missing_parameters', 'Send "passwordOld" and "passwordNew".');

@@ -1,12 +1,6 @@
 import { licenseObject } from '@berth/protocol/license-object';
-import {
-  addProductQuery,
-  addProductRequest,
-  removeProductAnswer,
-  removeProductQuery,
-  removeProductRequest,
-} from '@berth/protocol/products';
-import { type LicenseId, licenseId } from '../../../core/license.ts';
+import { addProductRequest, removeProductAnswer, removeProductRequest } from '@berth/protocol/products';
+import { licenseId } from '../../../core/license.ts';
 import type { CloudLink } from '../../../services/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
@@ -43,7 +37,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
     access: 'admin',
     summary:
       'Activate a license at the licensing cloud and add it, or refresh one that is known; prefer POST',
-    query: addProductQuery,
+    query: addProductRequest,
     body: addProductRequest,
     answer: { kind: 'json', schema: licenseObject },
     errors: [
@@ -64,7 +58,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
       const { product, username, password, license_key } = { ...query, ...body };
       const request = {
         product: product ?? null,
-        licenseKey: oneOf('licenseKey', query.licenseKey, license_key),
+        licenseKey: license_key ?? null,
         username: username ?? null,
         password: password ?? null,
       };
@@ -72,16 +66,6 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
       return jsonText(presentLicense({ ...record, registration: null }));
     },
   });
-}
-
-/** A field may be spelt in two ways, but not be given twice. */
-function oneOf<T>(field: string, first: T | undefined, second: T | undefined): T | null {
-  if (first === undefined || second === undefined) return first ?? second ?? null;
-  throw new RequestError('validation_error', `"${field}" is given in two spellings.`, { field });
-}
-
-function toLicenseId(id: number | null): LicenseId | null {
-  return id === null ? null : licenseId(id);
 }
 
 function passwordInUrl(): RequestError {
@@ -98,7 +82,7 @@ function removeProductRoute({ cloudLink }: ProductServices): Route {
     paths: ['/api/v4/removeProduct'],
     access: 'admin',
     summary: 'Deactivate a license at the licensing cloud and remove it',
-    query: removeProductQuery,
+    query: removeProductRequest,
     body: removeProductRequest,
     answer: { kind: 'json', schema: removeProductAnswer },
     errors: ['missing_parameters', 'unknown_product', 'license_not_found', ...CLOUD_ERRORS],
@@ -106,8 +90,8 @@ function removeProductRoute({ cloudLink }: ProductServices): Route {
       const { product, license_id, license_key } = { ...query, ...body };
       const request = {
         product: product ?? null,
-        licenseId: toLicenseId(oneOf('licenseId', query.licenseId, license_id)),
-        licenseKey: oneOf('licenseKey', query.licenseKey, license_key),
+        licenseId: license_id === undefined ? null : licenseId(license_id),
+        licenseKey: license_key ?? null,
       };
       const removed = await cloudLink.remove(request, false, actorOf(caller));
       return json({ license_id: removed.id, product: removed.product });

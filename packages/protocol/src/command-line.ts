@@ -1,0 +1,251 @@
+import { describeCommand, describeGroup, describeUsage, overview } from './command-help.ts';
+import { explainFlagError } from './explain-flag-error.ts';
+import { didYouMean } from './suggest.ts';
+import { findNearCommands } from './suggest-command.ts';
+
+/** What the command line says about a command. */
+export interface CommandUsage {
+  /** How it is called: one word or two. */
+  readonly words: string;
+  /** Words that follow; those in brackets may be left out. */
+  readonly arguments: readonly string[];
+  /** Its flags; those outside brackets must be given. */
+  readonly usage: string;
+  readonly about: string;
+}
+
+interface Option {
+  readonly type: 'string' | 'boolean';
+  readonly short?: string;
+  readonly multiple?: boolean;
+}
+
+export type FlagValues = Readonly<
+  Record<string, string | boolean | readonly (string | boolean)[] | undefined>
+>;
+
+interface ParsedWords {
+  readonly values: FlagValues;
+  readonly positionals: readonly string[];
+}
+
+interface Topic {
+  readonly about: string;
+  describe(): string;
+}
+
+/** One of our two programs, as far as its words go. */
+export interface CommandLine<C extends CommandUsage> {
+  /** How the program was called, such as `./berth`. */
+  readonly program: string;
+  readonly version: string;
+  readonly commands: readonly C[];
+  /** Every flag of every command. */
+  readonly options: Readonly<Record<string, Option>>;
+  /** Whether --no-NAME switches off what is on by default. */
+  readonly allowNegative: boolean;
+  /** Whether a command takes this flag. */
+  takes(command: C, flag: string): boolean;
+  /** Other names of groups and commands, by which people look for them. */
+  readonly nouns: Readonly<Record<string, string>>;
+  /** What to say about words for which there is no command, but an answer. */
+  readonly answers: Readonly<Record<string, string>>;
+  /** Help that is not about a command, by its name. */
+  readonly topics: Readonly<Record<string, Topic>>;
+  /** What is true of every command. */
+  readonly note: string;
+  /** `parseArgs` of Node, which the protocol does without. */
+  parse(config: ParseConfig): ParsedWords;
+}
+
+interface ParseConfig {
+  readonly args: string[];
+  readonly options: CommandLine<CommandUsage>['options'];
+  readonly allowPositionals: true;
+  readonly allowNegative: boolean;
+  readonly strict: boolean;
+}
+
+/** Wrong words; the message says which. */
+export class UsageError extends Error {}
+
+export type ReadLine<C> =
+  | {
+      readonly kind: 'run';
+      readonly command: C;
+      readonly words: readonly string[];
+      readonly flags: FlagValues;
+    }
+  /** Text to print. Nobody asked for it when too few words were given. */
+  | { readonly kind: 'page'; readonly text: string; readonly isAsked: boolean };
+
+/** What is to be done: run a command whose words and flags are right, or print a page. */
+export function readCommandLine<C extends CommandUsage>(
+  line: CommandLine<C>,
+  argv: readonly string[],
+): ReadLine<C> {
+  const { words, flags } = readLoosely(line, argv);
+  const [first] = words;
+  if (first === 'help') return page(describe(line, words.slice(1)));
+  if (flags.help === true) return page(describe(line, words));
+  if (flags.version === true || first === 'version') return page(line.version);
+  if (first === undefined) return page(overview(line), false);
+  const { command, rest } = findCommand(line, words);
+  if (command === undefined) {
+    if (words.length === 1 && isGroup(line, first)) return page(describeGroup(line, first), false);
+    throw new UsageError(explainUnknown(line, words));
+  }
+  const given = readStrictly(line, argv, command);
+  refuseExtra(line, command, rest);
+  refuseForeign(line, command, given);
+  requireAll(line, command, rest, given);
+  return { kind: 'run', command, words: rest, flags: given };
+}
+
+/** The flags as far as they can be made out, whatever is wrong with the rest. */
+export function readFlags<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]): FlagValues {
+  return readLoosely(line, argv).flags;
+}
+
+/** The message of a `UsageError`, and how the nearest command is used. */
+export function explainUsage<C extends CommandUsage>(
+  line: CommandLine<C>,
+  argv: readonly string[],
+  { message }: UsageError,
+): string {
+  const usage = usageNear(line, readLoosely(line, argv).words);
+  return usage === '' ? message : `${message}\n\n${usage}`;
+}
+
+function usageNear<C extends CommandUsage>(line: CommandLine<C>, given: readonly string[]): string {
+  const words = given[0] === 'help' ? given.slice(1) : given;
+  const [first = ''] = words;
+  const { command, rest } = findCommand(line, words);
+  const near = findNearCommands(line.commands, words, line.nouns);
+  if (command !== undefined && (rest.length === 0 || !isParent(line, command)))
+    return describeUsage(line, [command]);
+  if (near.length > 0) return describeUsage(line, near);
+  return isGroup(line, first) ? describeGroup(line, first) : '';
+}
+
+function page(text: string, isAsked = true) {
+  return { kind: 'page', text, isAsked } as const;
+}
+
+function describe<C extends CommandUsage>(line: CommandLine<C>, words: readonly string[]): string {
+  const [first] = words;
+  if (first === undefined) return overview(line);
+  const topic = words.length === 1 ? line.topics[first] : undefined;
+  if (topic !== undefined) return topic.describe();
+  const { command } = findCommand(line, words);
+  if (command !== undefined) return describeCommand(line, command);
+  if (words.length === 1 && isGroup(line, first)) return describeGroup(line, first);
+  throw new UsageError(explainUnknown(line, words));
+}
+
+function isGroup({ commands }: CommandLine<CommandUsage>, word: string): boolean {
+  return commands.some(({ words }) => words.startsWith(`${word} `));
+}
+
+/** Whether others begin with the words of this one, as "clock accept" does with those of "clock". */
+function isParent(line: CommandLine<CommandUsage>, { words }: CommandUsage): boolean {
+  return isGroup(line, words);
+}
+
+function findCommand<C extends CommandUsage>({ commands }: CommandLine<C>, words: readonly string[]) {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    const command = commands.find((candidate) => candidate.words === name);
+    if (command !== undefined) return { command, rest: words.slice(length) };
+  }
+  return { command: undefined, rest: words };
+}
+
+function explainUnknown<C extends CommandUsage>(line: CommandLine<C>, words: readonly string[]): string {
+  const [first = ''] = words;
+  const answer = line.answers[first.toLowerCase()];
+  if (answer !== undefined) return answer;
+  const said = words.slice(0, 2).join(' ');
+  const near = findNearCommands(line.commands, words, line.nouns);
+  if (near.length > 0) return `Unknown command "${said}".${didYouMean(near.map((command) => command.words))}`;
+  const hint = isGroup(line, first) ? '' : ` "${line.program} help" lists the commands.`;
+  return `Unknown command "${said}".${hint}`;
+}
+
+/** Words and flags as far as they can be made out, whatever is wrong with them. */
+function readLoosely<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]) {
+  const { positionals, values } = line.parse(parseConfig(line, argv, false));
+  return { words: positionals, flags: values };
+}
+
+function readStrictly<C extends CommandUsage>(
+  line: CommandLine<C>,
+  argv: readonly string[],
+  command: C,
+): FlagValues {
+  try {
+    return line.parse(parseConfig(line, argv, true)).values;
+  } catch (error) {
+    const known = Object.keys(line.options).filter((flag) => line.takes(command, flag));
+    throw new UsageError(explainFlagError(error, known));
+  }
+}
+
+function parseConfig<C extends CommandUsage>(
+  line: CommandLine<C>,
+  argv: readonly string[],
+  strict: boolean,
+): ParseConfig {
+  const { options, allowNegative } = line;
+  return { args: [...argv], options, allowNegative, allowPositionals: true, strict };
+}
+
+function refuseExtra<C extends CommandUsage>(
+  line: CommandLine<C>,
+  command: C,
+  rest: readonly string[],
+): void {
+  const extra = rest[command.arguments.length];
+  if (extra === undefined) return;
+  if (isParent(line, command)) throw new UsageError(explainUnknown(line, [command.words, extra]));
+  throw new UsageError(`Unexpected argument "${extra}".`);
+}
+
+/** A flag that a command does not know would do nothing, and nobody would notice. */
+function refuseForeign<C extends CommandUsage>(line: CommandLine<C>, command: C, flags: FlagValues): void {
+  const isForeign = (flag: string) => flags[flag] !== undefined && !line.takes(command, flag);
+  const foreign = Object.keys(flags).find(isForeign);
+  if (foreign !== undefined) throw new UsageError(`${name(line, command)} takes no --${foreign}.`);
+}
+
+function requireAll<C extends CommandUsage>(
+  line: CommandLine<C>,
+  command: C,
+  words: readonly string[],
+  flags: FlagValues,
+): void {
+  const missing =
+    command.arguments.find((argument, index) => !argument.startsWith('[') && words[index] === undefined) ??
+    findMissingFlag(command.usage, flags);
+  if (missing !== undefined) throw new UsageError(`${name(line, command)} needs ${missing}.`);
+}
+
+/** The flags outside brackets: all of them, or one of those with a bar in between. */
+function findMissingFlag(usage: string, flags: FlagValues): string | undefined {
+  const [first = '', ...others] = usage.split('[');
+  const required = [first, ...others.map((part) => part.slice(part.indexOf(']') + 1))].join('').trim();
+  const alternatives = required.split(' | ');
+  if (alternatives.length > 1) {
+    return alternatives.some((one) => isGiven(one, flags)) ? undefined : alternatives.join(' or ');
+  }
+  const all = required.split(/(?=--)/).map((one) => one.trim());
+  return all.find((one) => one.startsWith('--') && !isGiven(one, flags));
+}
+
+function isGiven(flag: string, flags: FlagValues): boolean {
+  return flags[flag.split(' ', 1)[0]?.slice(2) ?? ''] !== undefined;
+}
+
+function name({ program }: CommandLine<CommandUsage>, { words }: CommandUsage): string {
+  return `"${program} ${words}"`;
+}

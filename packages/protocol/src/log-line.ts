@@ -1,0 +1,45 @@
+import { paint, type Screen, type Style, sayTime } from './console-text.ts';
+import { escapeJsonText, escapeUnprintable, toPrintableJson } from './hidden-characters.ts';
+
+/** The server and the cloud write the same lines, so that one reader understands both. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** `auto` is text on a terminal and JSON elsewhere. */
+export const LOG_FORMATS = ['auto', 'json', 'text'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+/** One line of JSON: level, time (UTC), what it is about, and the sentence as `msg`. */
+export function writeLogLine(
+  level: LogLevel,
+  time: string,
+  facts: Readonly<Record<string, unknown>>,
+  msg: string,
+): string {
+  return JSON.stringify({ level, time, ...facts, msg });
+}
+
+const LEVEL_STYLES: Partial<Record<string, Style>> = { debug: 'dim', warn: 'yellow', error: 'red' };
+const LEVEL_WIDTH = Math.max(...LOG_LEVELS.map((level) => level.length));
+
+/**
+ * A line of JSON as it is written: as it is, or for people: time, level, sentence, then the facts. `rewrite`
+ * suits the sentence to them.
+ */
+export function formatLogLine(
+  json: string,
+  format: LogFormat,
+  screen: Screen,
+  rewrite = (msg: string) => msg,
+): string {
+  const isText = format === 'text' || (format === 'auto' && screen.isTerminal);
+  // A log is read on terminals, too.
+  if (!isText) return escapeJsonText(json);
+  const { level, time, msg, ...facts } = JSON.parse(json) as Record<string, unknown>;
+  const rest = Object.entries(facts).map(([name, value]) => ` ${name}=${toPrintableJson(value)}`);
+  const at = typeof time === 'string' ? `${sayTime(time, screen)} ` : '';
+  const style = LEVEL_STYLES[String(level)];
+  const word = String(level).padEnd(LEVEL_WIDTH);
+  const shown = style === undefined || !screen.hasColor ? word : paint(style, word);
+  return `${at}${shown} ${escapeUnprintable(rewrite(String(msg)))}${rest.join('')}`;
+}

@@ -1,0 +1,48 @@
+import { FIELD_ALIASES } from './lending.ts';
+import { featureObject, licenseObject } from './license-object.ts';
+import { suggest } from './suggest.ts';
+
+/** What decides how much is counted. Left out by a slip of the finger, it would count something else. */
+const COUNTED_FIELDS = ['consumptions', 'max_overages', 'allow_overages'] as const;
+
+/** Words that look like these and are none: clients may send back what they were answered. */
+const OTHER_WORDS = new Set([
+  ...Object.keys(FIELD_ALIASES).map((alias) => alias.toLowerCase()),
+  ...Object.keys(licenseObject.shape),
+  ...Object.keys(featureObject.shape),
+]);
+
+/** Nothing longer is near to one of the counted fields. */
+const LONGEST_SLIP = 24;
+
+interface Fields {
+  readonly [name: string]: unknown;
+}
+
+interface Misspelt {
+  readonly field: string;
+  readonly message: string;
+}
+
+/**
+ * The key that was probably meant for a counted field that is missing from a body; `null` when there is none.
+ * All other unknown keys are ignored, because clients send more than we know. `inUrl`: the names of
+ * parameters, which such a request does not take at all.
+ */
+export function findMisspeltCount(
+  { shape }: { readonly shape: Fields },
+  sent: Fields,
+  inUrl: readonly string[] = [],
+): Misspelt | null {
+  const missing = COUNTED_FIELDS.filter((field) => Object.hasOwn(shape, field) && sent[field] == null);
+  if (missing.length === 0) return null;
+  const isOther = (key: string) => OTHER_WORDS.has(key) && !missing.some((field) => field === key);
+  const inBody = Object.keys(sent).filter((key) => !Object.hasOwn(shape, key) && sent[key] !== null);
+  for (const field of [...inBody, ...inUrl.map((name) => name.toLowerCase())]) {
+    if (isOther(field) || field.length > LONGEST_SLIP) continue;
+    if (missing.some((name) => name === field)) return { field, message: `Send "${field}" in the body.` };
+    const hint = suggest(field, missing);
+    if (hint !== '') return { field, message: `This request has no field "${field}".${hint}` };
+  }
+  return null;
+}

@@ -1,0 +1,149 @@
+import { countEdits } from './suggest.ts';
+
+/** A command by its words: one, or a group and a verb. */
+interface Named {
+  readonly words: string;
+}
+
+/** Words that mean much the same to somebody who does not know ours. A word may stand in several rows. */
+const VERBS: readonly (readonly string[])[] = [
+  ['list', 'ls', 'show', 'get', 'print', 'view', 'info', 'describe', 'display', 'inspect', 'status', 'all'],
+  ['add', 'create', 'new', 'make', 'register', 'grant', 'issue', 'generate', 'insert'],
+  ['add', 'install', 'import', 'load', 'upload', 'apply', 'activate'],
+  [
+    'remove',
+    'delete',
+    'rm',
+    'del',
+    'drop',
+    'erase',
+    'destroy',
+    'uninstall',
+    'revoke',
+    'disable',
+    'deactivate',
+  ],
+  [
+    'revoke',
+    'disable',
+    'release',
+    'recall',
+    'unregister',
+    'kick',
+    'free',
+    'return',
+    'delete',
+    'rm',
+    'remove',
+  ],
+  ['disable', 'suspend', 'block', 'ban', 'deny', 'lock'],
+  ['enable', 'unblock', 'approve', 'allow', 'resume', 'unlock', 'undo'],
+  ['password', 'passwd', 'set-password', 'change-password', 'reset-password', 'reset'],
+  ['reset', 'clear', 'wipe', 'delete', 'remove', 'rm'],
+  ['change', 'edit', 'update', 'modify', 'set', 'role', 'password', 'rename'],
+  ['extend', 'renew', 'prolong'],
+  ['sync', 'refresh', 'reload', 'check', 'update', 'pull', 'fetch', 'renew'],
+  ['verify', 'check', 'validate', 'test', 'lint'],
+  ['export', 'dump', 'download', 'backup', 'save'],
+  ['rotate', 'replace', 'renew', 'regenerate'],
+  ['thin', 'prune', 'trim', 'clean', 'cleanup', 'purge', 'compact', 'truncate'],
+  ['settle', 'resolve', 'confirm'],
+  ['start', 'serve', 'run', 'up', 'listen'],
+];
+
+const MOST_SUGGESTED = 4;
+
+/**
+ * The commands that somebody may have meant: by a slip of the finger, by another word for the same thing, or
+ * by the same words the other way round. `nouns` has other names of groups and of commands of one word.
+ */
+export function findNearCommands<C extends Named>(
+  commands: readonly C[],
+  words: readonly string[],
+  nouns: Readonly<Record<string, string>>,
+): readonly C[] {
+  const [first = '', second] = words.map((word) => word.toLowerCase());
+  const group = (word: string) => findGroup(commands, word, nouns);
+  const found =
+    second === undefined
+      ? findByOneWord(commands, first, group(first))
+      : [
+          findByVerb(group(first), second),
+          findByVerb(group(second), first),
+          findJoined(commands, [first, second]),
+        ];
+  return (found.find((candidates) => candidates.length > 0) ?? []).slice(0, MOST_SUGGESTED);
+}
+
+function findByOneWord<C extends Named>(commands: readonly C[], word: string, group: readonly C[]) {
+  const exact = group.filter(({ words }) => !words.includes(' '));
+  const [, verb] = splitWords(word);
+  return [
+    exact,
+    group.length > 0 ? preferNonEmpty(findByVerb(group, 'list'), group) : [],
+    findJoined(commands, splitWords(word)),
+    verb === undefined ? findByMeaning(commands, word) : [],
+  ];
+}
+
+/** All commands that begin with this word, or with one that is near it. */
+function findGroup<C extends Named>(
+  commands: readonly C[],
+  word: string,
+  nouns: Readonly<Record<string, string>>,
+) {
+  const names = new Set(commands.map(({ words }) => splitWords(words)[0] as string));
+  const singular = word.replace(/s$/, '');
+  const known = [word, singular, nouns[word], nouns[singular]].find(
+    (name) => name !== undefined && names.has(name),
+  );
+  const name = known ?? findBySpelling([...names], word);
+  return commands.filter(({ words }) => splitWords(words)[0] === name);
+}
+
+/** The commands of a group with this verb, one that is near it, or one that means the same. */
+function findByVerb<C extends Named>(group: readonly C[], verb: string): readonly C[] {
+  const verbs = group.flatMap(({ words }) => splitWords(words).slice(1));
+  const withVerb = (name: string | undefined) => group.filter(({ words }) => splitWords(words)[1] === name);
+  if (verbs.includes(verb)) return withVerb(verb);
+  const meant = findByMeaning(group, verb);
+  return meant.length > 0 ? meant : withVerb(findBySpelling(verbs, verb) ?? '');
+}
+
+/** Commands whose verb is this one; without any, those whose verb means the same. */
+function findByMeaning<C extends Named>(commands: readonly C[], verb: string): readonly C[] {
+  const verbOf = ({ words }: C) => splitWords(words).at(-1) as string;
+  const same = commands.filter((command) => verbOf(command) === verb);
+  if (same.length > 0) return same;
+  const rows = VERBS.filter((row) => row.includes(verb));
+  // The rows in their order: what is nearest in meaning stands in the first of them.
+  const meant = rows.flatMap((row) => commands.filter((command) => row.includes(verbOf(command))));
+  return [...new Set(meant)];
+}
+
+/** "license-list", "licenselist". */
+function findJoined<C extends Named>(commands: readonly C[], words: readonly string[]): readonly C[] {
+  const joined = words.join('');
+  const name = findBySpelling(
+    commands.map((command) => splitWords(command.words).join('')),
+    joined,
+  );
+  return commands.filter((command) => splitWords(command.words).join('') === name).slice(0, 1);
+}
+
+function findBySpelling(names: readonly string[], word: string): string | undefined {
+  const allowed = word.length < 4 ? 1 : 2;
+  const ranked = names
+    .map((name) => ({ name, edits: countEdits(word, name) }))
+    .filter(({ name, edits }) => edits <= allowed && edits < name.length)
+    .sort((a, b) => a.edits - b.edits);
+  return ranked[0]?.name;
+}
+
+function preferNonEmpty<T>(preferred: readonly T[], otherwise: readonly T[]): readonly T[] {
+  return preferred.length > 0 ? preferred : otherwise;
+}
+
+function splitWords(words: string): readonly string[] {
+  return words.split(/[ :_]/);
+}

@@ -1,0 +1,75 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import type { Config } from '../config.ts';
+
+export interface FirstRequest {
+  /** Where the server listens. */
+  readonly url: string;
+  /** A product with slots to lend; `null`: there is none. */
+  readonly product: string | null;
+  readonly config: Pick<Config, 'tls' | 'auth'>;
+  readonly platform: NodeJS.Platform;
+}
+
+const NO_LICENSE =
+  'There is no license to lend yet. Add one with "berth license add PRODUCT" (from the vendor\'s cloud) or ' +
+  '"berth offline install FILE". To try Berth without one, start it with --demo.';
+
+/** What to do next, for whoever has just started their first server: a request that works as written. */
+export function describeFirstRequest({ url, product, config, platform }: FirstRequest): string {
+  if (product === null) return NO_LICENSE;
+  const quote = platform === 'win32' ? quoteForWindows : quoteForShell;
+  const needsToken = config.auth.clients === 'required';
+  const { address, flags } = addressOf(new URL(url), config.tls.cert);
+  const words = [
+    'curl',
+    '-sS',
+    ...flags,
+    `${address}/api/v4/register`,
+    ...['-H', 'Content-Type: application/json'],
+    ...(needsToken ? ['-H', 'Authorization: Bearer TOKEN'] : []),
+    ...['-d', JSON.stringify({ product, user: 'ada' })],
+  ];
+  const first = needsToken ? 'Make a token with "berth token create my-app --role user". ' : '';
+  return `${first}Take a slot of "${product}" for the user "ada":\n\n  ${words.map(quote).join(' ')}\n`;
+}
+
+/** An address under which this machine reaches the server, and what curl needs to trust its certificate. */
+function addressOf({ protocol, hostname, port }: URL, file: string) {
+  const host = EVERYWHERE[hostname] ?? hostname;
+  const plain = { address: `${protocol}//${host}${port === '' ? '' : `:${port}`}`, flags: [] };
+  if (protocol === 'http:') return plain;
+  const trusted = ['--cacert', resolve(file)];
+  const ip = host.replace(/^\[|\]$/g, '');
+  const names = listNames(new X509Certificate(readFileSync(file)), ip);
+  if (names.includes(ip)) return { ...plain, flags: trusted };
+  const [name] = names;
+  if (name === undefined) return { ...plain, flags: ['--insecure'] };
+  const actual = port === '' ? '443' : port;
+  const at = isIP(ip) === 0 ? [] : ['--resolve', `${name}:${actual}:${host}`];
+  return { address: `${protocol}//${name}:${actual}`, flags: [...trusted, ...at] };
+}
+
+/** Who listens everywhere listens here, too. */
+const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
+
+/** What the certificate is good for: the host itself, or else the names in it, without patterns. */
+function listNames(certificate: X509Certificate, host: string): readonly string[] {
+  const isGood = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host);
+  if (isGood !== undefined) return [host];
+  const names = (certificate.subjectAltName ?? '').split(', ').filter((name) => name.startsWith('DNS:'));
+  return names.map((name) => name.slice('DNS:'.length)).filter((name) => /^[\w.-]+$/.test(name));
+}
+
+const NEEDS_NO_QUOTES = /^[\w/.:@%+=,-]+$/;
+
+function quoteForShell(word: string): string {
+  return NEEDS_NO_QUOTES.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** There, only double quotes hold words together. */
+function quoteForWindows(word: string): string {
+  return NEEDS_NO_QUOTES.test(word) ? word : `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}

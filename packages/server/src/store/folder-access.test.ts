@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../../../test/support/server-process.ts';
+import { createDataFolder, explainFolder } from './folder-access.ts';
+
+const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/folder-access'));
+const STRANGER = 65_534;
+/** As a process of its own, of which another user needs nothing but one file. */
+const SCRIPT = `
+  const [, source, folder] = process.argv;
+  const [fs, path] = [require('node:fs'), require('node:path')];
+  const files = { written: [path.join(folder, 'berth.db')], read: [] };
+  import(source).then((it) => {
+    console.log(it.explainFolder(folder, files, { fs, path, userId: process.getuid() }));
+  });`;
+
+/** A folder that every user may look into. */
+function openFolder(t: TestContext): string {
+  const folder = temporaryFolder(t);
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+/** What another user of this machine is told about a folder; `null`: nobody can be another user here. */
+function explainToStranger(t: TestContext, folder: string): string | null {
+  if (process.getuid?.() !== 0) return null;
+  const copy = join(openFolder(t), 'folder-access.ts');
+  cpSync(SOURCE, copy);
+  chmodSync(copy, 0o644);
+  const options = { uid: STRANGER, gid: STRANGER, cwd: '/', encoding: 'utf8' } as const;
+  const { status, stdout } = spawnSync(process.execPath, ['-e', SCRIPT, copy, folder], options);
+  return status === 0 ? stdout.trim() : null;
+}
+
+describe('a data folder', () => {
+  test('that is not there is created for its owner alone', (t) => {
+    const folder = join(temporaryFolder(t), 'deep', 'data');
+    createDataFolder(folder);
+    createDataFolder(folder);
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    assert.equal(explainFolder(folder), null);
+    assert.equal(explainFolder(join(folder, 'not', 'there')), null);
+  });
+
+  test('that is a file, or in one, is told so', (t) => {
+    const file = join(temporaryFolder(t), 'file');
+    writeFileSync(file, '');
+    assert.match(explainFolder(file) ?? '', /file is a file, and the data needs a folder\./);
+    assert.throws(
+      () => createDataFolder(join(file, 'data')),
+      /file is a file, and the data needs a folder\./,
+    );
+  });
+
+  test('cannot be where the system takes none, and that is found out at once', (t) => {
+    if (!existsSync('/proc/self')) return t.skip('optional: needs /proc');
+    for (const folder of ['/proc/berth', '/proc/berth/data']) {
+      assert.throws(() => createDataFolder(folder), /^Error: The system takes no folders in \/proc\./);
+    }
+  });
+
+  test('on a read-only disk is told so', (t) => {
+    const disk = temporaryFolder(t);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', disk], { stdio: 'ignore' });
+    } catch {
+      return t.skip('optional: needs the right to mount a disk');
+    }
+    try {
+      assert.match(
+        explainFolder(disk) ?? '',
+        /is on a disk that is mounted read-only\. Mount it for writing/,
+      );
+      assert.throws(() => createDataFolder(join(disk, 'data')), /is on a disk that is mounted read-only\./);
+    } finally {
+      execFileSync('umount', ['--lazy', disk]);
+    }
+  });
+
+  test('of another user says whose it is, who asks, and what to do', (t) => {
+    const folder = join(openFolder(t), 'data');
+    createDataFolder(folder);
+    const told = explainToStranger(t, folder);
+    if (told === null) return t.skip('optional: needs root, and a Node that others can run');
+    assert.match(
+      told,
+      /data belongs to the user "root" \(id 0\), and you are .*65534\)?: you may not use it\./,
+    );
+    assert.match(told, /\(sudo -u root …\)/);
+    const inside = explainToStranger(t, join(folder, 'deep', 'data'));
+    assert.match(inside ?? '', /data belongs to the user "root"/);
+  });
+
+  test('with a file of another user in it names that file', (t) => {
+    const folder = join(openFolder(t), 'data');
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(join(folder, 'berth.db'), '', { mode: 0o600 });
+    if (process.getuid?.() === 0) chownSync(folder, STRANGER, STRANGER);
+    const told = explainToStranger(t, folder);
+    if (told === null) return t.skip('optional: needs root, and a Node that others can run');
+    assert.match(told, /berth\.db belongs to the user "root"/);
+  });
+
+  test("that is one's own and closed says how to open it", (t) => {
+    const folder = join(openFolder(t), 'data');
+    mkdirSync(folder);
+    chmodSync(folder, 0o500);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) chownSync(folder, STRANGER, STRANGER);
+    const told = isRoot ? explainToStranger(t, folder) : explainFolder(folder);
+    if (told === null) return t.skip('optional: needs a Node that others can run');
+    assert.match(told, /data is yours, but its mode 0500 keeps you out: chmod 700 \S+data$/);
+  });
+});
