@@ -5,6 +5,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { isConfirmationCode, readAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { cloudLicense } from '@berth/protocol/cloud-license';
 import { isVendorFile, readLicenseFile } from '@berth/protocol/license-file';
+import { readTypedCode } from '@berth/protocol/typed-code';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
 import type { Browser, Page } from 'playwright-core';
 import { startBrowser } from '../support/browser.ts';
@@ -150,6 +151,14 @@ describe('the portal in a browser', () => {
     await fillCodes(page, { 'Activation code': code });
     const policyId = await page.getByLabel('Policy id').inputValue();
     const confirmationCode = await page.getByLabel('Confirmation code').inputValue();
+    const grouped = page.getByLabel('Or type it in groups');
+    assert.deepEqual(readTypedCode(await grouped.inputValue(), 64), { code: confirmationCode });
+    assert.ok(await page.getByRole('img', { name: /^QR code/ }).isVisible());
+    await page.setViewportSize({ width: 320, height: 640 });
+    for (const piece of [grouped, page.getByRole('img')]) {
+      const { x, width } = (await piece.boundingBox()) as { x: number; width: number };
+      assert.ok(x >= 0 && x + width <= 320);
+    }
     const { airgap_public_key } = (await cloud.run('airgap-public-key')) as Readonly<Record<string, string>>;
     const publicKey = readAirgapPublicKey(airgap_public_key as string);
     assert.ok(publicKey !== null);

@@ -27,6 +27,8 @@ async function say(words: readonly string[]) {
       complain,
       warn: complain,
       fail: complain,
+      draw: unreachable,
+      columns: null,
       readSecrets: unreachable,
     },
     program: 'berth',

@@ -42,6 +42,7 @@ describeStores('a license is added', (store) => {
     assert.equal(await codeOf(register(app, 'ada')), 200);
     const seen = await app.vendor.showLicense(key);
     assert.deepEqual([seen.activations, seen.devices.length], [1, 1]);
+    assert.equal(seen.devices[0]?.ip, '192.0.2.7');
   });
 
   test('again: one activation, one license, fresh facts', async (t) => {

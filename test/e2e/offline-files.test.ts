@@ -45,11 +45,12 @@ describeStores('a request', () => {
   test('with the keys of the cloud is signed as the cloud expects', async (t) => {
     const app = await openOfflineApp(t);
     await app.credentials.setKeys({ apiKey: 'api-1', sharedKey: 'shared-1' }, 'test');
-    const { body } = await app.post('/api/v4/license/generate', { license_key: 'K-1' });
+    const wish = { license_key: 'K-1', username: 'ann' };
+    const { body } = await app.post('/api/v4/license/generate', wish);
     assert.equal(body.signed_by, 'cloud-keys');
     const read = readOfflineRequest(body.request_data as string);
     assert.ok(read !== null && isSignedWithKeys(read, 'shared-1') && !isSignedWithKeys(read, 'other'));
-    assert.equal(read.fields.api_key, 'api-1');
+    assert.deepEqual([read.fields.api_key, read.fields.username], ['api-1', 'ann']);
     assert.ok(!Buffer.from(body.request_data as string, 'base64').includes('shared-1'));
   });
 

@@ -65,7 +65,10 @@ function say(t: TestContext, counts: ReadonlyMap<string, number>): void {
 describe('of every change of one bit, and every cut, none is taken', () => {
   test('of a license file', async (t) => {
     const app = await openApp(t);
-    const { requestData } = await app.offline.requestLicense({ product: null, licenseKey: null }, 'test');
+    const { requestData } = await app.offline.requestLicense(
+      { product: null, licenseKey: null, username: null },
+      'test',
+    );
     const file = vendor.answer(requestData);
     const counts = await refuseAll(app, file, (text) => app.offline.install(text, 'test'));
     say(t, counts);
@@ -75,7 +78,10 @@ describe('of every change of one bit, and every cut, none is taken', () => {
 
   test('of a refresh', async (t) => {
     const app = await openApp(t);
-    const { requestData } = await app.offline.requestLicense({ product: null, licenseKey: null }, 'test');
+    const { requestData } = await app.offline.requestLicense(
+      { product: null, licenseKey: null, username: null },
+      'test',
+    );
     assert.equal(await codeOf(app.offline.install(vendor.answer(requestData), 'test')), null);
     const file = vendor.refresh(HARDWARE_ID, { date: '2030-02-01T00:00:00Z', floating_users: 7 });
     say(t, await refuseAll(app, file, (text) => app.offline.install(text, 'test')));
@@ -113,7 +119,10 @@ describe('of every change of one bit, and every cut, none is taken', () => {
 
   test('of a usage file', async (t) => {
     const app = await openApp(t);
-    const { requestData } = await app.offline.requestLicense({ product: null, licenseKey: null }, 'test');
+    const { requestData } = await app.offline.requestLicense(
+      { product: null, licenseKey: null, username: null },
+      'test',
+    );
     await app.offline.install(vendor.answer(requestData), 'test');
     const { usageData } = await app.offline.writeUsage('test');
     for (const text of tamper(usageData)) {

@@ -162,7 +162,10 @@ async function addAccounts({ store }: TestApp, isBeingSetUp: boolean): Promise<v
 }
 
 async function gather(app: TestApp, hardwareId: string, before: readonly unknown[]): Promise<Ingredients> {
-  const { requestData } = await app.offline.requestLicense({ product: 'cad', licenseKey: null }, 'test');
+  const { requestData } = await app.offline.requestLicense(
+    { product: 'cad', licenseKey: null, username: null },
+    'test',
+  );
   const codes = [TEST_VENDOR.confirm(hardwareId, VENDOR_KEY, '4711'), 'AAAA'];
   return {
     routes: app.routes,

@@ -15,7 +15,7 @@ export const MACHINE = {
   ...{ hardwareId: 'machine', licenseId: licenseId(7), product: 'cad' },
   holder: { licenseKey: 'KEY-1' },
 };
-export const HOST = { hostname: 'alpha', osVersion: 'test', version: '1.2.3' };
+export const HOST = { hostname: 'alpha', osVersion: 'test', ip: '192.0.2.7', version: '1.2.3' };
 const NOW = Date.UTC(2026, 5, 15, 12);
 
 export type Work = (response: ServerResponse, request: IncomingMessage, body: string) => unknown;

@@ -56,6 +56,7 @@ const PLAIN = {
   request: 'activation',
   product: null,
   licenseKey: null,
+  username: null,
   date: DATE,
   hostname: 'alpha',
   appVersion: '0.1.0',

@@ -33,6 +33,8 @@ export function createTestTerminal({ out = [], err = [], secret = '' }: Heard = 
     warn: complain,
     fail: complain,
     log: complain,
+    draw: (picture) => void out.push(picture),
+    columns: null,
     readSecret: async () => (typeof secret === 'string' ? secret : secret()),
   };
 }

@@ -203,7 +203,7 @@ export function openTestLink(
   const state = new LinkState(clock.readWall, () => {});
   const credentials = createCredentials(store, { onKeysChanged: () => state.forget() });
   const identity = createIdentity(store, { hardwareId, machineId: null, isShared: false });
-  const host = { hostname: 'test', osVersion: 'test', version: '1.2.3' };
+  const host = { hostname: 'test', osVersion: 'test', ip: '192.0.2.7', version: '1.2.3' };
   const hold = createCloudHold(store, 'test-cloud');
   const cloudLink = createCloudLink({
     store,

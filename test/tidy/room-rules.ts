@@ -158,10 +158,10 @@ function judgeServerImport(file: SourceFile, name: string, { specifier }: Import
 
 function judgeProtocolImport(file: SourceFile, { specifier }: Import): string | undefined {
   const path = resolveImport(file.path, specifier);
-  if (path?.startsWith(PROTOCOL) || /^(?:zod(?:\/|$)|node:crypto$)/.test(specifier)) return undefined;
+  if (path?.startsWith(PROTOCOL) || /^(?:zod(?:\/|$)|uqr$|node:crypto$)/.test(specifier)) return undefined;
   return (
     `The protocol may not import '${specifier}', because every client loads it wherever it runs; ` +
-    'import only zod, node:crypto and its own files, and move the rest to the server.'
+    'import only zod, uqr, node:crypto and its own files, and move the rest to the server.'
   );
 }
 

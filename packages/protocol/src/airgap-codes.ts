@@ -9,6 +9,10 @@ const CURVE = 'prime256v1';
 const NUMBER_BYTES = 32;
 const CODE_BYTES = 2 * NUMBER_BYTES;
 
+/** How many bytes each code has, for whoever reads what people typed. */
+export const INITIALIZATION_CODE_BYTES = NUMBER_BYTES;
+export const SIGNED_CODE_BYTES = CODE_BYTES;
+
 /** The key pair of an initialization code: its bytes are the private number. `null`: it is no such number. */
 export function readInitializationCode(code: string): KeyObject | null {
   const scalar = decodeBase64(code);

@@ -20,6 +20,7 @@ const REQUEST: OfflineRequest = {
   requestId: '7e540971-4dc4-497c-b0e1-018bfdc5a6c0',
   product: 'cad',
   licenseKey: 'K-0001',
+  username: null,
   hardwareId: 'machine-1',
   date: '2026-06-15T12:00:00.000Z',
   serverKey: SERVER_KEY,
@@ -78,6 +79,16 @@ describe('a request', () => {
       assert.deepEqual([fields?.request, fields?.usage], ['deactivation', { sequence: 1 }]);
       assert.ok(isTaken(file));
     }
+  });
+
+  test('carries the user that it is for, and signs the name in place of a key', () => {
+    const ofUser = { ...REQUEST, licenseKey: null, username: 'ann' };
+    const file = writeOfflineRequest(ofUser, { kind: 'cloud-keys', keys: KEYS });
+    const { fields } = readOfflineRequest(file) ?? {};
+    assert.deepEqual([fields?.username, fields?.license_key], ['ann', undefined]);
+    const inner = `licenseSpring\ndate: ${REQUEST.date}\nann\nmachine-1\napi`;
+    assert.equal(fields?.signature, createHmac('sha256', 'shared').update(inner).digest('base64'));
+    assert.ok(isTaken(file));
   });
 
   for (const [name, file] of Object.entries({ 'by the server': BY_SERVER, 'with the keys': BY_KEYS })) {

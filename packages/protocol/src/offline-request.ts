@@ -12,6 +12,8 @@ export interface OfflineRequest {
   readonly requestId: string;
   readonly product: string | null;
   readonly licenseKey: string | null;
+  /** Whose license it is, where licenses are issued to users. */
+  readonly username: string | null;
   readonly hardwareId: string;
   /** ISO 8601, UTC. */
   readonly date: string;
@@ -40,7 +42,7 @@ export function writeOfflineRequest(request: OfflineRequest, signer: RequestSign
 }
 
 function describe(request: OfflineRequest, signer: RequestSigner): Readonly<Record<string, unknown>> {
-  const { product, licenseKey, hardwareId, date } = request;
+  const { product, licenseKey, username, hardwareId, date } = request;
   const keyFields = signer.kind === 'cloud-keys' ? describeKeys(request, signer.keys) : {};
   return {
     request: request.request,
@@ -48,6 +50,7 @@ function describe(request: OfflineRequest, signer: RequestSigner): Readonly<Reco
     request_id: request.requestId,
     ...(product === null ? {} : { product }),
     ...(licenseKey === null ? {} : { license_key: licenseKey }),
+    ...(username === null ? {} : { username }),
     hardware_id: hardwareId,
     date,
     ...keyFields,
@@ -58,8 +61,9 @@ function describe(request: OfflineRequest, signer: RequestSigner): Readonly<Reco
   };
 }
 
-function describeKeys({ date, licenseKey, hardwareId }: OfflineRequest, { apiKey, sharedKey }: CloudKeys) {
-  const text = innerText({ date, whose: licenseKey ?? '', hardwareId, apiKey });
+function describeKeys(request: OfflineRequest, { apiKey, sharedKey }: CloudKeys) {
+  const { date, licenseKey, username, hardwareId } = request;
+  const text = innerText({ date, whose: licenseKey ?? username ?? '', hardwareId, apiKey });
   return { api_key: apiKey, signature: hmac(sharedKey, text) };
 }
 

@@ -7,8 +7,11 @@ const fileText = z
   .nullish()
   .transform((text) => (text === null || text?.trim() === '' ? undefined : text));
 
-/** Codes are typed by people, who may add a blank at an end. */
-const code = name.transform((text) => text?.trim());
+/** Codes are typed by people, in groups and lines as they like; see `typed-code.ts`. */
+const code = z.preprocess(
+  (value) => (typeof value === 'string' ? value.replace(/[\t\r\n]+/g, ' ').trim() : value),
+  name,
+);
 
 const REQUESTS = ['activation', 'deactivation'] as const;
 
@@ -16,6 +19,7 @@ export const generateRequest = z
   .object({
     product: told(name, 'The product code of the license that is wanted or given back.'),
     license_key: licenseKey,
+    username: told(name, 'Whose license it is, where the vendor issues licenses to users.'),
     license_id: told(licenseId, 'To give a license back: its id.'),
     request: z
       .preprocess(

@@ -1,8 +1,9 @@
-import { hostname, release, type } from 'node:os';
+import { hostname, networkInterfaces, release, type } from 'node:os';
 import { fingerprintKey } from '@berth/protocol/vendor-signature';
 import { createCloudChecks, createCloudReports } from './background/cloud-loops.ts';
 import { createKeyWatch } from './background/key-watch.ts';
 import { openCloud, readAirgapKey, readVendorKey } from './cloud/open-cloud.ts';
+import { findOwnAddress } from './cloud/own-address.ts';
 import type { Loops } from './compose-loops.ts';
 import { isShared } from './compose-store.ts';
 import type { Config } from './config.ts';
@@ -56,7 +57,15 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     machineId,
     isShared: isShared(config),
   });
-  const host = { hostname: hostname(), osVersion: `${type()} ${release()}`, version };
+  const host = {
+    hostname: hostname(),
+    osVersion: `${type()} ${release()}`,
+    version,
+    // Looked up when it is told: a machine may get its address after the server started.
+    get ip() {
+      return findOwnAddress(config.host, networkInterfaces());
+    },
+  };
   const { readKeys } = credentials;
   // A server that runs has bound itself to its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;

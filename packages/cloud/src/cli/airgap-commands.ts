@@ -1,6 +1,10 @@
+import { UsageError } from '@berth/protocol/command-line';
+import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
+import { codeSymbols, groupCode } from '@berth/protocol/typed-code';
+import { ValueError } from '../core/read-values.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { createFileWriter, judgeLicense } from '../http/write-files.ts';
-import { confirmAirgap, renewPolicy, startAirgap } from '../store/airgap.ts';
+import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../store/airgap.ts';
 import { writeCarriedFile } from './carried-files.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate } from './present.ts';
@@ -8,24 +12,42 @@ import { formatFacts } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
+interface Started {
+  readonly license_key: string;
+  readonly initialization_code: string;
+}
+
+interface Confirmed {
+  readonly license_key: string;
+  readonly policy_id: string;
+  readonly confirmation_code: string;
+  readonly out?: string;
+  readonly policy_file?: string;
+}
+
 export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap start',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
+    flags: ['qr'],
+    usage: '[--qr]',
     about: 'an initialization code for a server behind an air gap',
     run: runStart,
-    show: (facts: Facts) => formatFacts({ 'initialization code': facts.initialization_code }),
+    show: ({ initialization_code: code }: Started) =>
+      showCode(formatFacts({ 'initialization code': code }), 'Initialization code', code),
+    scan: ({ license_key, initialization_code: code }: Started) =>
+      writeScannedText({ license_key, initialization_code: codeSymbols(code) }),
   },
   {
     words: 'airgap confirm',
     arguments: ['KEY'],
-    flags: ['hardware-id', 'activation-code', 'out'],
-    usage: '--hardware-id H --activation-code C [--out FILE]',
-    about: 'activate it for the server that shows these',
+    flags: ['hardware-id', 'activation-code', 'out', 'qr'],
+    usage: '--activation-code C [--hardware-id H] [--out FILE] [--qr]',
+    about: 'activate it for the server that shows these; the text of its QR code is good for both',
     run: runConfirm,
     show: showConfirmation,
+    scan: ({ license_key, policy_id, confirmation_code: code }: Confirmed) =>
+      writeScannedText({ license_key, policy_id, confirmation_code: codeSymbols(code) }),
   },
   {
     words: 'airgap policy',
@@ -45,13 +67,24 @@ function runStart({ shelf, words, now }: Call): unknown {
   return { license_key: started.licenseKey, initialization_code: started.initializationCode };
 }
 
-function runConfirm({ shelf, signingKey, airgapKey, words, flags, now }: Call): unknown {
+function readCodes({ words, flags }: Call): AirgapCodes {
+  const { 'hardware-id': typedId, 'activation-code': typed = '' } = flags;
+  const scanned = readScannedText(typed, 'activation_code');
+  const hardwareId = typedId ?? scanned?.get('hardware_id');
+  const activationCode = scanned?.get('activation_code') ?? typed;
+  if (hardwareId === undefined || activationCode === '') {
+    throw new UsageError('"cloud airgap confirm" needs --hardware-id and --activation-code.');
+  }
+  const key = words[0] as string;
+  const named = scanned?.get('license_key') ?? key;
+  if (named === key) return { key, hardwareId, activationCode };
+  throw new ValueError('The text of the QR code is about another license key.');
+}
+
+function runConfirm(call: Call): unknown {
+  const { shelf, signingKey, airgapKey, now, flags } = call;
   const { out } = flags;
-  const codes = {
-    key: words[0] as string,
-    hardwareId: flags['hardware-id'] as string,
-    activationCode: flags['activation-code'] as string,
-  };
+  const codes = readCodes(call);
   const answer = confirmAirgap(shelf, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
   if (isRefusal(answer)) return answer;
   return {
@@ -70,12 +103,20 @@ function deliverPolicy(file: string, out: string | undefined) {
   return { out };
 }
 
-function showConfirmation(facts: Facts): string {
-  return formatFacts({
+function showConfirmation(facts: Confirmed): string {
+  const { confirmation_code: code } = facts;
+  const all = formatFacts({
     'policy id': facts.policy_id,
-    'confirmation code': facts.confirmation_code,
+    'confirmation code': code,
     'policy file': facts.out ?? facts.policy_file,
   });
+  return showCode(all, 'Confirmation code', code);
+}
+
+function showCode(facts: string, name: string, code: string): string {
+  const about =
+    'The same in groups, for typing. Each line ends with a check, so a mistake is found where it is:';
+  return [facts, about, `${name}:\n${groupCode(code)}`].join('\n\n');
 }
 
 function runPolicy({ shelf, signingKey, words, flags, now }: Call): unknown {

@@ -10,6 +10,7 @@ import {
 import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { createCallOf, withHints } from '@berth/protocol/hints';
+import { showQrCode } from '@berth/protocol/qr-code';
 import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
@@ -154,6 +155,8 @@ async function runCommand(
     terminal.print(
       flags.json ? toPrintableJson(result, 2) : command.show(toReadable(result, screen) as never),
     );
+    if (!flags.json && command.scan !== undefined)
+      showQrCode(command.scan(result as never), flags.qr, terminal);
     const warning = command.warn?.(result as never) ?? null;
     if (warning !== null) terminal.warn(escapeUnprintable(warning));
     return null;

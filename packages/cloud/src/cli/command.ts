@@ -47,6 +47,7 @@ export const FLAGS = {
   out: { type: 'string' },
   'hardware-id': { type: 'string' },
   'activation-code': { type: 'string' },
+  qr: { type: 'boolean' },
 } as const;
 
 export type FlagName = keyof typeof FLAGS;
@@ -74,6 +75,8 @@ export interface Command extends CommandUsage {
   run(call: Call): unknown;
   /** The same for people. */
   show(facts: never): string;
+  /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
+  scan?(facts: never): string;
   /** What the vendor should look at, though it was done; `null`: nothing. */
   warn?(facts: never): string | null;
 }

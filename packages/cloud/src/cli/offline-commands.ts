@@ -57,7 +57,8 @@ function runActivate({ shelf, signingKey, words, flags, now }: Call): unknown {
   const carried = { request, key: flags.key ?? null, from: null };
   const answer = answerActivation(shelf, carried, createFileWriter(signingKey, now), now);
   if (isRefusal(answer)) return answer;
-  return { request_id: answer.requestId, ...deliver(answer, flags.out) };
+  const { requestId: request_id, username } = answer;
+  return { request_id, ...(username === undefined ? {} : { username }), ...deliver(answer, flags.out) };
 }
 
 function readRequest(path: string, wanted: ReadRequest['fields']['request']): ReadRequest | Refusal {
@@ -89,8 +90,10 @@ function deliver({ file, licenseKey, product, hardwareId, dateAt }: IssuedFile, 
   };
 }
 
-function showFile({ file, out, license_key: key, hardware_id: id }: Facts): string {
-  return out === undefined ? String(file) : `${out} is the license ${key} for the machine "${id}".`;
+function showFile({ file, out, license_key: key, hardware_id: id, username }: Facts): string {
+  if (out === undefined) return String(file);
+  const whose = username === undefined ? '' : ` of the user "${username}"`;
+  return `${out} is the license ${key}${whose} for the machine "${id}".`;
 }
 
 function runDeactivate({ shelf, words, flags, now }: Call): unknown {

@@ -2,11 +2,12 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console-text';
 import { escapeLines } from '@berth/protocol/hidden-characters';
+import type { QrScreen } from '@berth/protocol/qr-code';
 
 export { formatFacts, formatTable } from '@berth/protocol/console-text';
 
 /** What a command reads from and writes to. Answers go to standard output, all else to standard error. */
-export interface Terminal {
+export interface Terminal extends QrScreen {
   /** Where answers go. */
   readonly screen: Screen;
   /** Where everything else goes. */
@@ -36,6 +37,11 @@ export const processTerminal: Terminal = {
   warn: (line) => complain(emphasize('yellow', line, errorScreen)),
   fail: (line) => complain(emphasize('red', line, errorScreen)),
   log: complain,
+  // Nothing in it comes from outside: it is black and white.
+  draw: (picture) => void process.stdout.write(`${picture}\n`),
+  get columns() {
+    return process.stdout.isTTY === true ? process.stdout.columns : null;
+  },
   readSecret,
 };
 

@@ -1,4 +1,7 @@
 import { ERRORS } from '@berth/protocol/errors';
+import { makeQrCode, outlineQrCode } from '@berth/protocol/qr-code';
+import { writeScannedText } from '@berth/protocol/scanned-text';
+import { codeSymbols, groupCode } from '@berth/protocol/typed-code';
 import type { AirgapAnswer } from '../store/airgap.ts';
 import type { AnsweredDeactivation } from '../store/offline-requests.ts';
 import type { CountedUsage } from '../store/usage.ts';
@@ -84,12 +87,17 @@ function airgapForm({ licenseKey, hardwareId, activationCode }: Typed): Html {
   return html`<section>
 <h2>With codes (air gap)</h2>
 <p>Your vendor gave you an initialization code. On the server, <code>berth airgap activate</code> makes an
-activation code of it, and shows the hardware id. Type both here; the answer is a policy id, a confirmation
-code and a policy file for the server.</p>
+activation code of it, and shows the hardware id. Type both here, or scan the QR code that the server
+shows and paste its text. The answer is a policy id and a confirmation code to type on the server, and a
+policy file, which has to be carried there.</p>
 <form method="post" action="${PORTAL}/airgap">
 ${codeField('license_key', 'License key', licenseKey)}
 ${codeField('hardware_id', 'Hardware id', hardwareId)}
-${codeField('activation_code', 'Activation code', activationCode)}
+<label for="activation_code">Activation code</label>
+<textarea id="activation_code" name="activation_code" rows="5" maxlength="2000" required autocomplete="off"
+  autocapitalize="off" spellcheck="false" aria-describedby="activation-hint">${activationCode}</textarea>
+<small id="activation-hint">In groups or in one line; blanks, dashes and line breaks do not matter. The text
+of the QR code goes in here, too: it holds the other two fields, which may then stay empty.</small>
 <button>Confirm</button>
 </form>
 </section>
@@ -98,12 +106,33 @@ ${codeField('activation_code', 'Activation code', activationCode)}
 
 function codeField(name: string, label: string, value: string): Html {
   return html`<label for="${name}">${label}</label>
-<input type="text" id="${name}" name="${name}" value="${value}" maxlength="256" required autocomplete="off"
+<input type="text" id="${name}" name="${name}" value="${value}" maxlength="256" autocomplete="off"
   autocapitalize="off" spellcheck="false">`;
 }
 
 const BACK = html`<p class="back"><a href="${PORTAL}">Back to the portal</a></p>
 `;
+
+/** The code as one reads it out, and as a picture; both say the same as the code itself. */
+function codePictures({ licenseKey, policyId, confirmationCode }: AirgapAnswer): Html {
+  const confirmation_code = codeSymbols(confirmationCode);
+  const scanned = writeScannedText({ license_key: licenseKey, policy_id: policyId, confirmation_code });
+  const code = makeQrCode(scanned);
+  return html`<label for="grouped-code">Or type it in groups</label>
+<textarea id="grouped-code" class="groups" rows="5" readonly
+  aria-describedby="grouped-hint">${groupCode(confirmationCode)}</textarea>
+<small id="grouped-hint">Capital or small letters, as you like. Each line ends with a check, so the server
+says in which line a mistake is.</small>
+<figure>
+<svg class="qr" viewBox="0 0 ${code.length} ${code.length}" role="img" aria-labelledby="qr-title"
+  shape-rendering="crispEdges"><title id="qr-title">QR code for a scanner at the server</title>
+<rect width="100%" height="100%" fill="#fff"/><path fill="#000" d="${outlineQrCode(code)}"/></svg>
+<figcaption>License key, policy id and confirmation code, for a scanner at the server:
+<code>berth airgap install</code> takes its text where it asks for the code. The policy file is too large for
+this.</figcaption>
+</figure>
+`;
+}
 
 export function showConfirmation(answer: AirgapAnswer, typed: Typed): Reply {
   const { policyId, confirmationCode } = answer;
@@ -115,7 +144,8 @@ export function showConfirmation(answer: AirgapAnswer, typed: Typed): Reply {
 <label for="policy-id">1. Policy id</label>
 <input type="text" id="policy-id" value="${policyId}" readonly>
 <label for="confirmation-code">2. Confirmation code</label>
-<textarea id="confirmation-code" rows="3" readonly>${confirmationCode}</textarea>
+<textarea id="confirmation-code" rows="4" readonly>${confirmationCode}</textarea>
+${codePictures(answer)}
 <form method="post" action="${PORTAL}/airgap/policy">
 <input type="hidden" name="license_key" value="${typed.licenseKey}">
 <input type="hidden" name="hardware_id" value="${typed.hardwareId}">

@@ -40,6 +40,10 @@ textarea, input[type=text], code { font-family: ui-monospace, monospace; }
 textarea, input[type=text] { font-size: .95rem; }
 code { font-size: .92em; }
 textarea { overflow-wrap: anywhere; word-break: break-all; }
+textarea.groups { font-size: clamp(.7rem, 3.9vw, 1.1rem); white-space: pre; overflow-x: auto; }
+figure { margin: 1.25rem 0 0; display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; }
+figcaption { flex: 1 1 15rem; color: var(--soft); }
+.qr { flex: none; width: min(100%, 18rem); height: auto; border-radius: .4rem; }
 button {
   width: 100%; margin-top: 1.25rem; padding: .75rem 1rem; border: 0; border-radius: .4rem;
   background: var(--act); color: var(--act-text); font: inherit; font-weight: 600; cursor: pointer;

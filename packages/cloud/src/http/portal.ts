@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import { readOfflineRequest } from '@berth/protocol/offline-request';
+import { readScannedText } from '@berth/protocol/scanned-text';
 import { readUsageFile } from '@berth/protocol/usage-file';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { type AirgapAnswer, confirmAirgap } from '../store/airgap.ts';
@@ -67,11 +68,15 @@ function sendStyle(): Reply {
 
 const takeTurn = createTurns({ inAll: LIMITS.forms, perPlace: LIMITS.formsPerPlace });
 
+/** The text of a server's QR code stands for all three fields, as far as they are empty. */
 function readTyped({ text }: Form): Typed {
+  const activationCode = text('activation_code');
+  const scanned = readScannedText(activationCode, 'activation_code');
+  const read = (name: string) => text(name) || (scanned?.get(name) ?? '');
   return {
-    licenseKey: text('license_key'),
-    hardwareId: text('hardware_id'),
-    activationCode: text('activation_code'),
+    licenseKey: read('license_key'),
+    hardwareId: read('hardware_id'),
+    activationCode: scanned?.get('activation_code') ?? activationCode,
   };
 }
 

@@ -5,8 +5,8 @@ import { readBytes } from './read-input.ts';
 /** A file of the largest size, and what a browser writes around it. */
 const MOST_FORM_BYTES = MOST_FILE_BYTES + 64 * 1024;
 
-/** Longer than anything that somebody types into a field. */
-const LONGEST_TEXT = 512;
+/** Longer than anything that somebody types into a field, or pastes there from a QR code. */
+const LONGEST_TEXT = 2048;
 
 /** What a browser sends for a form. */
 export interface Form {

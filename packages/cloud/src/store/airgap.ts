@@ -1,6 +1,12 @@
 import type { KeyObject } from 'node:crypto';
-import { isActivationCode, makeConfirmationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
+import {
+  isActivationCode,
+  makeConfirmationCode,
+  readInitializationCode,
+  SIGNED_CODE_BYTES,
+} from '@berth/protocol/airgap-codes';
 import { name } from '@berth/protocol/fields';
+import { readHardwareId, readTypedCode } from '@berth/protocol/typed-code';
 import type { Licensed } from '../core/decision.ts';
 import { type License, UNKNOWN_HOST } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
@@ -36,7 +42,7 @@ export function startAirgap(
   });
 }
 
-/** What the server told its administrator. */
+/** What the server told its administrator, as somebody typed it. */
 export interface AirgapCodes {
   readonly key: string;
   readonly hardwareId: string;
@@ -60,15 +66,12 @@ export interface AirgapTools {
 /** Activates the license for the machine that has the code. The same codes again hear the same answer. */
 export function confirmAirgap(
   shelf: Shelf,
-  codes: AirgapCodes,
+  typed: AirgapCodes,
   tools: AirgapTools,
   now: number,
 ): AirgapAnswer | Refusal {
-  const { hardwareId } = codes;
-  const named = name.safeParse(hardwareId);
-  if (!named.success || named.data === undefined) {
-    return refuse('validation_error', 'That cannot be a hardware id. Copy it from "berth status".');
-  }
+  const codes = readCodes(typed);
+  if (isRefusal(codes)) return codes;
   return transact(shelf, () => {
     const row = shelf.sql.findLicense.get(codes.key);
     const license = row === undefined ? null : toLicense(row);
@@ -83,6 +86,18 @@ export function confirmAirgap(
         'Check each of them; an initialization code serves once.',
     );
   });
+}
+
+/** What people typed, in whatever form, as it is compared and kept. */
+function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): AirgapCodes | Refusal {
+  const hardwareId = readHardwareId(typedId);
+  const named = name.safeParse(hardwareId);
+  if (!named.success || named.data === undefined) {
+    return refuse('validation_error', 'That cannot be a hardware id. Copy it from "berth status".');
+  }
+  const read = readTypedCode(activationCode, SIGNED_CODE_BYTES);
+  if ('code' in read) return { key, hardwareId, activationCode: read.code };
+  return refuse('airgap_code_invalid', `The activation code is mistyped. ${read.fault}`);
 }
 
 /** Nobody has it, but checking with it takes as long as with any other. */

@@ -6,7 +6,7 @@ import { createTestPortal, given, refused } from '../../../../test/support/test-
 import { blockDevice, listDevices } from './devices.ts';
 import { listEvents } from './events.ts';
 import { disableKey } from './keys.ts';
-import { changeLicense, resetLicense, setLicenseEnabled } from './licenses.ts';
+import { changeLicense, getLicense, resetLicense, setLicenseEnabled } from './licenses.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -265,4 +265,24 @@ describe('a refresh', () => {
     setLicenseEnabled(portal.shelf, portal.key, false, portal.cloud.now);
     assert.equal(refused(portal.refresh('b')), 'license_not_enabled');
   });
+});
+
+test('a request of a user is answered by the vendor, and by nobody else', (t) => {
+  const portal = createTestPortal(t);
+  const { cloud, shelf } = portal;
+  const user = { name: 'ann', passwordHash: 'x' };
+  const key = cloud.grant({ slots: 2 }, { product: 'crm', user });
+  const server = createCarriedServer('of-ann');
+  const request = server.request({ product: 'crm', username: 'ann' });
+  const before = portal.dump();
+  assert.equal(refused(portal.activate(request, null, '192.0.2.1')), 'missing_parameters');
+  assert.equal(refused(portal.activate(request, key, '192.0.2.1')), 'license_not_found');
+  const ofBob = server.request({ product: 'crm', username: 'bob' });
+  assert.equal(refused(portal.activate(ofBob)), 'missing_parameters');
+  assert.equal(refused(portal.activate(ofBob, key)), 'license_not_found');
+  assert.equal(portal.dump(), before);
+  const answer = given(portal.activate(request));
+  assert.deepEqual([answer.licenseKey, answer.username], [key, 'ann']);
+  const [event] = listEvents(shelf, given(getLicense(shelf, key)).id, 1);
+  assert.equal(event?.facts.username, 'ann');
 });

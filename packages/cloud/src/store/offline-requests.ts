@@ -6,9 +6,9 @@ import type { Licensed } from '../core/decision.ts';
 import { judgeRepeat, type SeenRequest } from '../core/judge-request.ts';
 import { type HostFacts, UNKNOWN_HOST } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { perform } from './execute.ts';
+import { perform, performOn } from './execute.ts';
 import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
-import type { Row } from './rows.ts';
+import { type Row, toLicense } from './rows.ts';
 import { meetServer, type SignedFile } from './server-keys.ts';
 import { record, type Shelf, transact } from './shelf.ts';
 import { type CountedUsage, countUsage } from './usage.ts';
@@ -26,6 +26,8 @@ export interface CarriedRequest {
 
 export interface AnsweredActivation extends IssuedFile {
   readonly requestId: string;
+  /** Whose license the request says it is; missing where it names no user. */
+  readonly username?: string;
 }
 
 export interface AnsweredDeactivation {
@@ -47,7 +49,9 @@ export function answerActivation(
   return answerOnce(shelf, carried, now, (who) => {
     const { fields } = carried.request;
     const { request_id: requestId } = fields;
-    const outcome = perform(shelf, { kind: 'activate', who, host: readHost(fields) }, now);
+    // It was identified above, also where the vendor answers for a user.
+    const license = toLicense(shelf.sql.findLicense.get(who.proof.key) as Row);
+    const outcome = performOn(shelf, license, { kind: 'activate', who, host: readHost(fields) }, now);
     if (isRefusal(outcome)) return outcome;
     const licensed = outcome as Licensed;
     // Whoever signs with a key of its own is a server; other requests come from single machines.
@@ -56,7 +60,9 @@ export function answerActivation(
     const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt);
     const issue = { what: 'answer', requestId, needsSlots: isServer, write } as const;
     const issued = issueFile(shelf, licensed, issue, now);
-    return isRefusal(issued) ? issued : { ...issued, requestId };
+    if (isRefusal(issued)) return issued;
+    const { username } = fields;
+    return { ...issued, requestId, ...(username === undefined ? {} : { username }) };
   });
 }
 
@@ -98,7 +104,7 @@ function answerOnce<T extends object>(
     const { request } = carried;
     const voucher = verifyRequest(shelf, request);
     if (voucher !== 'cloud-keys' && voucher !== 'server') return voucher;
-    const key = chooseKey(carried);
+    const key = chooseKey(shelf, carried);
     if (isRefusal(key)) return key;
     const license = shelf.sql.findLicense.get(key);
     // Also for a license that is not here: whether an id was used must not tell which keys there are.
@@ -109,14 +115,16 @@ function answerOnce<T extends object>(
     const verdict = judgeRepeat(toSeen(row), asked);
     if (isRefusal(verdict)) return verdict;
     if (verdict === 'repeat') return JSON.parse(row?.answer as string) as T;
-    const who = identify(shelf, request.fields, license);
+    const who = identify(shelf, carried, license);
     if (isRefusal(who)) return who;
     const stranger = meetServer(shelf, describeFile(carried, who, voucher), now);
     if (stranger !== null) return stranger;
     const answer = work(who);
     if (isRefusal(answer)) return answer;
     shelf.sql.addRequest.run(id, asked.digest, asked.licenseId, JSON.stringify(answer), now);
-    const facts = { request: request.fields.request, request_id: id, hardware_id: who.hardwareId };
+    const { request: asks, username } = request.fields;
+    const user = username === undefined ? {} : { username };
+    const facts = { request: asks, request_id: id, hardware_id: who.hardwareId, ...user };
     const event = { kind: 'request_answered', facts: { ...facts, signed_by: voucher } } as const;
     record(shelf, event, asked.licenseId, now);
     return answer;
@@ -133,26 +141,40 @@ function toSeen(row: Row | undefined): SeenRequest | null {
   return { digest: row.digest as string, licenseId: row.license_id as number };
 }
 
-/** Which license is meant: by the request's own key, or by the one that came with it. */
-function chooseKey({ request, key: given }: CarriedRequest): string | Refusal {
-  const { license_key: named } = request.fields;
+/** Which license is meant: by the request's own key, by the one that came with it, or by its user. */
+function chooseKey(shelf: Shelf, carried: CarriedRequest): string | Refusal {
+  const { request, key: given } = carried;
+  const { license_key: named, username } = request.fields;
   if (named !== undefined && given !== null && named !== given) {
     return refuse('validation_error', 'The request names another license key than the one that was given.');
   }
   const none = 'The request names no license. Say which one by its license key.';
-  return named ?? given ?? refuse('missing_parameters', none);
+  const whose = username === undefined ? none : `The request of the user "${username}" names no license key.`;
+  return named ?? given ?? findKeyOfUser(shelf, carried) ?? refuse('missing_parameters', whose);
 }
 
-function identify({ sql }: Shelf, fields: Fields, license: Row | undefined): KeyIdentity | Refusal {
-  const { product, hardware_id: hardwareId } = fields;
+/** A name is no proof, so only the vendor may hand in a request that goes by it. */
+function findKeyOfUser({ sql }: Shelf, { request, from }: CarriedRequest): string | null {
+  const { username, product } = request.fields;
+  if (from !== null || username === undefined || product === undefined) return null;
+  const productId = sql.findProduct.get(product)?.id as number | undefined;
+  const row = productId === undefined ? undefined : sql.findLicenseByUser.get(productId, username);
+  return (row?.license_key as string | undefined) ?? null;
+}
+
+function identify(
+  { sql }: Shelf,
+  { request: { fields }, from }: CarriedRequest,
+  license: Row | undefined,
+): KeyIdentity | Refusal {
+  const { product, username, hardware_id: hardwareId } = fields;
   const isBack = fields.request === 'deactivation';
   if (license === undefined || (product !== undefined && product !== license.code))
     return refuseUnknown(isBack);
   const licenseId = license.id as number;
-  // A user's license is activated with the password, which is in no file.
-  const isTheirs = isBack
-    ? sql.findDevice.get(licenseId, hardwareId) !== undefined
-    : license.user_name === null;
+  // A user's license is activated with the password, which is in no file; the vendor needs none.
+  const isUsers = license.user_name !== null && !(from === null && license.user_name === username);
+  const isTheirs = isBack ? sql.findDevice.get(licenseId, hardwareId) !== undefined : !isUsers;
   if (!isTheirs) return refuseUnknown(isBack);
   const proof = { kind: 'key', key: license.license_key as string } as const;
   return { product: license.code as string, hardwareId, licenseId, proof };

@@ -9,6 +9,7 @@ import {
 import { toReadable } from '@berth/protocol/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { type CallOf, createCallOf, type Hints, rewriteHints, withHints } from '@berth/protocol/hints';
+import { showQrCode } from '@berth/protocol/qr-code';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import {
@@ -162,6 +163,8 @@ async function runCommand(
   const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf);
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
+    if (flags.json !== true && command.scan !== undefined)
+      showQrCode(command.scan(answer.body as never), flags.qr as boolean | undefined, terminal);
   } else if (isFailure) {
     terminal.fail(show());
   }
@@ -238,6 +241,7 @@ const COMMAND_FLAGS = {
   counted: { type: 'boolean' },
   'not-counted': { type: 'boolean' },
   'demo-cloud': { type: 'boolean' },
+  qr: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   yes: { type: 'boolean' },
 } as const;

@@ -24,6 +24,8 @@ interface AnsweringCommand extends CommandBase {
   show(body: never, callOf: CallOf): string;
   /** Before a secret is asked for: the refusal of what cannot be done anyway; `null`: go on. */
   precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
+  /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
+  scan?(body: never): string;
   /** An answer that is bad news makes the command fail, so that a script notices. */
   isFailure?(body: never): boolean;
 }

@@ -1,7 +1,16 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/airgap-codes';
+import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
+import {
+  codeSymbols,
+  groupCode,
+  groupHardwareId,
+  isWholeCode,
+  readTypedCode,
+} from '@berth/protocol/typed-code';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
-import { InputError } from './read-secrets.ts';
+import { InputError, type SecretPrompt } from './read-secrets.ts';
 import { formatFacts } from './terminal.ts';
 
 /** Licenses that come without internet: in files, and by codes. */
@@ -9,7 +18,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline request',
     arguments: [],
-    flags: '[--product P] [--license-key K] [--license-id N] [--deactivate] [--out FILE]',
+    flags: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
     about: 'make a file that asks the vendor for a license; --deactivate gives one back',
     ask: askRequest,
     show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
@@ -37,20 +46,27 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'airgap activate',
     arguments: ['LICENSE-KEY'],
-    flags: '',
+    flags: '[--qr]',
     about: "turn the vendor's initialization code, from standard input, into this server's activation code",
-    reads: () => [{ text: 'initialization code' }],
-    ask: (client, [key], _, [code]) =>
-      client.post('/api/v4/airgap/generate', { license_key: key, signing_key: code }),
-    show: ({ activation_code, hardware_id }: Codes) =>
-      formatFacts({ 'activation code': activation_code, 'hardware id': hardware_id }),
+    reads: () => [codePrompt('initialization code', INITIALIZATION_CODE_BYTES)],
+    ask: (client, [key], _, [typed = '']) => {
+      const code = readScannedText(typed, 'initialization_code')?.get('initialization_code') ?? typed;
+      const signing_key = readCode('initialization code', code, INITIALIZATION_CODE_BYTES);
+      return client.post('/api/v4/airgap/generate', { license_key: key, signing_key });
+    },
+    show: showCodes,
+    scan: ({ activation_code, hardware_id, license_key }: Codes) =>
+      writeScannedText({ license_key, hardware_id, activation_code: codeSymbols(activation_code) }),
   },
   {
     words: 'airgap install',
     arguments: ['POLICY-FILE'],
-    flags: '--license-key K --policy-id N [--confirmation-code C]',
-    about: 'take a policy file; the confirmation code may come from standard input',
-    reads: (flags) => (flags['confirmation-code'] === undefined ? [{ text: 'confirmation code' }] : []),
+    flags: '[--license-key K] [--policy-id N] [--confirmation-code C]',
+    about:
+      'take a policy file; the confirmation code may come from standard input, and the other two with it ' +
+      'from a QR code',
+    reads: (flags) =>
+      flags['confirmation-code'] === undefined ? [codePrompt('confirmation code', SIGNED_CODE_BYTES)] : [],
     ask: askPolicy,
     show: showInstalled,
   },
@@ -72,6 +88,7 @@ interface MadeUsage {
 interface Codes {
   readonly activation_code: string;
   readonly hardware_id: string;
+  readonly license_key: string;
 }
 
 interface InstalledLicense {
@@ -86,6 +103,7 @@ async function askRequest(client: AdminClient, _: readonly string[], flags: Flag
   const answer = await client.post('/api/v4/license/generate', {
     product: flags.product,
     license_key: flags['license-key'],
+    username: flags.user,
     license_id: flags['license-id'],
     request: flags.deactivate === undefined ? 'activation' : 'deactivation',
   });
@@ -96,16 +114,41 @@ function askPolicy(
   client: AdminClient,
   [file = '']: readonly string[],
   flags: Flags,
-  [typed]: readonly string[],
+  [typed = '']: readonly string[],
 ): Promise<AdminAnswer> {
-  return carry(file, (text) =>
+  const text = flags['confirmation-code'] ?? typed;
+  const scanned = readScannedText(text, 'confirmation_code');
+  const code = scanned?.get('confirmation_code') ?? text;
+  return carry(file, (policy) =>
     client.post('/api/v4/airgap/license', {
-      license_policy: text,
-      license_key: flags['license-key'],
-      policy_id: flags['policy-id'],
-      confirmation_code: flags['confirmation-code'] ?? typed,
+      license_policy: policy,
+      license_key: flags['license-key'] ?? scanned?.get('license_key'),
+      policy_id: flags['policy-id'] ?? scanned?.get('policy_id'),
+      confirmation_code: readCode('confirmation code', code, SIGNED_CODE_BYTES),
     }),
   );
+}
+
+function codePrompt(text: string, bytes: number): SecretPrompt {
+  return { text, isWhole: (typed) => isWholeCode(typed, bytes) };
+}
+
+/** Here the lines are still as they were typed, so a mistake is found where it is. */
+function readCode(what: string, typed: string, bytes: number): string {
+  if (typed.trim() === '') return '';
+  const read = readTypedCode(typed, bytes);
+  if ('code' in read) return read.code;
+  throw new InputError(`The ${what} is mistyped. ${read.fault} Nothing was done.`);
+}
+
+function showCodes({ activation_code, hardware_id }: Codes): string {
+  const grouped = groupHardwareId(hardware_id);
+  return [
+    formatFacts({ 'activation code': activation_code, 'hardware id': hardware_id }),
+    'The same in groups, for typing. Each line ends with a check, so a mistake is found where it is:',
+    `Activation code:\n${groupCode(activation_code)}`,
+    ...(grouped === null ? [] : [`Hardware id:\n${grouped}`]),
+  ].join('\n\n');
 }
 
 /** A license that is given back stops before its file is there: the file must not fail then. */

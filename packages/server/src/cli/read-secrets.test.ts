@@ -85,3 +85,31 @@ describe('lines that are typed', () => {
     assert.deepEqual(modes, [true, false]);
   });
 });
+
+describe('a code of several lines', () => {
+  const CODE = [{ text: 'code', isWhole: (typed: string) => typed.replace(/\s/g, '').length >= 6 }];
+
+  test('comes through a pipe as a whole, and no more is waited for', async () => {
+    async function* endless() {
+      yield Buffer.from('ab\ncd');
+      yield Buffer.from('\nef\n');
+      await new Promise(() => {});
+    }
+    assert.deepEqual(await readSecrets(CODE, endless(), refuseToAsk), ['ab\ncd\nef\n']);
+    assert.deepEqual(await readSecrets(CODE, pipe('abcdef\n'), refuseToAsk), ['abcdef\n']);
+    assert.deepEqual(await readSecrets(CODE, pipe('ab\n', '\n', 'cd'), refuseToAsk), ['ab\n\n']);
+    assert.deepEqual(await readSecrets(CODE, pipe('ab'), refuseToAsk), ['ab']);
+  });
+
+  test('is shown while it is typed or pasted, line by line until it is whole', async () => {
+    const asked: string[] = [];
+    const { input } = terminal('ab\rcx\u007fd\u001b\ref\r');
+    assert.deepEqual(await readSecrets(CODE, input, (text) => asked.push(text)), ['ab\ncd\nef']);
+    assert.equal(asked.join(''), 'code:\nab\ncx\b \bd\nef\n');
+  });
+
+  test('ends with an empty line', async () => {
+    assert.deepEqual(await readSecrets(CODE, terminal('ab\r\r').input, () => {}), ['ab\n']);
+    assert.deepEqual(await readSecrets(CODE, terminal('\r').input, () => {}), ['']);
+  });
+});

@@ -5,6 +5,11 @@ export interface SecretPrompt {
   readonly text: string;
   /** Somebody makes it up now, so a slip of the finger has to be noticed. */
   readonly isNew?: boolean;
+  /**
+   * It is no secret but a code, perhaps of several lines: shown while it is typed, until this says that all
+   * of it is there, or an empty line does. Nothing else is asked for beside it.
+   */
+  isWhole?(typed: string): boolean;
 }
 
 /** The answers cannot be used; the message says why. */
@@ -24,42 +29,52 @@ export async function readSecrets(
   ask: (text: string) => void,
 ): Promise<readonly string[]> {
   if (prompts.length === 0) return [];
-  if (input.isTTY !== true) return readLines(input, prompts.length);
+  if (input.isTTY !== true) return readLines(input, prompts);
   const lines: string[] = [];
-  for (const { text, isNew } of prompts) {
-    lines.push(await askFor(input as unknown as ReadStream, text, ask));
-    if (isNew !== true) continue;
-    const again = await askFor(input as unknown as ReadStream, `${text}, once more`, ask);
+  for (const prompt of prompts) {
+    lines.push(await askFor(input as unknown as ReadStream, prompt, ask));
+    if (prompt.isNew !== true) continue;
+    const repeated = { text: `${prompt.text}, once more` };
+    const again = await askFor(input as unknown as ReadStream, repeated, ask);
     if (again !== lines.at(-1)) throw new InputError('The two do not match. Nothing was done.');
   }
   return lines;
 }
 
-/** As many lines as are asked for; one that is missing is empty. */
-async function readLines(input: Input, count: number): Promise<readonly string[]> {
+/** As many lines as are asked for; one that is missing is empty. A code is all that there is. */
+async function readLines(input: Input, prompts: readonly SecretPrompt[]): Promise<readonly string[]> {
   let bytes = Buffer.alloc(0);
   for await (const chunk of input) {
     bytes = Buffer.concat([bytes, chunk]);
     if (bytes.length > MAX_INPUT_BYTES) throw new InputError('Standard input holds too much.');
-    if (bytes.filter((byte) => byte === NEWLINE).length >= count) break;
+    const text = bytes.toString('utf8');
+    if (text.split('\n').length > prompts.length && isEnough(text, prompts[0])) break;
   }
-  const lines = bytes.toString('utf8').split(/\r?\n/);
-  return Array.from({ length: count }, (_, index) => lines[index] ?? '');
+  const text = bytes.toString('utf8');
+  if (prompts[0]?.isWhole !== undefined) return [text];
+  const lines = text.split(/\r?\n/);
+  return prompts.map((_, index) => lines[index] ?? '');
 }
 
-const NEWLINE = 10;
+function isEnough(text: string, prompt: SecretPrompt | undefined): boolean {
+  if (prompt?.isWhole === undefined || prompt.isWhole(text)) return true;
+  const plain = text.replaceAll('\r', '');
+  return plain === '\n' || plain.endsWith('\n\n');
+}
 
 const CONTROL_C = '\u0003';
 const CONTROL_D = '\u0004';
 const BACKSPACES = ['\b', '\u007f'];
 
-async function askFor(input: ReadStream, text: string, ask: (text: string) => void): Promise<string> {
+type Ask = (text: string) => void;
+
+async function askFor(input: ReadStream, prompt: SecretPrompt, ask: Ask): Promise<string> {
   // Before anybody is asked: whoever types at once must not be shown either.
   input.setRawMode(true);
-  ask(`${text}: `);
+  ask(prompt.isWhole === undefined ? `${prompt.text}: ` : `${prompt.text}:\n`);
   input.resume();
   try {
-    return await readTyped(input);
+    return await readTyped(input, prompt, ask);
   } finally {
     input.setRawMode(false);
     input.pause();
@@ -67,18 +82,25 @@ async function askFor(input: ReadStream, text: string, ask: (text: string) => vo
   }
 }
 
-/** What is typed until the line ends. */
-function readTyped(input: ReadStream): Promise<string> {
+/** What is typed until the line ends, or the last line of a code. */
+function readTyped(input: ReadStream, prompt: SecretPrompt, ask: Ask): Promise<string> {
   const typed: string[] = [];
+  const isShown = prompt.isWhole !== undefined;
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       for (const letter of chunk.toString('utf8')) {
         if (letter === CONTROL_C) return end(() => reject(new InputError('Nothing was done.')));
-        if (letter === '\r' || letter === '\n' || letter === CONTROL_D) {
+        const isLineEnd = letter === '\r' || letter === '\n';
+        const written = isLineEnd ? '\n' : letter;
+        if (letter === CONTROL_D || (isLineEnd && isEnough(`${typed.join('')}\n`, prompt))) {
           return end(() => resolve(typed.join('')));
         }
-        if (BACKSPACES.includes(letter)) typed.pop();
-        else typed.push(letter);
+        if (BACKSPACES.includes(letter)) {
+          if (typed.at(-1) !== '\n' && typed.pop() !== undefined && isShown) ask('\b \b');
+        } else if (!isShown || written >= ' ' || isLineEnd) {
+          typed.push(written);
+          if (isShown) ask(written);
+        }
       }
     };
     const end = (settle: () => void) => {

@@ -1,11 +1,12 @@
 import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console-text';
 import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import type { QrScreen } from '@berth/protocol/qr-code';
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
 export { formatFacts, formatTable } from '@berth/protocol/console-text';
 
 /** What a command writes to. Answers go to standard output, everything else to standard error. */
-export interface Terminal {
+export interface Terminal extends QrScreen {
   /** Where answers go. */
   readonly screen: Screen;
   print(line: string): void;
@@ -19,7 +20,7 @@ export interface Terminal {
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
-type Output = Pick<typeof process.stdout, 'write' | 'isTTY' | 'hasColors'>;
+type Output = Pick<typeof process.stdout, 'write' | 'isTTY' | 'hasColors'> & { readonly columns?: number };
 
 export function createTerminal(stdout: Output, stderr: Output, env: Env): Terminal {
   const screen = describeScreen(stdout, env);
@@ -32,6 +33,11 @@ export function createTerminal(stdout: Output, stderr: Output, env: Env): Termin
     complain: (line) => complain(escapeLines(line)),
     warn: (line) => complain(emphasize('yellow', line, errorScreen)),
     fail: (line) => complain(emphasize('red', line, errorScreen)),
+    // Nothing in it comes from outside: it is black and white.
+    draw: (picture) => void stdout.write(`${picture}\n`),
+    get columns() {
+      return stdout.isTTY === true ? (stdout.columns ?? null) : null;
+    },
     readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => stderr.write(text)),
   };
 }

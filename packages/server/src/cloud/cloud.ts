@@ -41,6 +41,8 @@ export type LicenseHolder =
 export interface CloudHost {
   readonly hostname: string;
   readonly osVersion: string;
+  /** An address of the machine in its own network; `null`: it has none. */
+  readonly ip: string | null;
   readonly version: string;
 }
 

@@ -38,9 +38,9 @@ describe('a question to the cloud', () => {
     const holder = { username: 'ann', password: 'secret' };
     await cloud.activate(KEYS, { ...MACHINE, holder }, HOST);
     await cloud.check(KEYS, { ...MACHINE, holder: { ...holder, password: null } });
-    const { hostname, app_ver, license_key, ...sent } = JSON.parse(seen[0]?.body ?? '');
+    const { hostname, ip, app_ver, license_key, ...sent } = JSON.parse(seen[0]?.body ?? '');
     assert.deepEqual([sent.username, sent.password, license_key], ['ann', 'secret', undefined]);
-    assert.deepEqual([hostname, app_ver], ['alpha', '1.2.3']);
+    assert.deepEqual([hostname, ip, app_ver], ['alpha', '192.0.2.7', '1.2.3']);
     assert.doesNotMatch(seen[1]?.request.url ?? '', /password/);
   });
 

@@ -75,8 +75,9 @@ function identify({ hardwareId, product, holder }: Identification): Fields {
   return { ...common, username, ...(password === null ? {} : { password }) };
 }
 
-function describeHost({ hostname, osVersion, version }: CloudHost): Fields {
-  return { hostname, os_ver: osVersion, app_ver: version, sdk_ver: `berth ${version}` };
+function describeHost({ hostname, osVersion, ip, version }: CloudHost): Fields {
+  const address = ip === null ? {} : { ip };
+  return { hostname, ...address, os_ver: osVersion, app_ver: version, sdk_ver: `berth ${version}` };
 }
 
 /** The event says that the amount was used already, on a floating server. */

@@ -1,6 +1,13 @@
 import { createHash, type KeyObject } from 'node:crypto';
-import { isConfirmationCode, makeActivationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
+import {
+  INITIALIZATION_CODE_BYTES,
+  isConfirmationCode,
+  makeActivationCode,
+  readInitializationCode,
+  SIGNED_CODE_BYTES,
+} from '@berth/protocol/airgap-codes';
 import { LicenseFileError } from '@berth/protocol/license-file';
+import { readTypedCode } from '@berth/protocol/typed-code';
 import type { Actor } from '../core/actor.ts';
 import type { FileFacts } from '../core/command.ts';
 import type { Refused } from '../core/decision.ts';
@@ -102,11 +109,14 @@ async function take(store: Store, file: VendorFile, { source, bound, facts, by }
 
 export async function activateByCode({ identity }: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
   const licenseKey = needField('license_key', wish.licenseKey);
-  const key = readInitializationCode(needField('signing_key', wish.initializationCode));
+  const typed = needField('signing_key', wish.initializationCode);
+  const read = readTypedCode(typed, INITIALIZATION_CODE_BYTES);
+  const key = 'fault' in read ? null : readInitializationCode(read.code);
   if (key === null) {
+    const where = 'fault' in read ? ` ${read.fault}` : '';
     throw new RequestError(
       'airgap_code_invalid',
-      'The initialization code ("signing_key") is not one: check it letter by letter.',
+      `The initialization code ("signing_key") is not one: check it letter by letter.${where}`,
     );
   }
   const hardwareId = await identity.readHardwareId();
@@ -118,7 +128,7 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
   const policy = needField('license_policy', wish.policy);
   const licenseKey = needField('license_key', wish.licenseKey);
   const policyId = needField('policy_id', wish.policyId);
-  const code = needField('confirmation_code', wish.confirmationCode);
+  const code = readConfirmationCode(needField('confirmation_code', wish.confirmationCode));
   if (airgapKey === null) {
     throw new RequestError(
       'airgap_key_not_configured',
@@ -147,6 +157,12 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
   };
   const bound = { hardwareId, isIdChosen: await identity.isChosen() };
   return take(store, file, { source: 'airgap', bound, facts, by });
+}
+
+function readConfirmationCode(typed: string): string {
+  const read = readTypedCode(typed, SIGNED_CODE_BYTES);
+  if ('code' in read) return read.code;
+  throw new RequestError('airgap_confirmation_invalid', `The confirmation code is mistyped. ${read.fault}`);
 }
 
 /** By its first half: the second can be written in two ways, and both are valid. */

@@ -23,6 +23,8 @@ export interface RequestOptions {
 export interface RequestWish {
   readonly product: string | null;
   readonly licenseKey: string | null;
+  /** Whose license it is, where the vendor issues licenses to users. */
+  readonly username: string | null;
 }
 
 export interface DeactivationWish extends RequestWish {
@@ -57,7 +59,7 @@ interface RequestContent extends RequestWish {
 
 async function makeRequest(
   options: RequestOptions,
-  { request, product, licenseKey, usage }: RequestContent,
+  { request, product, licenseKey, username, usage }: RequestContent,
   by: Actor,
 ): Promise<MadeRequest> {
   const { store, identity, host } = options;
@@ -73,6 +75,7 @@ async function makeRequest(
       requestId,
       product,
       licenseKey,
+      username,
       hardwareId,
       date: formatTimestamp(wall),
       serverKey: own.publicKey,
@@ -112,7 +115,8 @@ export async function requestDeactivation(
   }
   const { usage } = await makeUsage(options, by);
   const { product, licenseKey } = license;
-  return makeRequest(options, { request: 'deactivation', product, licenseKey, usage }, by);
+  const { username } = wish;
+  return makeRequest(options, { request: 'deactivation', product, licenseKey, username, usage }, by);
 }
 
 /** One that was removed can be given back still, as long as it is named. */

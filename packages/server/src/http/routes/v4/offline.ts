@@ -37,7 +37,8 @@ function generateRoute(offline: Offline): Route {
     answer: { kind: 'json', schema: generateAnswer, textToo: 'the file' },
     errors: ['license_not_found', 'missing_parameters'],
     handle: async ({ request, body, caller }) => {
-      const wish = { product: body.product ?? null, licenseKey: body.license_key ?? null };
+      const { product = null, license_key: licenseKey = null, username = null } = body;
+      const wish = { product, licenseKey, username };
       const id = body.license_id === undefined ? null : licenseId(body.license_id);
       const by = actorOf(caller);
       const made =
