@@ -24,9 +24,14 @@ interface Started {
   readonly ended: Promise<unknown>;
 }
 
-async function start(t: TestContext, file: string, words: readonly string[]): Promise<Started> {
+async function start(
+  t: TestContext,
+  file: string,
+  words: readonly string[],
+  level = 'error',
+): Promise<Started> {
   const data = temporaryFolder(t);
-  const args = [...words, '--port', '0', '--data', data, '--log-level', 'error'];
+  const args = [...words, '--port', '0', '--data', data, '--log-level', level];
   const starter = spawn(file, args, { cwd: PROJECT, env: plainEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = Promise.all([once(starter.stdout, 'close'), once(starter.stderr.resume(), 'close')]);
   let url: string | undefined;
@@ -87,8 +92,10 @@ describe('a server that npm has started', { skip, concurrency: true }, () => {
 
 describe('a server that ./berth has started', { skip, concurrency: true }, () => {
   test('is the process that was started, and stops when its terminal closes', async (t) => {
-    const server = await start(t, join(PROJECT, 'berth'), ['serve']);
+    const server = await start(t, join(PROJECT, 'berth'), ['serve'], 'info');
     assert.equal(server.pid, server.starter.pid);
+    server.starter.stdout?.destroy();
+    server.starter.stderr?.destroy();
     server.starter.kill('SIGHUP');
     const [code] = await once(server.starter, 'exit');
     assert.equal(code, 0);

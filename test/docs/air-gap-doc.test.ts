@@ -3,15 +3,13 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startCloudProcess } from '../support/cloud-process.ts';
 import { ensureTool } from '../support/install-tools.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
-import { readConsoleSteps, toPattern } from './console-blocks.ts';
+import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = readFileSync(new URL('../../docs/air-gap.md', import.meta.url), 'utf8');
 
 /** The vendor and the server have no network between them: the server does not know where the vendor is. */
@@ -30,17 +28,9 @@ test('both journeys without internet go as the page says', async (t) => {
   const steps = readConsoleSteps(PAGE);
   assert.ok(steps.length >= 25);
   for (const { command, expected } of steps) {
-    const local = command
-      .replaceAll('http://127.0.0.1:8080', server.url)
-      // npm changes to the folder of the project; the files of this test are to be in another one.
-      .replaceAll('npm run -s berth --', program('server'))
-      .replaceAll('npm run -s cloud --', program('cloud'));
+    const local = toAnyFolder(command).replaceAll('http://127.0.0.1:8080', server.url);
     // What is refused is told on standard error, and is part of the page.
     const { stdout } = await run('bash', ['-c', `{ ${local}; } 2>&1 || true`], { env, cwd: work });
     assert.match(stdout.trimEnd(), toPattern(expected), command);
   }
 });
-
-function program(name: 'server' | 'cloud'): string {
-  return `${process.execPath} ${ROOT}packages/${name}/src/main.ts`;
-}

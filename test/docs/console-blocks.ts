@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url';
+
 /** One command of a documentation page and what the page says it prints. */
 export interface ConsoleStep {
   readonly command: string;
@@ -16,6 +18,13 @@ export function readConsoleSteps(page: string): readonly ConsoleStep[] {
         return { command: command as string, expected: output.join('\n').trimEnd() };
       }),
   );
+}
+
+const LAUNCHER = fileURLToPath(new URL('../../berth', import.meta.url));
+
+/** The command for any folder: a page is read in that of Berth, where `./berth` is. */
+export function toAnyFolder(command: string): string {
+  return command.replaceAll('./berth ', `${LAUNCHER} `);
 }
 
 const TIMESTAMP = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g;

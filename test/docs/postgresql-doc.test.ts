@@ -8,7 +8,7 @@ import { SETTINGS } from '../../packages/server/src/settings.ts';
 import { ensureTool } from '../support/install-tools.ts';
 import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
-import { readConsoleSteps, toPattern } from './console-blocks.ts';
+import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';
 
 const run = promisify(execFile);
 const PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
@@ -35,8 +35,8 @@ describe('docs/postgresql.md', () => {
     assert.ok(steps.length >= 6);
     for (const { command, expected } of steps) {
       if (command.includes(SECOND)) second ??= await startOn(t, url, join(folder, 'second'));
-      const local = command
-        .replaceAll('./', `${folder}/`)
+      const local = toAnyFolder(command)
+        .replaceAll(' ./', ` ${folder}/`)
         .replaceAll('http://127.0.0.1:8081', first)
         .replaceAll(SECOND, second ?? SECOND);
       const { stdout } = await run('bash', ['-c', local], {

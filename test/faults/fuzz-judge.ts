@@ -45,7 +45,7 @@ const OWN_TRACES = [
   /^(place_)?denial (added|removed|changed.*)$/,
   /^license changed( audit_n| audit_mac)*$/,
   /^server changed( mark| audit_n| audit_mac| audit_anchor)*$/,
-  /^token changed used_at$/,
+  /^token changed( used_at| is_used)*$/,
 ];
 const OWN_EVENTS = /^(slot_denied|consumption_denied|denials_repeated|sign_in_failed)$/;
 

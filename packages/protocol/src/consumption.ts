@@ -82,6 +82,7 @@ export const featureRegisterRequest = z
   });
 
 export const featureReleaseRequest = z.object({ ...target, feature, os_hostname: host.os_hostname }).meta({
+  extends: 'UnregisterRequest',
   required: ['feature'],
   description: 'Send `user`, or `os_hostname` for it.',
   examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],

@@ -37,6 +37,8 @@ const EXIT_LOST = 70;
 
 /** Runs the server until it is told to stop. Prints one line when it is ready. */
 export async function serve(options: ServeOptions): Promise<number> {
+  // Whoever reads this may go away before us; that must not keep the server from stopping in good order.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const beside: { cloud: DemoCloud | null } = { cloud: null };
   try {
     return await serveBeside(beside, options);

@@ -148,6 +148,7 @@ const SECURITY_SCHEMES = {
 function describeOperation(route: Route, method: string, index: number, shared: Shared): object {
   const alias = index === 0 ? '' : '_alias';
   const verb = route.methods[0] === method ? '' : `_${method.toLowerCase()}`;
+  const isRepeated = index > 0 || verb !== '';
   const { class: kind } = ACCESS[route.access];
   const parameters = describeParameters(route, method, shared);
   const body = describeBody(route, method, shared);
@@ -155,11 +156,16 @@ function describeOperation(route: Route, method: string, index: number, shared: 
     operationId: `${route.name}${alias}${verb}`,
     ...(route.tag === undefined ? {} : { tags: [route.tag] }),
     summary: route.summary,
-    description: index === 0 ? WHO[route.access] : `The same as ${route.paths[0]}. ${WHO[route.access]}`,
+    description: isRepeated
+      ? `The same as ${route.methods[0]} ${route.paths[0]}, which lists the codes.`
+      : WHO[route.access],
     ...(kind === 'admin' ? {} : { security: route.name === 'auth' ? [{ basic: [] }] : SECURITY[kind] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
-    responses: { 200: describeAnswer(route, shared), ...describeErrors(errorsOf(route, method), index > 0) },
+    responses: {
+      200: describeAnswer(route, shared),
+      ...(isRepeated ? REPEATED_ERRORS : describeErrors(errorsOf(route, method))),
+    },
   };
 }
 
@@ -288,13 +294,16 @@ function answerSchema(name: string, schema: z.ZodType, { schemas }: Shared): Jso
 }
 
 /** One response a status. Where it differs from the shared one, what is said to it lists the codes. */
-function describeErrors(codes: readonly ErrorCode[], isAlias: boolean): Record<string, object> {
+function describeErrors(codes: readonly ErrorCode[]): Record<string, object> {
   const byStatus = Map.groupBy(codes, (code) => (ERRORS[code].status < 500 ? ERRORS[code].status : '5XX'));
   const refusals = [...byStatus].map(
     ([status, list]) => [status, describeRefusal(String(status), list)] as const,
   );
-  return Object.fromEntries(isAlias ? refusals.map(([status, { $ref }]) => [status, { $ref }]) : refusals);
+  return Object.fromEntries(refusals);
 }
+
+/** What an alias is refused with is said where it is an alias of. */
+const REPEATED_ERRORS = { '4XX': refer('responses', 'Refusal'), '5XX': refer('responses', 'Failure') };
 
 function describeRefusal(status: string, codes: readonly ErrorCode[]) {
   const own = codes.filter((code) => !FIELD_ERRORS.has(code));
@@ -309,7 +318,8 @@ function describeRefusal(status: string, codes: readonly ErrorCode[]) {
 function sharedResponses(): Record<string, object> {
   const content = { 'application/json': { schema: refer('schemas', 'Problem') } };
   const retry = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
-  return Object.fromEntries(
+  const refusal = { description: 'As the operation says that this one is the same as.', content };
+  const responses = Object.fromEntries(
     Object.entries(RESPONSES).map(([name, [status, ...codes]]) => [
       name,
       {
@@ -319,6 +329,7 @@ function sharedResponses(): Record<string, object> {
       },
     ]),
   );
+  return { Refusal: refusal, ...responses };
 }
 
 function namedHeaders(): Record<string, object> {

@@ -17,6 +17,8 @@ const LABELLED = {
 
 export function createLog({ level, format }: Config['log'], rewrite?: (msg: string) => string): Log {
   const lines = pino.destination({ dest: 2, sync: true });
+  // Whoever reads the log may go away before us, as a terminal does that is closed.
+  lines.on('error', () => {});
   return openLog(level, format, (text) => lines.write(text), rewrite);
 }
 

@@ -21,7 +21,7 @@ export const linkError = z
     reason: told(z.string().nullable(), 'Why there was no answer, or none to be believed.'),
     message: told(z.string(), 'What happened, for people.'),
   })
-  .meta({ id: 'CloudError', description: 'Why the licensing cloud could not be asked, or did not agree.' });
+  .meta({ id: 'CloudProblem', description: 'Why the licensing cloud could not be asked, or did not agree.' });
 
 const syncedLicense = z.object({
   license_id: told(z.int(), 'The id of the license.'),
