@@ -73,7 +73,7 @@ function readCodes({ words, flags }: Call): AirgapCodes {
   const activationCode = scanned?.get('activation_code') ?? typed;
   if (hardwareId === undefined) {
     throw new ValueError(
-      '"cloud airgap confirm" needs --hardware-id H: the code is not the text of a QR code, which holds both.',
+      '"cloud airgap confirm" needs --hardware-id H: only the text of a QR code holds both.',
     );
   }
   const key = words[0] as string;
