@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { licenseId, licenseKey, name, told } from './fields.ts';
+import { licenseId, licenseKey, MAX_NAME_LENGTH, name, told } from './fields.ts';
 
 /** A whole file as text: no bound of its own below that of a body. */
 const fileText = z
@@ -8,10 +8,11 @@ const fileText = z
   .transform((text) => (text === null || text?.trim() === '' ? undefined : text));
 
 /** Codes are typed by people, in groups and lines as they like; see `typed-code.ts`. */
-const code = z.preprocess(
-  (value) => (typeof value === 'string' ? value.replace(/[\t\r\n]+/g, ' ').trim() : value),
-  name,
-);
+const code = z
+  .preprocess((value) => (typeof value === 'string' ? value.replace(/[\t-\r]+/g, ' ').trim() : value), name)
+  .meta({ type: 'string', maxLength: MAX_NAME_LENGTH, pattern: '^[^\\x00-\\x08\\x0e-\\x1f\\x7f-\\x9f]*$' });
+
+const policyId = name.transform((text) => text?.trim());
 
 const REQUESTS = ['activation', 'deactivation'] as const;
 
@@ -19,7 +20,7 @@ export const generateRequest = z
   .object({
     product: told(name, 'The product code of the license that is wanted or given back.'),
     license_key: licenseKey,
-    username: told(name, 'Whose license it is, where the vendor issues licenses to users.'),
+    username: told(name, 'The user whose license it is.'),
     license_id: told(licenseId, 'To give a license back: its id.'),
     request: z
       .preprocess(
@@ -29,7 +30,7 @@ export const generateRequest = z
       .meta({
         type: 'string',
         enum: REQUESTS,
-        description: 'Whether a license is wanted or given back; an activation unless told.',
+        description: 'Whether a license is wanted, which is the default, or given back.',
       }),
   })
   .meta({ examples: [{}, { product: 'cad', license_key: 'AAAA-BBBB-CCCC-DDDD' }] });
@@ -64,7 +65,7 @@ export const airgapGenerateRequest = z
 export const airgapGenerateAnswer = z
   .object({
     status: ok,
-    activation_code: told(z.string(), 'The code to type into the portal of the vendor.'),
+    activation_code: told(z.string(), "The code for the vendor's portal."),
     hardware_id: hardwareId,
     license_key: told(z.string(), 'The license key.'),
   })
@@ -76,14 +77,14 @@ export const airgapLicenseRequest = z
     license_policy: told(fileText, 'The policy file, which is base64.'),
     license_key: licenseKey,
     policy_id: z
-      .preprocess((value) => (typeof value === 'number' ? String(value) : value), code)
+      .preprocess((value) => (typeof value === 'number' ? String(value) : value), policyId)
       .meta({
         type: ['string', 'number'],
         maxLength: 256,
         pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$',
-        description: 'The policy id that the portal told, as text or as a number.',
+        description: 'The policy id, as text or number.',
       }),
-    confirmation_code: told(code, 'The confirmation code that the portal told.'),
+    confirmation_code: told(code, 'The confirmation code, in any form.'),
   })
   .meta({
     required: ['license_policy', 'license_key', 'policy_id', 'confirmation_code'],

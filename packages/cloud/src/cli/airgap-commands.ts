@@ -1,4 +1,3 @@
-import { UsageError } from '@berth/protocol/command-line';
 import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
 import { codeSymbols, groupCode } from '@berth/protocol/typed-code';
 import { ValueError } from '../core/read-values.ts';
@@ -72,8 +71,10 @@ function readCodes({ words, flags }: Call): AirgapCodes {
   const scanned = readScannedText(typed, 'activation_code');
   const hardwareId = typedId ?? scanned?.get('hardware_id');
   const activationCode = scanned?.get('activation_code') ?? typed;
-  if (hardwareId === undefined || activationCode === '') {
-    throw new UsageError('"cloud airgap confirm" needs --hardware-id and --activation-code.');
+  if (hardwareId === undefined) {
+    throw new ValueError(
+      '"cloud airgap confirm" needs --hardware-id H: only the text of a QR code holds both.',
+    );
   }
   const key = words[0] as string;
   const named = scanned?.get('license_key') ?? key;

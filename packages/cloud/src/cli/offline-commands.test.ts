@@ -190,8 +190,10 @@ describe('cloud airgap', () => {
     assert.match((await run('airgap start NONE')).err, /There is no license/);
     assert.match(
       (await run(`airgap confirm ${KEY}`)).err,
-      /^"cloud airgap confirm" needs --hardware-id H\.\n/,
+      /^"cloud airgap confirm" needs --activation-code C\.\n/,
     );
+    const without = await run(`airgap confirm ${KEY} --activation-code x`);
+    assert.match(without.err, /^"cloud airgap confirm" needs --hardware-id H: /);
     const wrong = await run(`airgap confirm ${KEY} --hardware-id m --activation-code x`);
     assert.deepEqual([wrong.code, wrong.out], [1, '']);
     assert.match(wrong.err, /^The activation code is mistyped\. It has 1 characters instead of 108\.$/);
