@@ -19,7 +19,7 @@ before(async () => {
   site.listen(0, '127.0.0.1');
   await once(site, 'listening');
   const args = ['--demo', '--http-allowed-origins', siteAt('app.example')];
-  server = await startServerProcess({ data: temporaryFolder({ after }), args });
+  server = await startServerProcess({ data, args });
 });
 
 after(async () => {
@@ -27,6 +27,8 @@ after(async () => {
   site.close();
   await server?.stop('SIGKILL');
 });
+
+const data = temporaryFolder({ after });
 
 function siteAt(name: string): string {
   return `http://${name}:${(site.address() as AddressInfo).port}`;

@@ -86,7 +86,7 @@ describe('berth events', () => {
     const { code, stdout, stderr } = await runBerth(data, ['events']);
     assert.equal(code, 1);
     assert.equal(stdout, '');
-    assert.match(stderr, /^The server is stopped: .*"berth audit list"/);
+    assert.match(stderr, /^The server is stopped: .*"berth audit list --data /);
   });
 
   test('says what is wrong with its flags', async (t) => {

@@ -70,7 +70,8 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
     return await dispatch(argv, line, { ...deps, terminal, hints });
   } catch (error) {
     if (error instanceof UsageError) {
-      terminal.complain(explainUsage(line, argv, error));
+      // It says how the program is called by itself.
+      deps.terminal.complain(explainUsage(line, argv, error));
       return EXIT_USAGE;
     }
     const isExpected =
