@@ -52,8 +52,15 @@ async function start() {
 }
 
 async function run(name, words, program) {
-  const { main } = await import(`../packages/${name}/src/main.ts`);
-  await main(words, { program, home: root });
+  try {
+    const { main } = await import(`../packages/${name}/src/main.ts`);
+    await main(words, { program, home: root });
+  } catch (error) {
+    // After an upgrade, as a rule: the new version needs a package that the old one did not.
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    process.stderr.write(`${error.message}. Run "npm ci" in ${root}.\n`);
+    process.exitCode = 1;
+  }
 }
 
 /** Whether npm runs us, and waits for us: `npm start`, `npm run berth`, `npm run cloud` or `npx berth`. */

@@ -43,7 +43,7 @@ for (const [title, names] of [
 test('without a license the first start says how to add one, and later ones say nothing', async (t) => {
   const data = join(temporaryFolder(t), 'data');
   const first = await start(t, data);
-  await pollUntil('the hint', () => findLine(first.readLog(), '"berth license add PRODUCT"'));
+  await pollUntil('the hint', () => findLine(first.readLog(), '"berth license add PRODUCT --data '));
   assert.equal(await first.stop(), 0);
   const second = await start(t, data);
   assert.equal(await second.stop(), 0);

@@ -56,6 +56,9 @@ describeStores('the data of a stopped server', (store) => {
     await seedLicenses(data, []);
     succeeded(await runBerth(data, ['user', 'add', 'ada', '--role', 'user'], {}, 'a password of my own\n'));
     assert.match(succeeded(await runBerth(data, ['user', 'list'])), /\nada +user +own +\d{4}-/);
-    assert.equal(succeeded(await runBerth(data, ['user', 'remove', 'ada'])), 'The account is gone.\n');
+    assert.equal(
+      succeeded(await runBerth(data, ['user', 'remove', 'ada'])),
+      'Removed the account "ada" and signed it out everywhere.\n',
+    );
   });
 });

@@ -101,7 +101,7 @@ describe('the cloud as a process', () => {
 
   test('answers what is no HTTP in JSON, signed', async (t) => {
     const data = cloudFolder(t);
-    const cloud = await start(t, ['--port', '0', '--data', data]);
+    const cloud = await start(t, ['serve', '--port', '0', '--data', data]);
     const port = Number(/:(\d+)$/.exec(cloud.firstLine)?.[1]);
     const socket = connect(port, '127.0.0.1');
     socket.end('this is not HTTP\r\n\r\n');
@@ -138,9 +138,9 @@ describe('the cloud as a process', () => {
   });
 
   test('a port that is taken is told in one sentence', async (t) => {
-    const first = await start(t, ['--port', '0', '--data', cloudFolder(t)]);
+    const first = await start(t, ['serve', '--port', '0', '--data', cloudFolder(t)]);
     const port = /:(\d+)$/.exec(first.firstLine)?.[1] ?? '';
-    const second = run(process.execPath, [MAIN, '--port', port, '--data', cloudFolder(t)]);
+    const second = run(process.execPath, [MAIN, 'serve', '--port', port, '--data', cloudFolder(t)]);
     await assert.rejects(second, ({ code, stderr }: { code: number; stderr: string }) => {
       assert.equal(code, 1);
       assert.match(stderr, /^listen EADDRINUSE[^\n]+\n$/);
