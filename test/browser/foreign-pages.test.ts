@@ -13,6 +13,14 @@ let browser: Browser | null = null;
 let server: ServerProcess;
 const site = createServer((_, answer) => answer.setHeader('content-type', 'text/html').end('<p>A page'));
 
+after(async () => {
+  await browser?.close();
+  site.close();
+  await server?.stop('SIGKILL');
+});
+
+const data = temporaryFolder({ after });
+
 before(async () => {
   browser = await startBrowser('--host-resolver-rules=MAP *.example 127.0.0.1');
   if (browser === null) return;
@@ -21,14 +29,6 @@ before(async () => {
   const args = ['--demo', '--http-allowed-origins', siteAt('app.example')];
   server = await startServerProcess({ data, args });
 });
-
-after(async () => {
-  await browser?.close();
-  site.close();
-  await server?.stop('SIGKILL');
-});
-
-const data = temporaryFolder({ after });
 
 function siteAt(name: string): string {
   return `http://${name}:${(site.address() as AddressInfo).port}`;

@@ -7,11 +7,13 @@ import { type ServerProcess, startServerProcess, temporaryFolder } from '../supp
 
 let server: ServerProcess;
 
-before(async () => {
-  server = await startServerProcess({ data: temporaryFolder({ after }), args: ['--demo'] });
-});
-
 after(() => server.stop('SIGKILL'));
+
+const data = temporaryFolder({ after });
+
+before(async () => {
+  server = await startServerProcess({ data, args: ['--demo'] });
+});
 
 function assertProblem({ status, headers, text }: RawAnswer, code: ErrorCode): void {
   assert.equal(status, ERRORS[code].status, text);

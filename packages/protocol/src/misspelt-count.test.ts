@@ -16,6 +16,7 @@ describe('a count that was probably misspelt', () => {
     comsumption: 'consumptions',
     'con-sumptions': 'consumptions',
     num_consumptions: 'consumptions',
+    consumption_count: 'consumptions',
     max_overage: 'max_overages',
     max_overrages: 'max_overages',
     'max-overages': 'max_overages',

@@ -41,7 +41,7 @@ export function findMisspeltCount(
   for (const field of [...inBody, ...inUrl.map((name) => name.toLowerCase())]) {
     if (isOther(field) || field.length > LONGEST_SLIP) continue;
     if (missing.some((name) => name === field)) return { field, message: `Send "${field}" in the body.` };
-    const hint = suggest(field, missing);
+    const hint = suggest(field, missing) || suggest(field.replaceAll(/[_-]/g, ''), missing);
     if (hint !== '') return { field, message: `This request has no field "${field}".${hint}` };
   }
   return null;

@@ -149,8 +149,17 @@ describe('a hardware id', () => {
     assert.equal(readHardwareId(id), id);
   });
 
+  test('in groups with a mistake is told with its line', () => {
+    const [first = '', second = '', third = ''] = (groupHardwareId(id) as string).split('\n');
+    const other = second.startsWith('7') ? '8' : '7';
+    const wrong = [first, other + second.slice(1), third];
+    const fault = 'There is a mistake in line 2.';
+    assert.deepEqual(readHardwareId(wrong.join('\n')), { fault });
+    assert.deepEqual(readHardwareId(wrong.join(' \u2013 ')), { fault });
+  });
+
   test('that somebody chose is left as it is', () => {
-    for (const chosen of ['vault', 'plant-3 west', 'x'.repeat(55), 'A-B-C', id.toUpperCase()]) {
+    for (const chosen of ['vault', 'plant-3 west', 'x'.repeat(55), 'A-B-C', 'rack-4-node-1-of-plant-3-in-hall-2', id.toUpperCase()]) {
       assert.equal(groupHardwareId(chosen), null);
       assert.equal(readHardwareId(chosen), chosen);
     }

@@ -12,7 +12,7 @@ const GROUP_SYMBOLS = 5;
 const SYMBOL_BITS = 5;
 
 /** How codes are grouped does not matter: blanks, line breaks and dashes are left out. */
-const SEPARATORS = /[\s-]+/g;
+const SEPARATORS = /[\s\u002d\u2010-\u2015\u2212]+/g;
 
 /** What base64 has and groups do not: every code ends in "=" there. */
 const BASE64_ONLY = /[+/=]/;
@@ -149,9 +149,15 @@ export function groupHardwareId(id: string): string | null {
   return HARDWARE_ID.test(id) ? groupCode(Buffer.from(id, 'hex').toString('base64')) : null;
 }
 
-/** The other way round. Whatever is not in groups, with all its checks, is an id as it is. */
-export function readHardwareId(text: string): string {
-  if (text.replace(SEPARATORS, '').length !== countSymbols(HARDWARE_ID_BYTES)) return text;
+/** No id that a person chose looks like this: so many groups were copied from a screen. */
+const TELLING_GROUPS = 8;
+
+/** The other way round. Whatever is not in groups is an id as it is. */
+export function readHardwareId(text: string): string | { readonly fault: string } {
+  const groups = text.split(SEPARATORS);
+  const isGrouped = groups.filter(({ length }) => length === GROUP_SYMBOLS).length >= TELLING_GROUPS;
+  if (!isGrouped && groups.join('').length !== countSymbols(HARDWARE_ID_BYTES)) return text;
   const read = readTypedCode(text, HARDWARE_ID_BYTES);
-  return 'fault' in read ? text : Buffer.from(read.code, 'base64').toString('hex');
+  if ('code' in read) return Buffer.from(read.code, 'base64').toString('hex');
+  return isGrouped ? read : text;
 }

@@ -58,7 +58,7 @@ export function isExpected(error: unknown): boolean {
 }
 
 /** A server that is up. */
-export interface RunningServer {
+export interface RunningServer extends Pick<Catalogue, 'findLendable'> {
   readonly url: string;
   /** Answers what it has, stores what it knows, and ends. */
   stop(): Promise<void>;
@@ -99,8 +99,9 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     const store = await openForServer({ ...options, config }, news, log);
     closes.push(() => store.close());
     const bound = { ...options, config, certificates, news, entrance, url: listening.url };
-    const audit = await serveStore(store, bound, log, stops);
-    return { url: listening.url, stop: () => stopServer({ stops, store, audit, log }) };
+    const { audit, catalogue } = await serveStore(store, bound, log, stops);
+    const { findLendable } = catalogue;
+    return { url: listening.url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
   } catch (error) {
     // What was started would keep the process alive, and the folder locked. Why it did not start comes first.
     await stopAll(stops, closes).catch(() => {});
@@ -133,8 +134,8 @@ interface BoundOptions extends ServeOptions {
   readonly url: string;
 }
 
-/** Answers what signs at the end. `stops` ends all that it has started. */
-async function serveStore(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<AuditTrail> {
+/** `stops` ends all that it has started. */
+async function serveStore(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
   const { config, certificates, news, entrance, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
   stops.push(parts.cloud.close, parts.events.close);
@@ -163,7 +164,7 @@ async function serveStore(store: Store, options: BoundOptions, log: Log, stops: 
     { url, data: config.data, ...(database === null ? {} : { database }), version: VERSION },
     'serving',
   );
-  return parts.audit;
+  return parts;
 }
 
 type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;

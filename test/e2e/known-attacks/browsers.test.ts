@@ -23,14 +23,15 @@ const EVIL = 'https://evil.example';
 const license = testLicense(1);
 let server: ServerProcess;
 
+after(() => server.stop('SIGKILL'));
+
+const data = temporaryFolder({ after });
+
 before(async () => {
-  const data = temporaryFolder({ after });
   await seedLicenses(data, [license]);
   const args = ['--http-allowed-origins', ALLOWED, '--http-allowed-hosts', 'Licenses.example.com'];
   server = await startServerProcess({ data, args });
 });
-
-after(() => server.stop('SIGKILL'));
 
 interface Call {
   readonly method?: string;
@@ -328,8 +329,11 @@ describe('the own pages', () => {
 describe('a server with TLS', () => {
   let secure: ServerProcess;
 
+  after(() => secure.stop('SIGKILL'));
+
+  const folder = temporaryFolder({ after });
+
   before(async () => {
-    const folder = temporaryFolder({ after });
     const names = ['localhost', 'licenses.tls.example', '*.wild.example'];
     const facts = { names, issuer: makeTestCertificate(), keyType: 'rsa' } as const;
     const { cert, key } = makeTestCertificate(facts);
@@ -338,8 +342,6 @@ describe('a server with TLS', () => {
     const args = ['--tls-cert', join(folder, 'cert.pem'), '--tls-key', join(folder, 'key.pem'), '--demo'];
     secure = await startServerProcess({ data: join(folder, 'data'), args });
   });
-
-  after(() => secure.stop('SIGKILL'));
 
   async function shakeHands(options: ConnectionOptions = {}): Promise<TLSSocket> {
     const { hostname: host, port } = new URL(secure.url);

@@ -91,6 +91,9 @@ export function confirmAirgap(
 /** What people typed, in whatever form, as it is compared and kept. */
 function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): AirgapCodes | Refusal {
   const hardwareId = readHardwareId(typedId);
+  if (typeof hardwareId !== 'string') {
+    return refuse('validation_error', `The hardware id is mistyped. ${hardwareId.fault}`);
+  }
   const named = name.safeParse(hardwareId);
   if (!named.success || named.data === undefined) {
     return refuse('validation_error', 'That cannot be a hardware id. Copy it from "berth status".');

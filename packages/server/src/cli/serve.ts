@@ -7,6 +7,8 @@ import type { Terminal } from './terminal.ts';
 
 interface Running {
   readonly url: string;
+  /** A product of which a slot could be lent now. */
+  findLendable(): Promise<string | null>;
   stop(): Promise<void>;
 }
 
@@ -75,7 +77,7 @@ async function serveBeside(
     if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
     // A hint is not worth a server: whatever goes wrong with it, the server goes on.
-    if (isFirst && !json) await suggestRequest(server.url, config, connect).then(terminal.complain, () => {});
+    if (isFirst && !json) await suggestRequest(server, config).then(terminal.complain, () => {});
     const code = await ended.promise;
     // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
     // anew.
@@ -86,34 +88,10 @@ async function serveBeside(
   }
 }
 
-async function suggestRequest(
-  url: string,
-  config: Config,
-  connect: ServeOptions['connect'],
-): Promise<string> {
-  const product = await findProduct(await connect(config));
+async function suggestRequest({ url, findLendable }: Running, config: Config): Promise<string> {
+  const product = await findLendable();
   return describeFirstRequest({ url, product, config, platform: process.platform });
 }
-
-/** The product of a license that can be lent now. */
-async function findProduct(client: AdminClient): Promise<string | null> {
-  try {
-    const { ok, body } = await client.get('/api/admin/licenses');
-    const { licenses } = (ok ? body : { licenses: [] }) as { licenses: readonly ListedLicense[] };
-    const usable = licenses.filter(({ state, floating_users: slots }) => LENDING.has(state) && slots > 0);
-    return usable[0]?.product ?? null;
-  } finally {
-    await client.close();
-  }
-}
-
-interface ListedLicense {
-  readonly product: string;
-  readonly state: string;
-  readonly floating_users: number;
-}
-
-const LENDING = new Set(['active', 'in_grace']);
 
 async function introduce(cloud: DemoCloud, client: AdminClient): Promise<void> {
   try {

@@ -343,4 +343,11 @@ describe('what is about a slot that is held', () => {
       assert.deepEqual([on, outcome.code], [2, 'device_not_found'], command.kind);
     }
   });
+
+  test('a feature that only some have is one that the user holds no slot for', () => {
+    for (const command of [registerFeature('ada'), releaseFeature('ada')]) {
+      const { on, outcome } = refused(command, [{ id: 2, facts: { features: [] } }, { id: 1 }]);
+      assert.deepEqual([on, outcome.code], [1, 'device_not_found'], command.kind);
+    }
+  });
 });

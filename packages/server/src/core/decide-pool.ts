@@ -7,6 +7,7 @@ import { denyConsumption } from './decide-add-consumption.ts';
 import { freeSlot } from './decide-unregister.ts';
 import type { Decision, Refused } from './decision.ts';
 import { denySlot } from './deny.ts';
+import { findFeature } from './feature-slot.ts';
 import type { Instant } from './instant.ts';
 import { isUsable, type License, type LicenseId } from './license.ts';
 import { refuseRenewal } from './refusals.ts';
@@ -81,7 +82,14 @@ function orderPool(
     ? candidates.filter(({ license }) => isUsable(license, now))
     : own.filter((candidate) => !renewable.includes(candidate));
   const order = [...new Set([...answered, ...renewable, ...rest])];
-  return order.length > 0 ? order : [newestOf(candidates, now)];
+  return order.length > 0 ? order : [newestOf(listAble(command, candidates), now)];
+}
+
+/** Whoever holds no slot hears that, and not that some license lacks the feature, where another one has it. */
+function listAble(command: LicenseCommand, candidates: readonly Candidate[]): readonly Candidate[] {
+  if (command.kind !== 'register_feature' && command.kind !== 'release_feature') return candidates;
+  const able = candidates.filter(({ license }) => findFeature(license, command.feature) !== undefined);
+  return able.length > 0 ? able : candidates;
 }
 
 /**

@@ -89,7 +89,8 @@ export function lenderOf({ license, nextEndsAt }: LicenseView, { inUse }: Collec
 export function refuseFull({ name, slots, inUse, nextFreeAt, licenses }: Lender): Refused {
   const whenFree = nextFreeAt === null ? '' : ` The next one may be free at ${say(nextFreeAt)}.`;
   const where = licenses === undefined ? '' : ` on ${licenses} license${licenses === 1 ? '' : 's'}`;
-  const message = `All ${slots} slots of "${name}" are in use (${inUse}${where}).${whenFree}`;
+  const all = slots === 1 ? 'The only slot' : `All ${slots} slots`;
+  const message = `${all} of "${name}" ${slots === 1 ? 'is' : 'are'} in use (${inUse}${where}).${whenFree}`;
   const facts = { slots, inUse, nextFreeAt };
   return refuse('floating_not_available', message, licenses === undefined ? facts : { ...facts, licenses });
 }

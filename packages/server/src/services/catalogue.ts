@@ -2,6 +2,7 @@ import { listMeant, newestOf } from '../core/choose-license.ts';
 import type { Target } from '../core/command.ts';
 import type { Refused } from '../core/decision.ts';
 import { DEMO_LICENSE } from '../core/demo-license.ts';
+import { isUsable } from '../core/license.ts';
 import type { LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 
@@ -13,6 +14,8 @@ export interface Catalogue {
   listMeant(product: string | null): Promise<readonly LicenseRecord[] | Refused>;
   /** The one that is named, or the one that newcomers are lent from first; or why none is. */
   find(target: Target): Promise<LicenseRecord | Refused>;
+  /** A product of which a slot could be lent now; `null`: there is none. */
+  findLendable(): Promise<string | null>;
   /** Adds the demo license to an empty store. Answers whether it did. */
   addDemo(): Promise<boolean>;
 }
@@ -29,12 +32,20 @@ export function createCatalogue(store: Store): Catalogue {
     async listMeant(product) {
       return listIn(await list(null), { product, licenseId: null });
     },
+    async findLendable() {
+      const records = await list(null);
+      return records.find(isLendable)?.license.product ?? null;
+    },
     async addDemo() {
       const isEmpty = (await list(null)).length === 0;
       if (isEmpty) await store.execute({ kind: 'install_license', license: DEMO_LICENSE, by: 'demo' });
       return isEmpty;
     },
   };
+}
+
+function isLendable({ license, now }: LicenseRecord): boolean {
+  return isUsable(license, now) && license.slots > 0;
 }
 
 function listIn(records: readonly LicenseRecord[], target: Target): readonly LicenseRecord[] | Refused {

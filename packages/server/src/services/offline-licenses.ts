@@ -128,7 +128,7 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
   const policy = needField('license_policy', wish.policy);
   const licenseKey = needField('license_key', wish.licenseKey);
   const policyId = needField('policy_id', wish.policyId);
-  const code = readConfirmationCode(needField('confirmation_code', wish.confirmationCode));
+  const typed = needField('confirmation_code', wish.confirmationCode);
   if (airgapKey === null) {
     throw new RequestError(
       'airgap_key_not_configured',
@@ -141,6 +141,7 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
       'Policy files cannot be checked: set cloud.publicKey to the public key of the vendor.',
     );
   }
+  const code = readConfirmationCode(typed);
   const hardwareId = await identity.readHardwareId();
   const isConfirmed = isConfirmationCode(airgapKey, { hardwareId, licenseKey, policyId }, code);
   const file = readOrReject(policy, 'policy', vendorKey);

@@ -278,7 +278,7 @@ describe('refusals', () => {
       const { status, body } = await post(path, { user: 'bob' });
       assert.equal(status, 400);
       const { message, ...facts } = body;
-      assert.match(message as string, /^All 1 slots of "cad" are in use/);
+      assert.match(message as string, /^The only slot of "cad" is in use/);
       const next_free_at = new Date(START + 10 * MINUTE_MS).toISOString();
       const expected = { status: 400, code: 'floating_not_available', slots: 1, in_use: 1, next_free_at };
       assert.deepEqual(facts, expected);
