@@ -15,7 +15,7 @@ export interface SlowKind {
 const HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n';
 
 /** Answers of more bytes than the system holds for somebody who does not read. */
-const MANY_REQUESTS = 16;
+const MANY_REQUESTS = 96;
 
 const SENDS_NOTHING: SlowKind = { name: 'sends nothing', first: '', dribble: '', reads: true };
 

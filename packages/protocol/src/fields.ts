@@ -34,7 +34,7 @@ const INTEGER_JSON = {
   type: ['integer', 'string'],
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  pattern: '^0*[1-9]\\d{0,14}$',
+  pattern: '^0{0,2}[1-9]\\d{0,12}$',
 };
 
 /** Nothing, or text that says nothing. */

@@ -159,7 +159,14 @@ describe('a hardware id', () => {
   });
 
   test('that somebody chose is left as it is', () => {
-    for (const chosen of ['vault', 'plant-3 west', 'x'.repeat(55), 'A-B-C', 'rack-4-node-1-of-plant-3-in-hall-2', id.toUpperCase()]) {
+    for (const chosen of [
+      'vault',
+      'plant-3 west',
+      'x'.repeat(55),
+      'A-B-C',
+      'rack-4-node-1-of-plant-3-in-hall-2',
+      id.toUpperCase(),
+    ]) {
       assert.equal(groupHardwareId(chosen), null);
       assert.equal(readHardwareId(chosen), chosen);
     }

@@ -15,7 +15,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     reads: (flags) => listAsked(flags),
     ask: askAdd,
     show: ({ id, product, floating_users }: AddedLicense) =>
-      `Added the license ${id} of "${product}" with ${floating_users} slots.`,
+      `Added the license ${id} of "${product}" with ${floating_users} ${floating_users === 1 ? 'slot' : 'slots'}.`,
   },
   {
     words: 'license remove',
