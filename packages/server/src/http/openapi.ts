@@ -57,7 +57,7 @@ What is for applications is for anyone, or where \`auth.clients\` is \`required\
 a session or a client certificate. During setup, a caller on the machine itself may do what administrators
 may.
 
-A slash behind a path is ignored. \`HEAD\` and \`OPTIONS\` work as usual.`;
+A slash behind a path is ignored. \`OPTIONS\` answers with the methods of a path.`;
 
 /** What requests with fields may be told, whatever they ask for. */
 const FIELD_ERRORS = new Set<ErrorCode>(['bad_request', 'invalid_json', 'validation_error']);
