@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
@@ -39,6 +39,20 @@ describe('where the data is', () => {
     assert.ok(again !== null);
     await again.close();
     assert.equal(isShared(optionsOf(t, AWAY).config), true);
+  });
+
+  test('is not in an empty file, which a command leaves as it is and a first start fills', async (t) => {
+    const options = optionsOf(t, '');
+    const { data } = options.config;
+    const file = join(data, 'berth.db');
+    createDataFolder(data);
+    writeFileSync(file, '', { mode: 0o600 });
+    writeFileSync(join(data, 'master.key'), 'ab'.repeat(32), { mode: 0o600 });
+    await assert.rejects(openStoppedStore(options), /berth\.db is empty: this is not a copy of a server's data/);
+    assert.deepEqual(readdirSync(data).sort(), ['berth.db', 'master.key']);
+    assert.equal(statSync(file).size, 0);
+    await (await openServersStore(options)).close();
+    assert.ok(statSync(file).size > 0);
   });
 });
 

@@ -7,7 +7,7 @@ import { explainFolder } from './folder-access.ts';
 import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
-const LOCK_FILE = 'berth.lock';
+export const LOCK_FILE = 'berth.lock';
 /** Who has the lock, for people. It says nothing about whether somebody has it. */
 const HOLDER_FILE = 'berth.pid';
 const SQLITE_BUSY = 5;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
@@ -34,8 +34,10 @@ export interface DataFolderOptions {
   readonly ignoresCase?: boolean | undefined;
 }
 
+/** An empty file has none: that is what a full disk leaves of a copy, and a kill of a first start. */
 export function hasData(folder: string): boolean {
-  return existsSync(join(folder, DATABASE_FILE));
+  const file = join(folder, DATABASE_FILE);
+  return existsSync(file) && statSync(file).size > 0;
 }
 
 /** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */
