@@ -120,12 +120,20 @@ function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string
     const right = facts.isDirectory() ? 700 : 600;
     return `${path} is yours, but its mode ${mode} keeps you out: chmod ${right} ${path}`;
   }
+  if (self !== null && !facts.isDirectory() && isMine(system.path.dirname(path), system)) {
+    const me = findUserName(self, system) ?? self;
+    return `${path} is in your folder, but belongs to ${sayUser(owner, system)}: sudo chown ${me} ${path}`;
+  }
   const you = self === null ? '' : `, and you are ${sayUser(self, system)}`;
   const name = findUserName(owner, system) ?? `'#${owner}'`;
   return (
     `${path} belongs to ${sayUser(owner, system)}${you}: you may not use it. ` +
     `Run the command as that user (sudo -u ${name} …), or name another folder with --data.`
   );
+}
+
+function isMine(folder: string, system: FolderSystem): boolean {
+  return findFacts(folder, system)?.uid === system.userId;
 }
 
 function sayUser(id: number, system: FolderSystem): string {

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
@@ -53,6 +62,44 @@ describe('where the data is', () => {
     assert.equal(statSync(file).size, 0);
     await (await openServersStore(options)).close();
     assert.ok(statSync(file).size > 0);
+  });
+});
+
+describe('root in the folder of another user', () => {
+  const STRANGER = 65_534;
+
+  /** Who owns what is in a folder. */
+  function ownersIn(folder: string): Record<string, number> {
+    return Object.fromEntries(readdirSync(folder).map((name) => [name, lstatSync(join(folder, name)).uid]));
+  }
+
+  test('leaves nothing there that the user could not use', async (t) => {
+    if (process.getuid?.() !== 0) return t.skip('optional: needs root');
+    const options = optionsOf(t, '');
+    const { data } = options.config;
+    createDataFolder(data);
+    chownSync(data, STRANGER, STRANGER);
+    const store = await openServersStore(options);
+    const owners = ownersIn(data);
+    assert.deepEqual(new Set(Object.values(owners)), new Set([STRANGER]), JSON.stringify(owners));
+    assert.ok('berth.pid' in owners && 'master.key' in owners && 'berth.db' in owners);
+    chownSync(join(data, 'master.key'), 0, 0);
+    await store.close();
+    assert.deepEqual(new Set(Object.values(ownersIn(data))), new Set([STRANGER]));
+  });
+
+  test('gives away no file from elsewhere that is linked to', (t) => {
+    if (process.getuid?.() !== 0) return t.skip('optional: needs root');
+    const folder = temporaryFolder(t);
+    const data = join(folder, 'data');
+    createDataFolder(data);
+    chownSync(data, STRANGER, STRANGER);
+    for (const name of ['soft', 'hard']) writeFileSync(join(folder, name), '');
+    symlinkSync(join(folder, 'soft'), join(data, 'master.key'));
+    linkSync(join(folder, 'hard'), join(data, 'master.key.next'));
+    lockFolder(data)?.release();
+    assert.deepEqual([statSync(join(folder, 'soft')).uid, statSync(join(folder, 'hard')).uid], [0, 0]);
+    assert.equal(statSync(join(data, 'berth.lock')).uid, STRANGER);
   });
 });
 

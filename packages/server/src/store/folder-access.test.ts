@@ -102,7 +102,8 @@ describe('a data folder', () => {
     if (process.getuid?.() === 0) chownSync(folder, STRANGER, STRANGER);
     const told = explainToStranger(t, folder);
     if (told === null) return t.skip('optional: needs root, and a Node that others can run');
-    assert.match(told, /berth\.db belongs to the user "root"/);
+    assert.match(told, /berth\.db is in your folder, but belongs to the user "root" \(id 0\): /);
+    assert.match(told, /: sudo chown \S+ \S+berth\.db$/);
   });
 
   test("that is one's own and closed says how to open it", (t) => {

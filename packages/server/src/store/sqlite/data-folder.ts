@@ -14,7 +14,7 @@ import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
 import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { explainFolder } from '../folder-access.ts';
-import { holdFolder, lockFolder } from '../folder-lock.ts';
+import { handOver, holdFolder, lockFolder } from '../folder-lock.ts';
 import type { Store } from '../store.ts';
 import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
@@ -86,6 +86,7 @@ async function openStore(given: DataFolderOptions): Promise<Store> {
     : openInThreadStore({ ...options, clock: systemClock, resumeAtOpen: false });
   try {
     if (isNew) syncFolder(folder);
+    handOver(folder);
     // The file is open and whole: what it is sealed with now is what it stays sealed with.
     const { sealedBy } = await store.read({ kind: 'describe_seal' });
     if (source.value === null) settleNextKey(source.file, sealedBy);
