@@ -57,7 +57,10 @@ describe('where the data is', () => {
     createDataFolder(data);
     writeFileSync(file, '', { mode: 0o600 });
     writeFileSync(join(data, 'master.key'), 'ab'.repeat(32), { mode: 0o600 });
-    await assert.rejects(openStoppedStore(options), /berth\.db is empty: this is not a copy of a server's data/);
+    await assert.rejects(
+      openStoppedStore(options),
+      /berth\.db is empty: this is not a copy of a server's data/,
+    );
     assert.deepEqual(readdirSync(data).sort(), ['berth.db', 'master.key']);
     assert.equal(statSync(file).size, 0);
     await (await openServersStore(options)).close();

@@ -1,4 +1,4 @@
-import { existsSync, lchownSync, lstatSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
@@ -33,7 +33,17 @@ export function explainSharing(
 
 function statFile(path: string): SharedFile {
   const stats = statSync(path);
-  return { path, isFolder: stats.isDirectory(), mode: stats.mode, owner: stats.uid };
+  const isFolder = stats.isDirectory();
+  return { path, isFolder, names: isFolder ? listNames(path) : [], mode: stats.mode, owner: stats.uid };
+}
+
+/** Where nobody may look, `explainFolder` says so. */
+function listNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /**
