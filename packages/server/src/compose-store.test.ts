@@ -5,11 +5,13 @@ import {
   linkSync,
   lstatSync,
   readdirSync,
+  readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
 import { importMasterKey, isShared, openServersStore, openStoppedStore } from './compose-store.ts';
@@ -65,6 +67,47 @@ describe('where the data is', () => {
     assert.equal(statSync(file).size, 0);
     await (await openServersStore(options)).close();
     assert.ok(statSync(file).size > 0);
+  });
+});
+
+describe('a damaged database', () => {
+  const TOLD =
+    /^The database \S+berth\.db is damaged \(SQLite says: .+\)\. Stop the server and restore a backup: docs\/inst/;
+
+  function isTold(error: unknown): boolean {
+    assert.ok(error instanceof Fault, String(error));
+    assert.match(error.message, TOLD);
+    return true;
+  }
+
+  function damage(file: string, page: number): void {
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, page * 4096, (page + 1) * 4096);
+    writeFileSync(file, bytes);
+  }
+
+  /** The table's own first page, and those of its indexes. */
+  function findPages(file: string, table: string): readonly number[] {
+    const db = new DatabaseSync(file, { readOnly: true });
+    const rows = db.prepare('SELECT rootpage FROM sqlite_schema WHERE tbl_name = ?').all(table);
+    db.close();
+    return rows.map(({ rootpage }) => (rootpage as number) - 1);
+  }
+
+  test('is named with what to do, by the server and by commands, opened and read', async (t) => {
+    const options = optionsOf(t, '');
+    const file = join(options.config.data, 'berth.db');
+    await (await openServersStore(options)).close();
+    for (const page of findPages(file, 'account')) damage(file, page);
+    const store = await openStoppedStore(options);
+    assert.ok(store !== null);
+    await assert.rejects(store.read({ kind: 'list_accounts' }), isTold);
+    const account = { kind: 'remove_account', account: 'admin', by: 'admin' } as const;
+    await assert.rejects(store.execute(account), isTold);
+    await store.close();
+    damage(file, 0);
+    await assert.rejects(openStoppedStore(options), isTold);
+    await assert.rejects(openServersStore(options), isTold);
   });
 });
 

@@ -16,6 +16,7 @@ import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { explainFolder } from '../folder-access.ts';
 import { handOver, holdFolder, lockFolder } from '../folder-lock.ts';
 import type { Store } from '../store.ts';
+import { tellDamage } from './damage.ts';
 import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { refuseMoved } from './moved-mark.ts';
@@ -56,9 +57,10 @@ export async function openDataFolder(options: DataFolderOptions): Promise<Store 
 /** Which master key the data in a folder is sealed with; `null`: there is no data, or no secret in it yet. */
 export function findSealedBy(folder: string): string | null {
   if (!hasData(folder)) return null;
-  const db = openReadOnly(join(folder, DATABASE_FILE));
+  const file = join(folder, DATABASE_FILE);
+  const db = openReadOnly(file);
   try {
-    return findSealingFingerprint(listSecrets(db));
+    return tellDamage(file, () => findSealingFingerprint(listSecrets(db)));
   } finally {
     db.close();
   }
