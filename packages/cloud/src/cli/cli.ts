@@ -46,8 +46,10 @@ export interface CliOptions {
 /** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
   const line = createLine(options);
-  const { data } = readFlags(line, argv);
-  const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, { data }) };
+  const { data = options.env.LICENSING_CLOUD_DATA } = readFlags(line, argv);
+  // Whoever types a hint may be in another folder, or in a shell without our variables.
+  const carried = typeof data === 'string' && data !== '' ? { data: resolve(data) } : {};
+  const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, carried) };
   const terminal = withHints(options.terminal, hints);
   try {
     return await dispatch(argv, line, { ...options, terminal });
