@@ -253,7 +253,10 @@ describe('licenses', () => {
     const run = createCommandLine(t);
     await run('product create cad');
     for (const [words, sentence] of [
-      ['', /^This license has no slots: servers have nothing to lend\. Add .*change \S+ --slots N"\.$/],
+      [
+        '',
+        /^This license has no slots: servers have nothing to lend\. Add .*change \S+ --slots N --data \S+"\.$/,
+      ],
       ['--slots 0', /^This license has no slots: /],
       ['--consumptions 5', /^This license has no slots: servers count its consumption, but lend nothing\. /],
       ['--slots 1', /^$/],

@@ -54,7 +54,8 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   try {
     return await dispatch(argv, line, { ...options, terminal });
   } catch (error) {
-    if (error instanceof UsageError) terminal.complain(explainUsage(line, argv, error));
+    // A usage says by itself how the program is called.
+    if (error instanceof UsageError) options.terminal.complain(explainUsage(line, argv, error));
     else terminal.fail(isExpected(error) ? (error as Error).message : describeBug(error));
     return error instanceof UsageError || error instanceof ValueError ? EXIT_USAGE : EXIT_FAILED;
   }
