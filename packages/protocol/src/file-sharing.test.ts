@@ -8,7 +8,7 @@ const ROOT = { id: 0, isContainer: false };
 const WINDOWS = { id: null, isContainer: false };
 
 function folder(mode: number, owner = 1000) {
-  return { path: '/srv/data', isFolder: true, mode: 0o40000 | mode, owner };
+  return { path: '/srv/data', isFolder: true, names: ['berth.db', 'x'], mode: 0o40000 | mode, owner };
 }
 
 describe('a folder', () => {
@@ -47,8 +47,24 @@ describe('a folder', () => {
       explainWritable(folder(0o777), ME),
       'Other users of this machine can write to /srv/data (mode 0777). Take that away: chmod 700 /srv/data',
     );
-    const file = { path: '/srv/key', isFolder: false, mode: 0o100644, owner: 1000 };
+    const file = { path: '/srv/key', isFolder: false, names: [], mode: 0o100644, owner: 1000 };
     assert.match(explainReadable(file, ME) ?? '', /chmod 600 \/srv\/key$/);
+    assert.match(explainWritable({ ...folder(0o777), names: [] }, ME) ?? '', /chmod 700 \/srv\/data$/);
+  });
+
+  test('that others need as it is keeps its mode: another one has to be named', () => {
+    const device = { path: '/dev/null', isFolder: false, names: [], mode: 0o20666, owner: 0 };
+    for (const [file, told] of [
+      [folder(0o1777), /, and it is there for all of them\. Name another folder with --data\.$/],
+      [{ ...folder(0o777), path: '/' }, /, and it is the root of the file system\. Name another folder/],
+      [{ ...folder(0o777), names: ['x'] }, /, and it holds files of something else\. Name another folder/],
+      [device, /, and it is no regular file\. Name another file\.$/],
+    ] as const) {
+      for (const problem of [explainWritable(file, ME), explainReadable(file, ME)]) {
+        assert.match(problem ?? '', told);
+        assert.doesNotMatch(problem ?? '', /chmod/);
+      }
+    }
   });
 });
 

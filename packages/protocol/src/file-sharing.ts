@@ -2,6 +2,8 @@
 export interface SharedFile {
   readonly path: string;
   readonly isFolder: boolean;
+  /** What is in it, if it is a folder. */
+  readonly names: readonly string[];
   /** As `stat` tells it. */
   readonly mode: number;
   readonly owner: number;
@@ -33,14 +35,14 @@ export function explainWritable(file: SharedFile, user: FileUser): string | null
     );
   }
   if (!allows(file, user, GROUP_WRITES, OTHERS_WRITE)) return null;
-  return `Other users of this machine can write to ${path} (mode ${sayMode(file)}). ${sayRemedy(file)}`;
+  return sayShared(file, 'write to');
 }
 
 /** What somebody else can read; `null`: nothing. In a container there is nobody else. */
 export function explainReadable(file: SharedFile, user: FileUser): string | null {
   if (user.id === null || user.isContainer) return null;
   if (!allows(file, user, GROUP_READS, OTHERS_READ)) return null;
-  return `Other users of this machine can read ${file.path} (mode ${sayMode(file)}). ${sayRemedy(file)}`;
+  return sayShared(file, 'read');
 }
 
 function allows({ mode }: SharedFile, { isContainer }: FileUser, group: number, others: number): boolean {
@@ -51,8 +53,40 @@ function sayMode({ mode }: SharedFile): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
-function sayRemedy({ path, isFolder }: SharedFile): string {
-  return `Take that away: chmod ${isFolder ? 700 : 600} ${path}`;
+function sayShared(file: SharedFile, verb: string): string {
+  const problem = `Other users of this machine can ${verb} ${file.path} (mode ${sayMode(file)})`;
+  const reason = findOtherUse(file);
+  if (reason !== null) return `${problem}, and ${reason}. ${sayOther(file)}`;
+  return `${problem}. Take that away: chmod ${file.isFolder ? 700 : 600} ${file.path}`;
+}
+
+function sayOther({ isFolder }: SharedFile): string {
+  return isFolder ? 'Name another folder with --data.' : 'Name another file.';
+}
+
+const FILE_TYPE = 0o170000;
+const REGULAR_FILE = 0o100000;
+const STICKY = 0o1000;
+/** What the server or the cloud keeps in its folder, or what a new disk or its administrator puts there. */
+const OURS = new Set([
+  'berth.db',
+  'berth.lock',
+  'berth.yaml',
+  'rules.yaml',
+  'master.key',
+  'cloud.db',
+  'signing-key.pem',
+  'lost+found',
+]);
+
+/** Why nobody should change the mode: others need the file as it is. `null`: it is there for us. */
+function findOtherUse({ path, isFolder, mode, names }: SharedFile): string | null {
+  if (!isFolder) return (mode & FILE_TYPE) === REGULAR_FILE ? null : 'it is no regular file';
+  if (path === '/') return 'it is the root of the file system';
+  if ((mode & STICKY) !== 0) return 'it is there for all of them';
+  return names.length === 0 || names.some((name) => OURS.has(name))
+    ? null
+    : 'it holds files of something else';
 }
 
 const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];

@@ -25,6 +25,8 @@ interface FileFacts {
  */
 export function createPrivateFolder(folder: string, system: FolderSystem): void {
   const { fs } = system;
+  const obstacle = findObstacle(folder, system);
+  if (obstacle !== null) throw new Error(sayNoFolder(obstacle));
   for (const path of listPath(folder, system).filter((one) => !fs.existsSync(one))) {
     try {
       fs.mkdirSync(path, { mode: 0o700 });
@@ -46,12 +48,12 @@ export interface UsedFiles {
  * to stand in the way.
  */
 export function explainFolder(folder: string, files: UsedFiles, system: FolderSystem): string | null {
-  const { fs } = system;
-  const { R_OK, W_OK, X_OK } = fs.constants;
+  const { R_OK, W_OK, X_OK } = system.fs.constants;
+  const obstacle = findObstacle(folder, system);
+  if (obstacle !== null) return sayNoFolder(obstacle);
   const above = listPath(folder, system).slice(0, -1);
   const problems = [
     ...above.map((path) => explainAccess(path, X_OK, system)),
-    fs.existsSync(folder) && !fs.statSync(folder).isDirectory() ? sayNoFolder(folder) : null,
     ...[folder, ...files.written].map((path) => explainAccess(path, R_OK | W_OK, system)),
     ...files.read.map((path) => explainAccess(path, R_OK, system)),
   ];
@@ -67,6 +69,11 @@ function listPath(folder: string, { path: names }: FolderSystem): readonly strin
     if (parent === path) return all;
     all.unshift(parent);
   }
+}
+
+/** What is in the place of the folder, or of one above it, and is none. */
+function findObstacle(folder: string, system: FolderSystem): string | null {
+  return listPath(folder, system).find((path) => findFacts(path, system)?.isDirectory() === false) ?? null;
 }
 
 function codeOf(error: unknown): unknown {
@@ -112,13 +119,21 @@ function findFacts(path: string, { fs }: FolderSystem): FileFacts | null {
   }
 }
 
+const STICKY = 0o1000;
+
 function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string {
   const { uid: owner } = facts;
   const { userId: self } = system;
   if (owner === self) {
     const mode = (facts.mode & 0o7777).toString(8).padStart(4, '0');
-    const right = facts.isDirectory() ? 700 : 600;
-    return `${path} is yours, but its mode ${mode} keeps you out: chmod ${right} ${path}`;
+    const problem = `${path} is yours, but its mode ${mode} keeps you out`;
+    // Others share it: its mode is not ours to change.
+    if ((facts.mode & STICKY) !== 0) return `${problem}. Name another folder with --data.`;
+    return `${problem}: chmod ${facts.isDirectory() ? 700 : 600} ${path}`;
+  }
+  if (self !== null && !facts.isDirectory() && isMine(system.path.dirname(path), system)) {
+    const me = findUserName(self, system) ?? self;
+    return `${path} is in your folder, but belongs to ${sayUser(owner, system)}: sudo chown ${me} ${path}`;
   }
   const you = self === null ? '' : `, and you are ${sayUser(self, system)}`;
   const name = findUserName(owner, system) ?? `'#${owner}'`;
@@ -126,6 +141,10 @@ function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string
     `${path} belongs to ${sayUser(owner, system)}${you}: you may not use it. ` +
     `Run the command as that user (sudo -u ${name} …), or name another folder with --data.`
   );
+}
+
+function isMine(folder: string, system: FolderSystem): boolean {
+  return findFacts(folder, system)?.uid === system.userId;
 }
 
 function sayUser(id: number, system: FolderSystem): string {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { explainReadable, explainWritable } from '@berth/protocol/file-sharing';
 import type { Config } from './config.ts';
@@ -13,10 +14,11 @@ import {
   explainSharing,
   type FolderLock,
   holdFolder,
+  LOCK_FILE,
   lockFolder,
 } from './store/folder-lock.ts';
 import { openDatabase } from './store/postgres/open-database.ts';
-import { findSealedBy, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
+import { DATABASE_FILE, findSealedBy, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
 import type { Store } from './store/store.ts';
 
 /** A reason not to start that a person can do something about. */
@@ -65,14 +67,17 @@ export async function openStoppedStore(options: StoreOptions): Promise<Store | n
   if (isHeld(config.data)) return null;
   const problem = explainFolder(config.data);
   if (problem !== null) throw new StartError(problem);
+  const file = join(config.data, DATABASE_FILE);
+  if (existsSync(file)) throw new StartError(`${file} is empty: this is not a copy of a server's data.`);
   throw new StartError(
     `There is no data in ${config.data}. Start the server once, name its folder with --data, or set ` +
       'BERTH_DATABASE_URL if its data is in a database.',
   );
 }
 
+/** Looks without leaving a lock file where there was none. */
 function isHeld(folder: string): boolean {
-  if (!existsSync(folder)) return false;
+  if (!existsSync(join(folder, LOCK_FILE))) return false;
   const lock = lockFolder(folder);
   lock?.release();
   return lock === null;

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import fs, { existsSync, readFileSync, statSync } from 'node:fs';
+import fs, { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { explainWritable, isContainer } from '@berth/protocol/file-sharing';
@@ -79,8 +79,11 @@ function refuseShared(paths: readonly string[]): void {
     isContainer: isContainer(process.env, { exists: existsSync, read: readText }),
   };
   for (const one of paths.filter((file) => existsSync(file))) {
-    const { mode, uid: owner } = statSync(one);
-    const problem = explainWritable({ path: one, isFolder: !one.endsWith('.pem'), mode, owner }, user);
+    const stats = statSync(one);
+    const isFolder = stats.isDirectory();
+    const names = isFolder ? readdirSync(one) : [];
+    const file = { path: one, isFolder, names, mode: stats.mode, owner: stats.uid };
+    const problem = explainWritable(file, user);
     if (problem !== null) throw new DataFolderError(problem);
   }
 }

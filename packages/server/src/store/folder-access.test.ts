@@ -49,11 +49,10 @@ describe('a data folder', () => {
   test('that is a file, or in one, is told so', (t) => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
-    assert.match(explainFolder(file) ?? '', /file is a file, and the data needs a folder\./);
-    assert.throws(
-      () => createDataFolder(join(file, 'data')),
-      /file is a file, and the data needs a folder\./,
-    );
+    for (const path of [file, join(file, 'data'), join(file, 'deep', 'data')]) {
+      assert.match(explainFolder(path) ?? '', /file is a file, and the data needs a folder\./);
+      assert.throws(() => createDataFolder(path), /file is a file, and the data needs a folder\./);
+    }
   });
 
   test('cannot be where the system takes none, and that is found out at once', (t) => {
@@ -102,7 +101,8 @@ describe('a data folder', () => {
     if (process.getuid?.() === 0) chownSync(folder, STRANGER, STRANGER);
     const told = explainToStranger(t, folder);
     if (told === null) return t.skip('optional: needs root, and a Node that others can run');
-    assert.match(told, /berth\.db belongs to the user "root"/);
+    assert.match(told, /berth\.db is in your folder, but belongs to the user "root" \(id 0\): /);
+    assert.match(told, /: sudo chown \S+ \S+berth\.db$/);
   });
 
   test("that is one's own and closed says how to open it", (t) => {
@@ -114,5 +114,8 @@ describe('a data folder', () => {
     const told = isRoot ? explainToStranger(t, folder) : explainFolder(folder);
     if (told === null) return t.skip('optional: needs a Node that others can run');
     assert.match(told, /data is yours, but its mode 0500 keeps you out: chmod 700 \S+data$/);
+    chmodSync(folder, 0o1500);
+    const shared = isRoot ? explainToStranger(t, folder) : explainFolder(folder);
+    assert.match(shared ?? '', /its mode 1500 keeps you out\. Name another folder with --data\.$/);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
@@ -7,7 +7,7 @@ import { explainFolder } from './folder-access.ts';
 import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
-const LOCK_FILE = 'berth.lock';
+export const LOCK_FILE = 'berth.lock';
 /** Who has the lock, for people. It says nothing about whether somebody has it. */
 const HOLDER_FILE = 'berth.pid';
 const SQLITE_BUSY = 5;
@@ -33,7 +33,17 @@ export function explainSharing(
 
 function statFile(path: string): SharedFile {
   const stats = statSync(path);
-  return { path, isFolder: stats.isDirectory(), mode: stats.mode, owner: stats.uid };
+  const isFolder = stats.isDirectory();
+  return { path, isFolder, names: isFolder ? listNames(path) : [], mode: stats.mode, owner: stats.uid };
+}
+
+/** Where nobody may look, `explainFolder` says so. */
+function listNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -49,9 +59,11 @@ export function lockFolder(folder: string): FolderLock | null {
     const lock = takeLock(folder);
     const note = join(folder, HOLDER_FILE);
     writeNote(note);
+    handOver(folder);
     return {
       release() {
         rmSync(note, { force: true });
+        handOver(folder);
         lock.release();
       },
     };
@@ -60,6 +72,41 @@ export function lockFolder(folder: string): FolderLock | null {
     const message = explainFolder(folder) ?? (error as Error).message;
     throw new Fault('store_unavailable', message, { cause: error });
   }
+}
+
+/** What this process may create in a data folder. SQLite itself gives what is beside a database its owner. */
+const CREATED = [
+  LOCK_FILE,
+  HOLDER_FILE,
+  'berth.db',
+  'berth.db-wal',
+  'berth.db-shm',
+  'master.key',
+  'master.key.next',
+  'moved-to-postgres',
+];
+const ROOT = 0;
+
+/**
+ * What root creates in the folder of another user is that user's: the service could not start any more. Links
+ * stay as they are, so that nobody gets a file from elsewhere by linking to it.
+ */
+export function handOver(folder: string): void {
+  if (process.getuid?.() !== ROOT) return;
+  const { uid, gid } = statSync(folder);
+  if (uid === ROOT) return;
+  for (const name of CREATED) {
+    const file = join(folder, name);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile() && stats.nlink === 1 && stats.uid !== uid) giveTo(file, uid, gid);
+  }
+}
+
+/** In containers and on network disks root may lack the right; it works with its own files all the same. */
+function giveTo(file: string, uid: number, gid: number): void {
+  try {
+    lchownSync(file, uid, gid);
+  } catch {}
 }
 
 /** Where it cannot be written, the lock is as good without it. */

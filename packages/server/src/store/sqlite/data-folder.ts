@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
@@ -14,8 +14,9 @@ import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
 import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { explainFolder } from '../folder-access.ts';
-import { holdFolder, lockFolder } from '../folder-lock.ts';
+import { handOver, holdFolder, lockFolder } from '../folder-lock.ts';
 import type { Store } from '../store.ts';
+import { tellDamage } from './damage.ts';
 import { openReadOnly } from './database.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { refuseMoved } from './moved-mark.ts';
@@ -34,8 +35,10 @@ export interface DataFolderOptions {
   readonly ignoresCase?: boolean | undefined;
 }
 
+/** An empty file has none: that is what a full disk leaves of a copy, and a kill of a first start. */
 export function hasData(folder: string): boolean {
-  return existsSync(join(folder, DATABASE_FILE));
+  const file = join(folder, DATABASE_FILE);
+  return existsSync(file) && statSync(file).size > 0;
 }
 
 /** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */
@@ -54,9 +57,10 @@ export async function openDataFolder(options: DataFolderOptions): Promise<Store 
 /** Which master key the data in a folder is sealed with; `null`: there is no data, or no secret in it yet. */
 export function findSealedBy(folder: string): string | null {
   if (!hasData(folder)) return null;
-  const db = openReadOnly(join(folder, DATABASE_FILE));
+  const file = join(folder, DATABASE_FILE);
+  const db = openReadOnly(file);
   try {
-    return findSealingFingerprint(listSecrets(db));
+    return tellDamage(file, () => findSealingFingerprint(listSecrets(db)));
   } finally {
     db.close();
   }
@@ -84,6 +88,7 @@ async function openStore(given: DataFolderOptions): Promise<Store> {
     : openInThreadStore({ ...options, clock: systemClock, resumeAtOpen: false });
   try {
     if (isNew) syncFolder(folder);
+    handOver(folder);
     // The file is open and whole: what it is sealed with now is what it stays sealed with.
     const { sealedBy } = await store.read({ kind: 'describe_seal' });
     if (source.value === null) settleNextKey(source.file, sealedBy);

@@ -1,4 +1,5 @@
 import type { Command } from '../../core/command.ts';
+import { Fault } from '../../core/fault.ts';
 import type { StoreNotice } from '../../core/store-notice.ts';
 import type { Clock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
@@ -33,7 +34,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
     } catch (error) {
       isHealthy = false;
       onNotice({ kind: 'commit_failed', error: String(error) });
-      queue.fail(commands.length, storeFault(error));
+      queue.fail(commands.length, toFault(error));
     }
   }
 
@@ -45,7 +46,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
       return status;
     } catch (error) {
       isHealthy = false;
-      throw storeFault(error);
+      throw toFault(error);
     }
   }
 
@@ -63,4 +64,9 @@ export function openInThreadStore(options: InThreadOptions): Store {
       writer.close();
     },
   };
+}
+
+/** Whoever opened a stopped server's data may know where it is. */
+function toFault(error: unknown): Fault {
+  return error instanceof Fault ? error : storeFault(error);
 }

@@ -33,6 +33,7 @@ import type {
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
+import { tellDamage } from './damage.ts';
 import { openReadOnly, readPragma, sqliteVersion } from './database.ts';
 import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
 import { readAudit } from './read-audit.ts';
@@ -50,15 +51,17 @@ export function needsMasterKey({ kind }: Query): boolean {
 
 /** Answers questions over a connection that cannot write. A long report here holds up no command. */
 export class SqliteReader {
+  readonly #file: string;
   readonly #db: DatabaseSync;
 
   constructor({ file }: ReaderOptions) {
-    this.#db = openReadOnly(file);
+    this.#file = file;
+    this.#db = tellDamage(file, () => openReadOnly(file));
   }
 
   /** `masterKeys`: all that the secrets may be sealed with at this moment. */
   answer<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Answer<Q> {
-    return this.#answerAny(query, now, masterKeys) as Answer<Q>;
+    return tellDamage(this.#file, () => this.#answerAny(query, now, masterKeys)) as Answer<Q>;
   }
 
   close(): void {

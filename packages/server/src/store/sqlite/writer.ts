@@ -17,6 +17,7 @@ import { chooseMasterKey } from '../engine/sealed-secrets.ts';
 import { Shelf, type ShelfEntry } from '../engine/shelf.ts';
 import type { ClockStatus } from '../store.ts';
 import { AuditLedger, openAudit } from './audit-ledger.ts';
+import { damageFault, tellDamage } from './damage.ts';
 import { openWritable, readPragma } from './database.ts';
 import { setIgnoresCase } from './respell-users.ts';
 import { listSecrets } from './sealed-secrets.ts';
@@ -84,13 +85,17 @@ export class SqliteWriter {
     const { masterKey, nextMasterKey } = options;
     this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
     this.#lastOpenMs = options.clock.readMonotonicMs();
-    this.#open();
+    this.#tellDamage(() => this.#open());
   }
 
   /**
    * Decides and commits. Throws when the commit failed: then nothing of it was acknowledged or is remembered.
    */
   executeBatch(commands: readonly Command[]): BatchReply {
+    return this.#tellDamage(() => this.#executeBatch(commands));
+  }
+
+  #executeBatch(commands: readonly Command[]): BatchReply {
     this.#heal();
     this.#ensureResumed();
     const reading = this.#readClock();
@@ -102,6 +107,10 @@ export class SqliteWriter {
 
   /** See `Store.keepClock`: writes only when there is something to remember. */
   keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
+    return this.#tellDamage(() => this.#keepClock());
+  }
+
+  #keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
     this.#heal();
     if (!this.#isResumed) return this.#lookAtClock();
     const reading = this.#readClock();
@@ -128,15 +137,21 @@ export class SqliteWriter {
 
   close(): void {
     try {
-      if (!this.#isBroken && this.#isResumed) this.#transact(this.#readClock(), () => [], { force: true });
+      if (!this.#isBroken && this.#isResumed) {
+        this.#tellDamage(() => this.#transact(this.#readClock(), () => [], { force: true }));
+      }
     } finally {
       if (this.#db.isOpen) this.#db.close();
     }
   }
 
+  #tellDamage<T>(work: () => T): T {
+    return tellDamage(this.#options.file, work);
+  }
+
   #open({ check = false } = {}): void {
     this.#db = openWritable(this.#options.file);
-    if (check) requireSound(this.#db);
+    if (check) requireSound(this.#db, this.#options.file);
     const { ignoresCase } = this.#options;
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
@@ -344,9 +359,9 @@ function concernsTheFile(error: unknown): boolean {
   return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
 }
 
-function requireSound(db: DatabaseSync): void {
+function requireSound(db: DatabaseSync, file: string): void {
   const check = readPragma(db, 'quick_check');
-  if (check !== 'ok') throw new Error(`The database is damaged: ${check}`);
+  if (check !== 'ok') throw damageFault(file, String(check));
 }
 
 function noticeOf({ links, digest }: HeadsSigned): StoreNotice {
