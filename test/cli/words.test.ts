@@ -78,6 +78,28 @@ describe('wrong words', () => {
     });
   }
 
+  for (const [words, sentence] of [
+    [['--hlep'], /^Unknown flag "--hlep"\. Did you mean "--help"\?\n"berth help" lists the commands\.\n$/],
+    [['-x'], /^Unknown flag "-x"\.\n"berth help" lists the commands\.\n$/],
+    [['--hlep', '--version'], /^Unknown flag "--hlep"\./],
+    [['version', 'x'], /^Unexpected argument "x"\.\n\nUsage: berth version\n$/],
+    [['block', 'bob'], /rules\.yaml.*"berth rules check FILE".*\n$/],
+    [['backup'], /^There is no such command yet\. docs\/install\.md .*\n$/],
+    [['Restore', 'x'], /^There is no such command yet\. docs\/install\.md .*\n$/],
+    [['uninstall'], /docs\/install\.md says how to remove Berth\.\n$/],
+    [['demo'], /^The demo is a flag: "berth serve --demo"\.\n$/],
+    [['login'], /"berth user password NAME".*"berth token create NAME".*\n$/],
+    [['setup'], /"berth serve".*"berth user password admin"\.\n$/],
+    [['who'], /^Unknown command "who"\. Did you mean "registration list"\?\n/],
+    [['constructor'], /^Unknown command "constructor"\. "berth help" lists the commands\.\n$/],
+  ] as const) {
+    test(`berth ${words.join(' ')}`, async () => {
+      const { code, stdout, stderr } = await say(words);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, sentence);
+    });
+  }
+
   test('none at all is a question', async () => {
     const { code, stdout } = await say([]);
     assert.equal(code, 2);
@@ -108,6 +130,10 @@ describe('help', () => {
     [['help', 'license', 'add'], /^Usage: berth license add PRODUCT \[/],
     [['help', 'license'], /^Usage: berth license COMMAND\n/],
     [['license', '--help'], /^Usage: berth license COMMAND\n/],
+    [['license', 'help'], /^Usage: berth license COMMAND\n/],
+    [['clock', 'help'], /^Usage: berth clock\n[\s\S]*clock accept/],
+    [['version', '--json'], /^\{\n {2}"version": "1\.2\.3"\n\}\n$/],
+    [['--json', '--version'], /^\{\n {2}"version": "1\.2\.3"\n\}\n$/],
     [['help', 'settings'], /\n {2}--port, BERTH_PORT\n/],
   ] as const) {
     test(`berth ${words.join(' ')}`, async () => {

@@ -49,7 +49,7 @@ export interface CommandLine<C extends CommandUsage> {
   /** Other names of groups and commands, by which people look for them. */
   readonly nouns: Readonly<Record<string, string>>;
   /** What to say about words for which there is no command, but an answer. */
-  readonly answers: Readonly<Record<string, string>>;
+  readonly answers: Readonly<Record<string, (program: string) => string>>;
   /** Help that is not about a command, by its name. */
   readonly topics: Readonly<Record<string, Topic>>;
   /** What is true of every command. */
@@ -88,8 +88,12 @@ export function readCommandLine<C extends CommandUsage>(
   const [first] = words;
   if (first === 'help') return page(describe(line, words.slice(1)));
   if (flags.help === true) return page(describe(line, words));
-  if (flags.version === true || first === 'version') return page(line.version);
-  if (first === undefined) return page(overview(line), false);
+  if (words.length === 2 && words[1] === 'help') return page(describe(line, words.slice(0, 1)));
+  if (first === undefined) {
+    requireKnownFlags(line, argv);
+    return flags.version === true ? page(sayVersion(line, flags)) : page(overview(line), false);
+  }
+  if (flags.version === true) return page(sayVersion(line, flags));
   const { command, rest } = findCommand(line, words);
   if (command === undefined) {
     if (words.length === 1 && isGroup(line, first)) return page(describeGroup(line, first), false);
@@ -98,6 +102,7 @@ export function readCommandLine<C extends CommandUsage>(
   const given = readStrictly(line, argv, command);
   refuseExtra(line, command, rest);
   refuseForeign(line, command, given);
+  if (first === 'version') return page(sayVersion(line, given));
   requireAll(line, command, rest, given);
   return { kind: 'run', command, words: rest, flags: given };
 }
@@ -121,11 +126,16 @@ function usageNear<C extends CommandUsage>(line: CommandLine<C>, given: readonly
   const words = given[0] === 'help' ? given.slice(1) : given;
   const [first = ''] = words;
   const { command, rest } = findCommand(line, words);
+  if (command === undefined && findAnswer(line, first) !== undefined) return '';
   const near = findNearCommands(line.commands, words, line.nouns);
   if (command !== undefined && (rest.length === 0 || !isParent(line, command)))
     return describeUsage(line, [command]);
   if (near.length > 0) return describeUsage(line, near);
   return isGroup(line, first) ? describeGroup(line, first) : '';
+}
+
+function sayVersion({ version }: CommandLine<CommandUsage>, { json }: FlagValues): string {
+  return json === true ? JSON.stringify({ version: version.split(' ').at(-1) }, null, 2) : version;
 }
 
 function page(text: string, isAsked = true) {
@@ -163,13 +173,18 @@ function findCommand<C extends CommandUsage>({ commands }: CommandLine<C>, words
 
 function explainUnknown<C extends CommandUsage>(line: CommandLine<C>, words: readonly string[]): string {
   const [first = ''] = words;
-  const answer = line.answers[first.toLowerCase()];
-  if (answer !== undefined) return answer;
+  const answer = findAnswer(line, first);
+  if (answer !== undefined) return answer(line.program);
   const said = words.slice(0, 2).join(' ');
   const near = findNearCommands(line.commands, words, line.nouns);
   if (near.length > 0) return `Unknown command "${said}".${didYouMean(near.map((command) => command.words))}`;
   const hint = isGroup(line, first) ? '' : ` "${line.program} help" lists the commands.`;
   return `Unknown command "${said}".${hint}`;
+}
+
+function findAnswer({ answers }: CommandLine<CommandUsage>, word: string) {
+  const name = word.toLowerCase();
+  return Object.hasOwn(answers, name) ? answers[name] : undefined;
 }
 
 /** Words and flags as far as they can be made out, whatever is wrong with them. */
@@ -188,6 +203,16 @@ function readStrictly<C extends CommandUsage>(
   } catch (error) {
     const known = Object.keys(line.options).filter((flag) => line.takes(command, flag));
     throw new UsageError(explainFlagError(error, known));
+  }
+}
+
+/** Without a command, no flag but a known one can be meant. */
+function requireKnownFlags<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]): void {
+  try {
+    line.parse(parseConfig(line, argv, true));
+  } catch (error) {
+    const problem = explainFlagError(error, Object.keys(line.options));
+    throw new UsageError(`${problem}\n"${line.program} help" lists the commands.`);
   }
 }
 

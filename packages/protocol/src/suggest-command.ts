@@ -9,7 +9,7 @@ interface Named {
 const VERBS: readonly (readonly string[])[] = [
   ['list', 'ls', 'show', 'get', 'print', 'view', 'info', 'describe', 'display', 'inspect', 'status', 'all'],
   ['add', 'create', 'new', 'make', 'register', 'grant', 'issue', 'generate', 'insert'],
-  ['add', 'install', 'import', 'load', 'upload', 'apply', 'activate'],
+  ['add', 'install', 'import', 'load', 'upload', 'apply', 'activate', 'restore'],
   [
     'remove',
     'delete',
@@ -23,22 +23,12 @@ const VERBS: readonly (readonly string[])[] = [
     'disable',
     'deactivate',
   ],
-  [
-    'revoke',
-    'disable',
-    'release',
-    'recall',
-    'unregister',
-    'kick',
-    'free',
-    'return',
-    'delete',
-    'rm',
-    'remove',
-  ],
+  ['release', 'recall', 'unregister', 'kick', 'evict', 'free', 'return'],
+  ['revoke', 'disable', 'release', 'recall', 'delete', 'rm', 'remove'],
   ['disable', 'suspend', 'block', 'ban', 'deny', 'lock'],
   ['enable', 'unblock', 'approve', 'allow', 'resume', 'unlock', 'undo'],
-  ['password', 'passwd', 'set-password', 'change-password', 'reset-password', 'reset'],
+  ['password', 'passwd', 'set-password', 'change-password', 'reset-password'],
+  ['password', 'reset'],
   ['reset', 'clear', 'wipe', 'delete', 'remove', 'rm'],
   ['change', 'edit', 'update', 'modify', 'set', 'role', 'password', 'rename'],
   ['extend', 'renew', 'prolong'],
@@ -63,41 +53,58 @@ export function findNearCommands<C extends Named>(
   nouns: Readonly<Record<string, string>>,
 ): readonly C[] {
   const [first = '', second] = words.map((word) => word.toLowerCase());
-  const group = (word: string) => findGroup(commands, word, nouns);
+  const known = findKnownGroup(commands, first, nouns);
+  const group = (word: string) => {
+    const exact = findKnownGroup(commands, word, nouns);
+    return exact.length > 0 ? exact : findSpelledGroup(commands, word);
+  };
   const found =
     second === undefined
-      ? findByOneWord(commands, first, group(first))
+      ? findByOneWord(commands, first, known)
       : [
           findByVerb(group(first), second),
           findByVerb(group(second), first),
           findJoined(commands, [first, second]),
+          // A verb with its argument: "revoke 3".
+          known.length > 0 ? [] : findByMeaning(commands, first),
         ];
   return (found.find((candidates) => candidates.length > 0) ?? []).slice(0, MOST_SUGGESTED);
 }
 
-function findByOneWord<C extends Named>(commands: readonly C[], word: string, group: readonly C[]) {
-  const exact = group.filter(({ words }) => !words.includes(' '));
-  const [, verb] = splitWords(word);
+/** What a word means goes before what it looks like: "export" is no misspelt "report". */
+function findByOneWord<C extends Named>(commands: readonly C[], word: string, known: readonly C[]) {
   return [
-    exact,
-    group.length > 0 ? preferNonEmpty(findByVerb(group, 'list'), group) : [],
+    ...findInGroup(known),
+    findByMeaning(commands, word),
+    ...findInGroup(findSpelledGroup(commands, word)),
     findJoined(commands, splitWords(word)),
-    verb === undefined ? findByMeaning(commands, word) : [],
   ];
 }
 
-/** All commands that begin with this word, or with one that is near it. */
-function findGroup<C extends Named>(
+/** The command that is the group's name; without it, the one that lists; without that, all. */
+function findInGroup<C extends Named>(group: readonly C[]) {
+  const exact = group.filter(({ words }) => !words.includes(' '));
+  return [exact, findByVerb(group, 'list'), group];
+}
+
+/** All commands that begin with this word, or with what it is another name of. */
+function findKnownGroup<C extends Named>(
   commands: readonly C[],
   word: string,
   nouns: Readonly<Record<string, string>>,
 ) {
   const names = new Set(commands.map(({ words }) => splitWords(words)[0] as string));
   const singular = word.replace(/s$/, '');
-  const known = [word, singular, nouns[word], nouns[singular]].find(
-    (name) => name !== undefined && names.has(name),
+  const name = [word, singular, nouns[word], nouns[singular]].find(
+    (candidate) => candidate !== undefined && names.has(candidate),
   );
-  const name = known ?? findBySpelling([...names], word);
+  return commands.filter(({ words }) => splitWords(words)[0] === name);
+}
+
+/** All commands that begin with a word that is near this one. */
+function findSpelledGroup<C extends Named>(commands: readonly C[], word: string) {
+  const names = new Set(commands.map(({ words }) => splitWords(words)[0] as string));
+  const name = findBySpelling([...names], word);
   return commands.filter(({ words }) => splitWords(words)[0] === name);
 }
 
@@ -138,10 +145,6 @@ function findBySpelling(names: readonly string[], word: string): string | undefi
     .filter(({ name, edits }) => edits <= allowed && edits < name.length)
     .sort((a, b) => a.edits - b.edits);
   return ranked[0]?.name;
-}
-
-function preferNonEmpty<T>(preferred: readonly T[], otherwise: readonly T[]): readonly T[] {
-  return preferred.length > 0 ? preferred : otherwise;
 }
 
 function splitWords(words: string): readonly string[] {

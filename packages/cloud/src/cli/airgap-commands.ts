@@ -72,9 +72,7 @@ function readCodes({ words, flags }: Call): AirgapCodes {
   const hardwareId = typedId ?? scanned?.get('hardware_id');
   const activationCode = scanned?.get('activation_code') ?? typed;
   if (hardwareId === undefined) {
-    throw new ValueError(
-      '"cloud airgap confirm" needs --hardware-id H: only the text of a QR code holds both.',
-    );
+    throw new ValueError('Add --hardware-id H: only the text of a QR code holds both.');
   }
   const key = words[0] as string;
   const named = scanned?.get('license_key') ?? key;

@@ -21,6 +21,7 @@ describe('wrong words', () => {
     ['lisence list', /^Unknown command "lisence list"\. Did you mean "license list"\?\n/],
     ['license delete K', /^Unknown command .*Did you mean "license disable" or "license reset"\?\n/],
     ['key revoke K', /^Unknown command "key revoke"\. Did you mean "key disable"\?\n/],
+    ['revoke 3', /^Unknown command "revoke 3"\. Did you mean "key disable", "license disable" or /],
     ['machines', /^Unknown command "machines"\. Did you mean "device list"\?\n/],
     ['license show', /^"cloud license show" needs KEY\.\n/],
     ['license list all', /^Unexpected argument "all"\.\n/],
@@ -43,6 +44,15 @@ describe('wrong words', () => {
       assert.match(err, /\n\nUsage: cloud [a-z]/, 'how it is done follows');
     });
   }
+});
+
+test('an unknown flag without a command is told', async (t) => {
+  const { code, out, err } = await createCommandLine(t)('--hlep');
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(
+    err,
+    /^Unknown flag "--hlep"\. Did you mean "--help"\?\n"cloud help" lists the commands\.\n?$/,
+  );
 });
 
 describe('help', () => {
@@ -253,7 +263,10 @@ describe('licenses', () => {
     const run = createCommandLine(t);
     await run('product create cad');
     for (const [words, sentence] of [
-      ['', /^This license has no slots: servers have nothing to lend\. Add .*change \S+ --slots N"\.$/],
+      [
+        '',
+        /^This license has no slots: servers have nothing to lend\. Add .*change \S+ --slots N --data \S+"\.$/,
+      ],
       ['--slots 0', /^This license has no slots: /],
       ['--consumptions 5', /^This license has no slots: servers count its consumption, but lend nothing\. /],
       ['--slots 1', /^$/],

@@ -46,13 +46,16 @@ export interface CliOptions {
 /** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
   const line = createLine(options);
-  const { data } = readFlags(line, argv);
-  const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, { data }) };
+  const { data = options.env.LICENSING_CLOUD_DATA } = readFlags(line, argv);
+  // Whoever types a hint may be in another folder, or in a shell without our variables.
+  const carried = typeof data === 'string' && data !== '' ? { data: resolve(data) } : {};
+  const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, carried) };
   const terminal = withHints(options.terminal, hints);
   try {
     return await dispatch(argv, line, { ...options, terminal });
   } catch (error) {
-    if (error instanceof UsageError) terminal.complain(explainUsage(line, argv, error));
+    // A usage says by itself how the program is called.
+    if (error instanceof UsageError) options.terminal.complain(explainUsage(line, argv, error));
     else terminal.fail(isExpected(error) ? (error as Error).message : describeBug(error));
     return error instanceof UsageError || error instanceof ValueError ? EXIT_USAGE : EXIT_FAILED;
   }

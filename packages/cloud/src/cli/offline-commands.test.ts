@@ -147,8 +147,8 @@ describe('cloud offline', () => {
     const large = put('large', 'A'.repeat(512 * 1024 + 4));
     for (const [words, code, sentence] of [
       [`activate ${usage}`, 1, /is no request of a server, or it is damaged\.$/],
-      [`activate ${deactivation}`, 1, /asks for deactivation\. Use "cloud offline deactivate"\.$/],
-      [`deactivate ${activation}`, 1, /asks for activation\. Use "cloud offline activate"\.$/],
+      [`activate ${deactivation}`, 1, /asks for deactivation\. Use "cloud offline deactivate --data \S+"\.$/],
+      [`deactivate ${activation}`, 1, /asks for activation\. Use "cloud offline activate --data \S+"\.$/],
       [`usage ${activation}`, 1, /is no usage file, or it is damaged\.$/],
       [`activate ${large}`, 2, /has 524292 bytes; no file of a server has more than 524288\.$/],
       [`usage ${usage}.missing`, 1, /^ENOENT/],
@@ -193,7 +193,7 @@ describe('cloud airgap', () => {
       /^"cloud airgap confirm" needs --activation-code C\.\n/,
     );
     const without = await run(`airgap confirm ${KEY} --activation-code x`);
-    assert.match(without.err, /^"cloud airgap confirm" needs --hardware-id H: /);
+    assert.match(without.err, /^Add --hardware-id H: /);
     const wrong = await run(`airgap confirm ${KEY} --hardware-id m --activation-code x`);
     assert.deepEqual([wrong.code, wrong.out], [1, '']);
     assert.match(wrong.err, /^The activation code is mistyped\. It has 1 characters instead of 108\.$/);

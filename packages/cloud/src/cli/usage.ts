@@ -54,8 +54,12 @@ export const ENTRIES: readonly Entry[] = [
   ...ANSWERED,
 ];
 
-const TO_STOP =
+const TO_STOP = () =>
   'There is no command to stop the cloud. Press Ctrl-C where it runs, or end its process with "kill PID".';
+
+const TO_BACK_UP = () =>
+  'There is no such command. Stop the cloud and copy its whole folder, or put a copy in its place; ' +
+  'docs/cloud.md says what to mind.';
 
 /** What people say when they look for something of ours. */
 export const MEANINGS = {
@@ -76,7 +80,15 @@ export const MEANINGS = {
     secret: 'key',
     public: 'public-key',
   },
-  answers: { stop: TO_STOP, shutdown: TO_STOP, quit: TO_STOP, restart: TO_STOP },
+  answers: {
+    stop: TO_STOP,
+    shutdown: TO_STOP,
+    quit: TO_STOP,
+    restart: TO_STOP,
+    backup: TO_BACK_UP,
+    restore: TO_BACK_UP,
+    uninstall: () => 'There is no command for that. docs/install.md says how to remove Berth.',
+  },
 } as const;
 
 /** How --feature is written. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   type CommandLine,
@@ -62,8 +63,8 @@ const EXIT_USAGE = 2;
 /** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
   const line = createLine(deps);
-  const { data, config } = readFlags(line, argv);
-  const callOf = createCallOf(deps.program, { data, config });
+  const { data = process.env.BERTH_DATA, config } = readFlags(line, argv);
+  const callOf = createCallOf(deps.program, { data: absolute(data), config: absolute(config) });
   const hints = { name: 'berth', commands: NAMES, callOf };
   const terminal = withHints(deps.terminal, hints);
   try {
@@ -82,6 +83,11 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
     terminal.fail(isExpected ? (error as Error).message : describeBug(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
+}
+
+/** Whoever types a hint may be in another folder, or in a shell without our variables. */
+function absolute(path: unknown): string | undefined {
+  return typeof path === 'string' && path !== '' ? resolve(path) : undefined;
 }
 
 function describeBug(error: unknown): string {

@@ -29,7 +29,7 @@ export const COMMANDS: readonly Command[] = [
     words: 'config',
     arguments: [],
     flags: '',
-    about: 'the settings in force',
+    about: 'the settings that this command line, the environment and berth.yaml give',
     local: async ({ config }) => ({ ok: true, body: showConfig(config) as never }),
     show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
   },
@@ -163,9 +163,16 @@ function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts
   const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
   const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
   const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
-  if (rest === null) return facts;
+  const advised = jump === null ? facts : `${facts}\n${adviseOnJump(jump.direction, callOf)}`;
+  if (rest === null) return advised;
   const hint = `if the clock was wrong, set it right and run "${callOf('clock reset')}"`;
-  return `${facts}\nIt WENT AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
+  return `${advised}\nIt WENT AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
+}
+
+function adviseOnJump(direction: string, callOf: CallOf): string {
+  return direction === 'ahead'
+    ? `If the wall clock is right, run "${callOf('clock accept')}".`
+    : `If the clock was wrong before and is right now, run "${callOf('clock reset')}".`;
 }
 
 function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {

@@ -40,8 +40,27 @@ export const ENTRIES: readonly Entry[] = [
   ...ANSWERED,
 ];
 
-const TO_STOP =
+const TO_STOP = () =>
   'There is no command to stop the server. Press Ctrl-C where it runs, or end its process with "kill PID".';
+
+const TO_BAR = (program: string) =>
+  'There is no command for that. Name whom to bar in rules.yaml in the data folder (docs/operating.md); ' +
+  `"${program} rules check FILE" checks it first, "${program} rules show" says who is barred.`;
+
+const TO_BACK_UP = () =>
+  'There is no such command yet. docs/install.md shows how to copy the data of a running server, and how ' +
+  'to put a copy back.';
+
+const TO_UNINSTALL = () => 'There is no command for that. docs/install.md says how to remove Berth.';
+
+const TO_LOG_IN = (program: string) =>
+  'Nobody logs in on the command line: whoever can read the data folder may run commands. ' +
+  `"${program} user password NAME" sets the password of an account, "${program} token create NAME" makes a ` +
+  'token for a program.';
+
+const TO_SET_UP = (program: string) =>
+  `Start the server with "${program} serve", then replace the first password with ` +
+  `"${program} user password admin".`;
 
 /** What people say when they look for something of ours. */
 export const MEANINGS = {
@@ -79,8 +98,29 @@ export const MEANINGS = {
     admin: 'user',
     migrate: 'migrate-store',
     move: 'migrate-store',
+    who: 'registration',
+    whoami: 'registration',
   },
-  answers: { stop: TO_STOP, shutdown: TO_STOP, quit: TO_STOP, restart: TO_STOP },
+  answers: {
+    stop: TO_STOP,
+    shutdown: TO_STOP,
+    quit: TO_STOP,
+    restart: TO_STOP,
+    block: TO_BAR,
+    unblock: TO_BAR,
+    ban: TO_BAR,
+    bar: TO_BAR,
+    deny: TO_BAR,
+    lock: TO_BAR,
+    backup: TO_BACK_UP,
+    restore: TO_BACK_UP,
+    uninstall: TO_UNINSTALL,
+    demo: (program: string) => `The demo is a flag: "${program} serve --demo".`,
+    login: TO_LOG_IN,
+    signin: TO_LOG_IN,
+    setup: TO_SET_UP,
+    init: TO_SET_UP,
+  },
 } as const;
 
 /** Every setting, in its three names. */

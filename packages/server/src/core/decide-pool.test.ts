@@ -345,9 +345,12 @@ describe('what is about a slot that is held', () => {
   });
 
   test('a feature that only some have is one that the user holds no slot for', () => {
-    for (const command of [registerFeature('ada'), releaseFeature('ada')]) {
+    for (const [command, code] of [
+      [registerFeature('ada'), 'device_not_found'],
+      [releaseFeature('ada'), 'floating_feature_device_not_in_use'],
+    ] as const) {
       const { on, outcome } = refused(command, [{ id: 2, facts: { features: [] } }, { id: 1 }]);
-      assert.deepEqual([on, outcome.code], [1, 'device_not_found'], command.kind);
+      assert.deepEqual([on, outcome.code], [1, code], command.kind);
     }
   });
 });
