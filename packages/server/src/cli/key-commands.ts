@@ -129,6 +129,11 @@ async function askExport(
   { out }: Flags,
   [passphrase = '']: readonly string[],
 ): Promise<AdminAnswer> {
+  if (passphrase === '') {
+    throw new InputError(
+      'Type a passphrase, or send one on standard input: it is needed to open the export. Nothing was done.',
+    );
+  }
   const ask = () => client.post('/api/admin/keys/export', { passphrase });
   if (out === undefined) return ask();
   const file = createKeyExportFile(out);

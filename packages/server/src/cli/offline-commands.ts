@@ -119,11 +119,17 @@ function askPolicy(
   const text = flags['confirmation-code'] ?? typed;
   const scanned = readScannedText(text, 'confirmation_code');
   const code = scanned?.get('confirmation_code') ?? text;
+  const license_key = flags['license-key'] ?? scanned?.get('license_key');
+  const policy_id = flags['policy-id'] ?? scanned?.get('policy_id');
+  if (license_key === undefined || policy_id === undefined) {
+    const missing = license_key === undefined ? '--license-key K' : '--policy-id N';
+    throw new InputError(`Add ${missing}: the vendor tells it with the confirmation code. Nothing was done.`);
+  }
   return carry(file, (policy) =>
     client.post('/api/v4/airgap/license', {
       license_policy: policy,
-      license_key: flags['license-key'] ?? scanned?.get('license_key'),
-      policy_id: flags['policy-id'] ?? scanned?.get('policy_id'),
+      license_key,
+      policy_id,
       confirmation_code: readCode('confirmation code', code, SIGNED_CODE_BYTES),
     }),
   );
