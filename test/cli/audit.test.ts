@@ -66,7 +66,7 @@ describe('berth audit export', () => {
   test('says when the file cannot be written', async () => {
     const { code, stderr } = await runBerth(data, ['audit', 'export', '--out', join(folder, 'no', 'file')]);
     assert.equal(code, 1);
-    assert.match(stderr, /^The file cannot be written: ENOENT/);
+    assert.match(stderr, /^\S+ cannot be written: its folder does not exist\./);
   });
 
   test('that is cut short on its way fails, and leaves no file', async (t) => {
@@ -121,7 +121,7 @@ describe('berth audit verify --file', () => {
     }
     const { code, stderr } = await runBerth(folder, ['audit', 'verify', '--file', join(folder, 'none')]);
     assert.equal(code, 1);
-    assert.match(stderr, /^The file cannot be read: ENOENT/);
+    assert.match(stderr, /^There is no file \S+none\.\n$/);
   });
 });
 

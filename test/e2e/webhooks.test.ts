@@ -125,7 +125,7 @@ describe('settings of webhooks that cannot be used', () => {
       'no such file',
       ['--webhooks-url', url, '--webhooks-secret-file', '/none'],
       {},
-      /cannot be read: ENOENT/,
+      /cannot be read\. There is no file \/none\./,
     ],
     [
       'another protocol',

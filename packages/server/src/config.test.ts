@@ -204,7 +204,7 @@ describe('a name that is not known', () => {
 
 describe('a file that cannot be used', () => {
   test('that was named and is not there', () => {
-    const message = /configuration file \/nowhere\/x\.yaml cannot be read: ENOENT/;
+    const message = /^The settings cannot be read\. There is no file \/nowhere\/x\.yaml\.$/;
     assert.throws(() => loadConfig({ flags: {}, env: {}, file: '/nowhere/x.yaml' }), { message });
   });
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import { MOST_LICENSE_BYTES } from '@berth/protocol/license-file';
 import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
 import { suggest } from '@berth/protocol/suggest';
@@ -260,7 +261,7 @@ function readConfigFile(file: string, mayBeMissing: boolean): Map<string, unknow
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
-    throw new ConfigError(`The configuration file ${file} cannot be read: ${(error as Error).message}`);
+    throw new ConfigError(`The settings cannot be read. ${explainFileError(file, error, 'read')}`);
   }
   return flatten(parseConfigText(text, file), file);
 }

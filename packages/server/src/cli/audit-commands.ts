@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { paint } from '@berth/protocol/console-text';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { ExportCheck, type ExportVerdict } from '../services/check-export.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -164,12 +165,12 @@ function printChunk(chunk: Uint8Array | string): Promise<void> {
 /** The file gets its name when all of it is there. */
 async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer> {
   const part = `${out}.part`;
-  const file = await open(part, 'w', 0o600).catch(cannotWrite);
+  const file = await open(part, 'w', 0o600).catch(cannotWrite(out));
   try {
-    const answer = await download(client, (chunk) => file.appendFile(chunk).catch(cannotWrite));
+    const answer = await download(client, (chunk) => file.appendFile(chunk).catch(cannotWrite(out)));
     await file.sync();
     if (!answer.ok) return answer;
-    await rename(part, out).catch(cannotWrite);
+    await rename(part, out).catch(cannotWrite(out));
     return { ok: true, body: { ...(answer.body as ExportFacts), saved_as: out } as never };
   } finally {
     await file.close();
@@ -177,17 +178,20 @@ async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer
   }
 }
 
-function cannotWrite({ message }: Error): never {
-  throw new InputError(`The file cannot be written: ${message}`);
+function cannotWrite(out: string): (error: unknown) => never {
+  return (error) => {
+    throw new InputError(explainFileError(out, error, 'written'));
+  };
 }
 
 /** Needs no server and no key: what an export says of itself, and whether it is all there. */
 async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
   const check = new ExportCheck();
+  const file = flags.file as string;
   try {
-    for await (const chunk of createReadStream(flags.file as string)) check.take(chunk as Uint8Array);
+    for await (const chunk of createReadStream(file)) check.take(chunk as Uint8Array);
   } catch (error) {
-    throw new InputError(`The file cannot be read: ${(error as Error).message}`);
+    throw new InputError(explainFileError(file, error, 'read'));
   }
   return { ok: true, body: presentExport(check.end()) as never };
 }

@@ -13,9 +13,11 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     about:
       'activate a license at the cloud and add it; the key, or the password, may come from standard input',
     reads: (flags) => listAsked(flags),
+    precheck: async (client, _, flags) => (listAsked(flags).length === 0 ? null : refuseWithoutCloud(client)),
     ask: askAdd,
     show: ({ id, product, floating_users }: AddedLicense) =>
-      `Added the license ${id} of "${product}" with ${floating_users} ${floating_users === 1 ? 'slot' : 'slots'}.`,
+      `Added the license ${id} of "${product}" with ${floating_users} ` +
+      `${floating_users === 1 ? 'slot' : 'slots'}.`,
   },
   {
     words: 'license remove',
@@ -104,6 +106,14 @@ function listAsked(flags: Flags) {
   return flags['license-key'] === undefined ? [{ text: 'license key' }] : [];
 }
 
+/** Nobody is asked for a key that could not be used. */
+async function refuseWithoutCloud(client: AdminClient): Promise<AdminAnswer | null> {
+  const { ok, body } = await client.get('/api/admin/status');
+  if (!ok || (body as { cloud: { state: string } }).cloud.state !== 'not_configured') return null;
+  const message = 'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and start again.';
+  return { ok: false, body: { status: 400, code: 'cloud_not_configured', message } as never };
+}
+
 function askAdd(
   client: AdminClient,
   [product]: readonly string[],
@@ -113,6 +123,12 @@ function askAdd(
   const { user: username, 'license-key': key } = flags;
   if (username !== undefined && key !== undefined) {
     throw new InputError('Give a license key or a user, not both.');
+  }
+  if ((key ?? typed ?? '') === '') {
+    throw new InputError(
+      'Give the license key with --license-key, or --user and its password. The key or the password may ' +
+        'also come from standard input.',
+    );
   }
   const holder = username === undefined ? { license_key: key ?? typed } : { username, password: typed };
   return client.post('/api/v4/addProduct', { product, ...holder });

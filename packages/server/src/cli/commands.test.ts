@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AdminClient } from './admin-client.ts';
+import type { Flags } from './command.ts';
 import { COMMANDS } from './commands.ts';
+import { InputError } from './read-secrets.ts';
 
 const callOf = (words: string) => `./berth ${words}`;
 
@@ -26,3 +29,40 @@ function show(words: string, body: object): string {
   assert.ok(command !== undefined && 'show' in command);
   return command.show(body as never, callOf);
 }
+
+const PRODUCT = 'Say which "product" is meant: this server does not hold exactly one.';
+
+/** A server without a cloud, which refuses whatever it is sent. */
+const client = {
+  get: async () => ({ ok: true, body: { cloud: { state: 'not_configured' } } as never }),
+  post: async () => ({ ok: false, body: { code: 'missing_parameters', message: PRODUCT } as never }),
+} as unknown as AdminClient;
+
+async function refusalOf(words: string, args: readonly string[], flags: Flags, lines: readonly string[]) {
+  const command = COMMANDS.find((one) => one.words === words);
+  assert.ok(command !== undefined && 'ask' in command);
+  try {
+    const { body } = await command.ask(client, args, flags, lines);
+    return (body as { message: string }).message;
+  } catch (error) {
+    assert.ok(error instanceof InputError);
+    return error.message;
+  }
+}
+
+test('what is missing is named as it is written on the command line', async () => {
+  assert.match(await refusalOf('license add', ['cad'], {}, ['']), /--license-key, or --user/);
+  assert.match(await refusalOf('airgap install', ['x'], {}, ['']), /^Add --license-key K/);
+  assert.match(await refusalOf('airgap install', ['x'], { 'license-key': 'K' }, ['']), /^Add --policy-id N/);
+  assert.match(await refusalOf('registration release', ['ann'], {}, []), /"product" is meant \(--product\)/);
+  assert.match(await refusalOf('registration recall', ['ann'], {}, []), /"product" is meant \(--product\)/);
+  assert.match(await refusalOf('key export', [], {}, ['']), /^Type a passphrase, .* open the export\./);
+});
+
+test('nobody is asked for a license key while no cloud is configured', async () => {
+  const command = COMMANDS.find((one) => one.words === 'license add');
+  assert.ok(command !== undefined && 'ask' in command);
+  const answer = await command.precheck?.(client, ['cad'], {});
+  assert.match(JSON.stringify(answer), /No licensing cloud is configured\./);
+  assert.equal(await command.precheck?.(client, ['cad'], { 'license-key': 'K' }), null);
+});

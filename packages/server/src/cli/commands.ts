@@ -89,8 +89,14 @@ export const COMMANDS: readonly Command[] = [
     arguments: ['[USER]'],
     flags: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
     about: 'take back a slot that is not borrowed, or all that came from an address, borrowed ones too',
-    ask: (client, [user], flags) =>
-      client.post('/api/admin/registrations/release', { user, address: flags.address, ...targetOf(flags) }),
+    ask: async (client, [user], flags) =>
+      nameFlags(
+        await client.post('/api/admin/registrations/release', {
+          user,
+          address: flags.address,
+          ...targetOf(flags),
+        }),
+      ),
     show: ({ released }: { released: number }) =>
       released === 1 ? 'The slot is free.' : `Released ${released} slots.`,
   },
@@ -99,8 +105,8 @@ export const COMMANDS: readonly Command[] = [
     arguments: ['USER'],
     flags: '[--product P] [--license-id N]',
     about: 'take back a borrowed slot before its time',
-    ask: (client, [user], flags) =>
-      client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) }),
+    ask: async (client, [user], flags) =>
+      nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
     show: () => 'The slot is free. The borrower keeps a proof that ends at its own time.',
   },
   ...AUDIT_COMMANDS,
@@ -113,6 +119,16 @@ export const COMMANDS: readonly Command[] = [
 
 function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {
   return { product: flags.product, license_id: flags['license-id'] };
+}
+
+/** The server speaks of fields; here they are words and flags. */
+function nameFlags(answer: AdminAnswer): AdminAnswer {
+  const body = answer.body as { readonly code?: string; readonly message: string };
+  if (answer.ok || body.code !== 'missing_parameters') return answer;
+  const message = body.message
+    .replace('"product" is meant', '"product" is meant (--product)')
+    .replace('"user" is missing', 'name USER, or --address');
+  return { ok: false, body: { ...body, message } as never };
 }
 
 async function askLicense(client: AdminClient, [id]: readonly string[]): Promise<AdminAnswer> {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import type { CallOf } from '@berth/protocol/hints';
 import { createKeyExportFile } from '../services/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -129,6 +130,11 @@ async function askExport(
   { out }: Flags,
   [passphrase = '']: readonly string[],
 ): Promise<AdminAnswer> {
+  if (passphrase === '') {
+    throw new InputError(
+      'Type a passphrase, or send one on standard input: it is needed to open the export. Nothing was done.',
+    );
+  }
   const ask = () => client.post('/api/admin/keys/export', { passphrase });
   if (out === undefined) return ask();
   const file = createKeyExportFile(out);
@@ -163,7 +169,7 @@ function readExportFile(file: string): string {
   try {
     return decodeText(readFileSync(file));
   } catch (error) {
-    throw new InputError(`The export cannot be read: ${(error as Error).message}`);
+    throw new InputError(explainFileError(file, error, 'read'));
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/airgap-codes';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
 import {
   codeSymbols,
@@ -119,11 +120,17 @@ function askPolicy(
   const text = flags['confirmation-code'] ?? typed;
   const scanned = readScannedText(text, 'confirmation_code');
   const code = scanned?.get('confirmation_code') ?? text;
+  const license_key = flags['license-key'] ?? scanned?.get('license_key');
+  const policy_id = flags['policy-id'] ?? scanned?.get('policy_id');
+  if (license_key === undefined || policy_id === undefined) {
+    const missing = license_key === undefined ? '--license-key K' : '--policy-id N';
+    throw new InputError(`Add ${missing}: the vendor tells it with the confirmation code. Nothing was done.`);
+  }
   return carry(file, (policy) =>
     client.post('/api/v4/airgap/license', {
       license_policy: policy,
-      license_key: flags['license-key'] ?? scanned?.get('license_key'),
-      policy_id: flags['policy-id'] ?? scanned?.get('policy_id'),
+      license_key,
+      policy_id,
       confirmation_code: readCode('confirmation code', code, SIGNED_CODE_BYTES),
     }),
   );
@@ -157,7 +164,7 @@ function requireWritable(out: string | undefined): void {
   try {
     closeSync(openSync(out, 'a', 0o600));
   } catch (error) {
-    throw new InputError(`The file cannot be written: ${(error as Error).message}`);
+    throw new InputError(explainFileError(out, error, 'written'));
   }
 }
 
@@ -168,7 +175,7 @@ function save(answer: AdminAnswer, field: string, out: string | undefined): Admi
   try {
     writeFileSync(out, body[field] as string, { mode: 0o600 });
   } catch (error) {
-    throw new InputError(`The file cannot be written: ${(error as Error).message}`);
+    throw new InputError(explainFileError(out, error, 'written'));
   }
   return { ok: true, body: { ...body, saved_as: out } as never };
 }
@@ -203,10 +210,7 @@ function readOrExplain(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new InputError(`There is no file ${file}.`);
-    if (code === 'EISDIR') throw new InputError(`${file} is a folder. Name the file in it.`);
-    throw new InputError(`${file} cannot be read: ${message}`);
+    throw new InputError(explainFileError(file, error, 'read'));
   }
 }
 

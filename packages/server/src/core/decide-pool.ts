@@ -85,7 +85,7 @@ function orderPool(
   return order.length > 0 ? order : [newestOf(listAble(command, candidates), now)];
 }
 
-/** Whoever holds no slot hears that, and not that some license lacks the feature, where another one has it. */
+/** Whoever holds no slot hears that, and not that some license lacks the feature, where another has it. */
 function listAble(command: LicenseCommand, candidates: readonly Candidate[]): readonly Candidate[] {
   if (command.kind !== 'register_feature' && command.kind !== 'release_feature') return candidates;
   const able = candidates.filter(({ license }) => findFeature(license, command.feature) !== undefined);

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import { TLS_RULES } from '@berth/protocol/tls-rules';
 import type { Config } from '../config.ts';
 import { readFileVersion } from '../files/file-version.ts';
@@ -50,7 +51,7 @@ function read(setting: string, path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {
-    throw new CertificateError(`"${setting}" cannot be read: ${(error as Error).message}.`);
+    throw new CertificateError(`"${setting}" cannot be read. ${explainFileError(path, error, 'read')}`);
   }
 }
 

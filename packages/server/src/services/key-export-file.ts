@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import { syncFolder } from '../secrets/durable-file.ts';
 import { openExport } from '../secrets/key-export.ts';
 import { fingerprint, SealError } from '../secrets/seal.ts';
@@ -43,8 +44,8 @@ function openNew(file: string): number {
   try {
     return openSync(file, 'wx', 0o600);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'EEXIST') throw new SealError(`The export cannot be written: ${message}`);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') throw new SealError(explainFileError(file, error, 'written'));
     throw new SealError(`${file} exists already. Name another file, or move that one away.`);
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import { type Config, ConfigError } from '../config.ts';
 import { SECOND_MS } from '../core/instant.ts';
 import { createHttpWebhooks, type HttpWebhookOptions } from './http-webhooks.ts';
@@ -53,6 +54,6 @@ function readSecretFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new ConfigError(`"webhooks.secretFile" cannot be read: ${(error as Error).message}.`);
+    throw new ConfigError(`"webhooks.secretFile" cannot be read. ${explainFileError(file, error, 'read')}`);
   }
 }
