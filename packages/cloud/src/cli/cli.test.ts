@@ -265,7 +265,7 @@ describe('licenses', () => {
     for (const [words, sentence] of [
       [
         '',
-        /^This license has no slots: servers have nothing to lend\. Add .*change \S+ --slots N --data \S+"\.$/,
+        /^This license has no slots: servers have nothing to lend\. .*change \S+ --slots N --data \S+"\.$/,
       ],
       ['--slots 0', /^This license has no slots: /],
       ['--consumptions 5', /^This license has no slots: servers count its consumption, but lend nothing\. /],
