@@ -1,18 +1,36 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { explainFileError } from '@berth/protocol/explain-file-error';
 import { MOST_FILE_BYTES } from '../core/judge-request.ts';
 import { ValueError } from '../core/read-values.ts';
 
+/** A file that was named cannot be used; the message says why. */
+export class FileError extends Error {}
+
 /** A file that somebody brought. What is too large is not even looked at. */
 export function readCarriedFile(path: string): string {
-  const { size } = statSync(path);
+  const { size } = explained(path, 'read', () => statSync(path));
   if (size > MOST_FILE_BYTES) {
     throw new ValueError(`${path} has ${size} bytes; no file of a server has more than ${MOST_FILE_BYTES}.`);
   }
-  return readFileSync(path, 'utf8');
+  return readNamedFile(path);
+}
+
+export function readNamedFile(path: string): string {
+  return explained(path, 'read', () => readFileSync(path, 'utf8'));
 }
 
 /** For its owner alone, and without a line's end: the file is what was signed, and nothing else. */
 export function writeCarriedFile(path: string, text: string): void {
-  writeFileSync(path, text, { mode: 0o600 });
-  chmodSync(path, 0o600);
+  explained(path, 'written', () => {
+    writeFileSync(path, text, { mode: 0o600 });
+    chmodSync(path, 0o600);
+  });
+}
+
+function explained<T>(path: string, doing: 'read' | 'written', work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new FileError(explainFileError(path, error, doing));
+  }
 }

@@ -19,6 +19,7 @@ import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { isStoreFailure } from '../http/problem.ts';
 import { type DataFolder, DataFolderError, hasData, openDataFolder } from '../store/data-folder.ts';
 import { ForeignDatabase } from '../store/database.ts';
+import { FileError } from './carried-files.ts';
 import { type Command, FLAGS, type FlagName, type Flags } from './command.ts';
 import { serveDemo } from './demo.ts';
 import { serve } from './serve.ts';
@@ -64,7 +65,7 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
 /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
 function isExpected(error: unknown): boolean {
   if (error instanceof ValueError || error instanceof DataFolderError) return true;
-  if (error instanceof ForeignDatabase || isStoreFailure(error)) return true;
+  if (error instanceof FileError || error instanceof ForeignDatabase || isStoreFailure(error)) return true;
   return error instanceof Error && 'syscall' in error;
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
 import { UsageError } from '@berth/protocol/command-line';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
@@ -9,6 +8,7 @@ import { createApp } from '../http/app.ts';
 import { type Listening, listen } from '../http/listen.ts';
 import { createLog } from '../http/log.ts';
 import type { DataFolder } from '../store/data-folder.ts';
+import { readNamedFile } from './carried-files.ts';
 import type { Flags } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -78,7 +78,7 @@ function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {
   if (cert === undefined || key === undefined) {
     throw new UsageError('TLS needs both: --tls-cert FILE and --tls-key FILE.');
   }
-  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+  return { cert: readNamedFile(cert), key: readNamedFile(key) };
 }
 
 /** Runs until a signal. Prints one line when it is ready. */
