@@ -93,12 +93,14 @@ const ROOT = 0;
  */
 export function handOver(folder: string): void {
   if (process.getuid?.() !== ROOT) return;
-  const { uid, gid } = statSync(folder);
-  if (uid === ROOT) return;
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  // Somebody may have removed it while it was in use.
+  if (stats === undefined || stats.uid === ROOT) return;
+  const { uid, gid } = stats;
   for (const name of CREATED) {
     const file = join(folder, name);
-    const stats = lstatSync(file, { throwIfNoEntry: false });
-    if (stats?.isFile() && stats.nlink === 1 && stats.uid !== uid) giveTo(file, uid, gid);
+    const facts = lstatSync(file, { throwIfNoEntry: false });
+    if (facts?.isFile() && facts.nlink === 1 && facts.uid !== uid) giveTo(file, uid, gid);
   }
 }
 
