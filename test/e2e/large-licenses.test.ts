@@ -225,6 +225,7 @@ describe('what no server would take is refused before the activation is used', (
     assert.match(err, /^No server could read this license\. It takes \d+ bytes/);
     assert.match((await run('license show K-LARGE')).err, /There is no license/);
     await run('license create --product cad --key K-SMALL');
-    assert.match((await run('airgap start K-SMALL')).err, /^The license has no slots, .+ --slots N --data \S+"\.$/);
+    const started = await run('airgap start K-SMALL');
+    assert.match(started.err, /^The license has no slots, .+ --slots N --data \S+"\.$/);
   });
 });
