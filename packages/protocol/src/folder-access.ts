@@ -85,7 +85,7 @@ function explainCreation(path: string, error: unknown, system: FolderSystem): st
   const parent = system.path.dirname(path);
   if (codeOf(error) === 'ENOTDIR') return sayNoFolder(parent);
   if (codeOf(error) === 'ENOENT') {
-    return `The system takes no folders in ${parent}. Name another one with --data.`;
+    return `No folder can be created in ${parent}. Name another one with --data.`;
   }
   return explainAccess(parent, W_OK | X_OK, system) ?? (error as Error).message;
 }

@@ -146,7 +146,7 @@ describe('refusals', () => {
     }
     if (!existsSync('/proc/self')) return;
     const { err } = await createCommandLine(t, '/proc/cloud')('key create');
-    assert.match(err, /cannot be created: The system takes no folders in \/proc\./);
+    assert.match(err, /cannot be created: No folder can be created in \/proc\./);
   });
 
   test('a folder without a cloud is not made by looking at it', async (t) => {

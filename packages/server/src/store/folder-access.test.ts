@@ -58,7 +58,7 @@ describe('a data folder', () => {
   test('cannot be where the system takes none, and that is found out at once', (t) => {
     if (!existsSync('/proc/self')) return t.skip('optional: needs /proc');
     for (const folder of ['/proc/berth', '/proc/berth/data']) {
-      assert.throws(() => createDataFolder(folder), /^Error: The system takes no folders in \/proc\./);
+      assert.throws(() => createDataFolder(folder), /^Error: No folder can be created in \/proc\./);
     }
   });
 
