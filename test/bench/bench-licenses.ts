@@ -1,4 +1,4 @@
-import type { License } from '../../packages/server/src/core/license.ts';
+import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { testLicense } from '../support/test-license.ts';
 import { USER_MARK, userDigits } from './load-plan.ts';
 import { OWN_PRODUCT } from './requests.ts';

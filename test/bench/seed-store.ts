@@ -1,5 +1,5 @@
 import type { Register } from '../../packages/server/src/core/command.ts';
-import type { License } from '../../packages/server/src/core/license.ts';
+import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
 import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';

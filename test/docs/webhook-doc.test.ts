@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { instant } from '../../packages/server/src/core/instant.ts';
+import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import { createHttpWebhooks } from '../../packages/server/src/webhooks/http-webhooks.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 

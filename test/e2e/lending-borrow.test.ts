@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { instant } from '../../packages/server/src/core/instant.ts';
+import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import type { Facts } from '../faults/berth-api.ts';
 import { runBerth } from '../faults/berth-command.ts';
 import { ServerUnderTest } from '../faults/server-under-test.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import connect from 'postgres';
-import type { License } from '../../packages/server/src/core/license.ts';
+import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { openRoundRobinProxy, type RoundRobinProxy } from '../support/round-robin-proxy.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { LicenseId } from '@berth/server/core/license';
+import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { Route } from '@berth/server/http/route';
 import { expectSound } from '@berth/server/store/exercise-soundness';
 import { expectSoundFile } from '@berth/server/store/sqlite/exercise-file';

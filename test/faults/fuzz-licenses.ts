@@ -1,6 +1,6 @@
-import { DEMO_LICENSE } from '@berth/server/core/demo-license';
-import { DAY_MS, HOUR_MS, plus } from '@berth/server/core/instant';
-import { type License, licenseId, NO_TIE } from '@berth/server/core/license';
+import { DEMO_LICENSE } from '@berth/server/core/nouns/demo-license';
+import { DAY_MS, HOUR_MS, plus } from '@berth/server/core/nouns/instant';
+import { type License, licenseId, NO_TIE } from '@berth/server/core/nouns/license';
 import { START } from '../support/test-app.ts';
 import { testLicense } from '../support/test-license.ts';
 

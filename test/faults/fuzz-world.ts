@@ -1,4 +1,4 @@
-import type { License } from '@berth/server/core/license';
+import type { License } from '@berth/server/core/nouns/license';
 import type { AccessRules } from '@berth/server/http/caller';
 import { csrfTokenOf } from '@berth/server/http/session';
 import { hashPassword } from '@berth/server/services/passwords';

@@ -1,4 +1,4 @@
-import type { License } from '../../packages/server/src/core/license.ts';
+import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import {
   type ServerProcess,
   type StartOptions,

@@ -1,6 +1,6 @@
 import type { Outcome } from '@berth/server/core/decision';
-import { plus } from '@berth/server/core/instant';
-import type { LicenseId } from '@berth/server/core/license';
+import { plus } from '@berth/server/core/nouns/instant';
+import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { Bench } from '@berth/server/store/exercise-bench';
 import { bodyOf, type Consumed, type Counted, type CountingModel, DAY_MS } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';

@@ -1,4 +1,4 @@
-import type { LicenseId } from '@berth/server/core/license';
+import type { LicenseId } from '@berth/server/core/nouns/license';
 import { expectAllSame } from './history-command.ts';
 import type { ModelStore } from './model-stores.ts';
 

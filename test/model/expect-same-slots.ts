@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Instant } from '@berth/server/core/instant';
-import type { LicenseId } from '@berth/server/core/license';
-import type { Registration } from '@berth/server/core/registration';
+import type { Instant } from '@berth/server/core/nouns/instant';
+import type { LicenseId } from '@berth/server/core/nouns/license';
+import type { Registration } from '@berth/server/core/nouns/registration';
 import type { RegistrationRecord } from '@berth/server/store/query';
 import type { CountingModel } from './counting-model.ts';
 import type { Listed } from './history-command.ts';

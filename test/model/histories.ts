@@ -1,6 +1,6 @@
-import { PLACE_DENIALS } from '@berth/server/core/deny';
-import { HOUR_MS, MINUTE_MS } from '@berth/server/core/instant';
-import { licenseId } from '@berth/server/core/license';
+import { PLACE_DENIALS } from '@berth/server/core/lending/deny';
+import { HOUR_MS, MINUTE_MS } from '@berth/server/core/nouns/instant';
+import { licenseId } from '@berth/server/core/nouns/license';
 import fc from 'fast-check';
 import {
   consume,

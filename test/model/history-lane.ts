@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { MINUTE_MS } from '@berth/server/core/instant';
-import type { LicenseId } from '@berth/server/core/license';
+import { MINUTE_MS } from '@berth/server/core/nouns/instant';
+import type { LicenseId } from '@berth/server/core/nouns/license';
 import { COLLECT_LIMIT } from '@berth/server/core/view';
 import type { Bench } from '@berth/server/store/exercise-bench';
 import { expectSound } from '@berth/server/store/exercise-soundness';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { from } from '@berth/server/core/examples';
-import { plus } from '@berth/server/core/instant';
-import type { LicenseId } from '@berth/server/core/license';
+import { plus } from '@berth/server/core/nouns/instant';
+import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { Bench } from '@berth/server/store/exercise-bench';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';

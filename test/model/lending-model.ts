@@ -1,6 +1,6 @@
 import { NOW } from '@berth/server/core/examples';
-import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/instant';
-import { type LicenseId, licenseId } from '@berth/server/core/license';
+import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
+import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
 
 export const TIMEOUT_MS = 10 * MINUTE_MS;
 /** The longest that any of the licenses allows. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { licenseId } from '@berth/server/core/license';
+import { licenseId } from '@berth/server/core/nouns/license';
 import type { MasterKey } from '@berth/server/secrets/seal';
 import { Bench, type OpenStore } from '@berth/server/store/exercise-bench';
 import { expectSoundDatabase, openExamined } from '@berth/server/store/postgres/exercise-database';

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/vendor-signature';
 import type { Cloud, CloudFault } from '../../packages/server/src/cloud/cloud.ts';
 import { createHttpCloud } from '../../packages/server/src/cloud/http-cloud.ts';
-import { licenseId } from '../../packages/server/src/core/license.ts';
+import { licenseId } from '../../packages/server/src/core/nouns/license.ts';
 
 export const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 export const KEYS = { apiKey: 'api-1', sharedKey: 'shared-1' };

@@ -10,8 +10,8 @@ import {
   registerFeature,
   release,
 } from '../../packages/server/src/core/examples.ts';
-import { DAY_MS, MINUTE_MS, plus } from '../../packages/server/src/core/instant.ts';
-import { type License, licenseId } from '../../packages/server/src/core/license.ts';
+import { DAY_MS, MINUTE_MS, plus } from '../../packages/server/src/core/nouns/instant.ts';
+import { type License, licenseId } from '../../packages/server/src/core/nouns/license.ts';
 import type { ManualClock } from '../../packages/server/src/store/clock.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { License } from '../../packages/server/src/core/license.ts';
+import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
 import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';

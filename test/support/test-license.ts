@@ -1,5 +1,5 @@
-import { DEMO_LICENSE } from '../../packages/server/src/core/demo-license.ts';
-import { type License, licenseId } from '../../packages/server/src/core/license.ts';
+import { DEMO_LICENSE } from '../../packages/server/src/core/nouns/demo-license.ts';
+import { type License, licenseId } from '../../packages/server/src/core/nouns/license.ts';
 
 /** A plain license for a test; say only what matters to it. */
 export function testLicense(id: number, facts: Partial<Omit<License, 'id'>> = {}): License {

@@ -94,7 +94,7 @@ const rejectedImports: Rejected[] = [
 ];
 
 const rejectedCloudImports: Rejected[] = [
-  rejectCloudImport('a cloud which imports the server', 'http/a.ts', '@berth/server/core/license'),
+  rejectCloudImport('a cloud which imports the server', 'http/a.ts', '@berth/server/core/nouns/license'),
   rejectCloudImport('a cloud which imports a test', 'store/a.ts', '../../../../test/support/reporter.ts'),
   rejectCloudImport('a core of the cloud which imports node', 'core/a.ts', 'node:crypto'),
   rejectCloudImport('a core of the cloud which imports zod', 'core/a.ts', 'zod'),

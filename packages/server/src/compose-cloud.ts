@@ -7,7 +7,7 @@ import { findOwnAddress } from './cloud/own-address.ts';
 import type { Loops } from './compose-loops.ts';
 import { isShared } from './compose-store.ts';
 import type { Config } from './config.ts';
-import { MINUTE_MS, SECOND_MS } from './core/instant.ts';
+import { MINUTE_MS, SECOND_MS } from './core/nouns/instant.ts';
 import { createCloudHold } from './services/cloud-hold.ts';
 import { type CloudLink, createCloudLink } from './services/cloud-link.ts';
 import { createCloudSession } from './services/cloud-session.ts';

@@ -16,7 +16,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
 import { importMasterKey, isShared, openServersStore, openStoppedStore } from './compose-store.ts';
 import { loadConfig } from './config.ts';
-import { Fault } from './core/fault.ts';
+import { Fault } from './core/nouns/fault.ts';
 import { sealExport } from './secrets/key-export.ts';
 import { makeMasterKey } from './secrets/master-key.ts';
 import { createDataFolder } from './store/folder-access.ts';

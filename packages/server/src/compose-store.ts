@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { explainReadable, explainWritable } from '@berth/protocol/file-sharing';
 import type { Config } from './config.ts';
-import type { StoreNotice } from './core/store-notice.ts';
+import type { StoreNotice } from './core/nouns/store-notice.ts';
 import { openExport } from './secrets/key-export.ts';
 import { findKeySource, type GivenKey } from './secrets/master-key.ts';
 import { fingerprint, type MasterKey } from './secrets/seal.ts';

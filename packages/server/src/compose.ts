@@ -16,7 +16,7 @@ import {
   StartError,
 } from './compose-store.ts';
 import { type Config, listChanged, showConfig } from './config.ts';
-import { Fault } from './core/fault.ts';
+import { Fault } from './core/nouns/fault.ts';
 import { type AppEnv, createApp } from './http/app.ts';
 import { listenControl } from './http/control.ts';
 import { createEntrance, type Entrance } from './http/entrance.ts';

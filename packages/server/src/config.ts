@@ -5,7 +5,7 @@ import { MOST_LICENSE_BYTES } from '@berth/protocol/license-file';
 import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
 import { suggest } from '@berth/protocol/suggest';
 import { parse as parseYaml } from 'yaml';
-import type { WebhookTopic } from './core/webhook-topics.ts';
+import type { WebhookTopic } from './core/nouns/webhook-topics.ts';
 import { SETTINGS, type Setting, type Value } from './settings.ts';
 
 /** Everything that can be set, frozen at start. Units stand at the end of the names. */

@@ -1,7 +1,7 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/log-line';
-import { isDatabaseUrl, showDatabaseUrl } from './core/database-url.ts';
-import { WEBHOOK_TOPICS } from './core/webhook-topics.ts';
+import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
+import { WEBHOOK_TOPICS } from './core/nouns/webhook-topics.ts';
 
 export type Value = string | number | boolean | readonly string[];
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
-import { HOUR_MS } from '../core/instant.ts';
+import { HOUR_MS } from '../core/nouns/instant.ts';
 import { type AuditTrail, createAuditTrail } from '../services/audit-trail.ts';
 import { createHeadSigner } from './audit-loop.ts';
 

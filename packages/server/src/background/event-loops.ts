@@ -1,4 +1,4 @@
-import { MINUTE_MS, SECOND_MS } from '../core/instant.ts';
+import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
 import type { EventFeed } from '../services/event-feed.ts';
 import type { Notices } from '../services/notices.ts';
 import type { Webhooks } from '../services/webhooks.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { openTestStore } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
-import { instant, MINUTE_MS } from '../core/instant.ts';
+import { instant, MINUTE_MS } from '../core/nouns/instant.ts';
 import { createHousekeeping, type Housekeeping } from '../services/housekeeping.ts';
 import { createClockKeeper, createSweeper } from './housekeeping-loops.ts';
 

@@ -1,4 +1,4 @@
-import { SECOND_MS } from '../core/instant.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

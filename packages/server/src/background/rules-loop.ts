@@ -1,4 +1,4 @@
-import type { Rules } from '../core/rules.ts';
+import type { Rules } from '../core/rules/rules.ts';
 import type { RuleBook, RulesNotice } from '../services/rule-book.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';

@@ -1,4 +1,4 @@
-import type { DenyList } from '../core/rules.ts';
+import type { DenyList } from '../core/rules/rules.ts';
 import { RulesError } from '../services/parse-rules.ts';
 import { openRulesFile, readRules } from '../services/rules-file.ts';
 import type { AdminAnswer } from './admin-client.ts';

@@ -1,6 +1,6 @@
 import type { CallOf } from '@berth/protocol/hints';
 import { suggest } from '@berth/protocol/suggest';
-import { ROLES } from '../core/role.ts';
+import { ROLES } from '../core/access/role.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';

@@ -1,7 +1,7 @@
 import type { CloudKeys } from '@berth/protocol/cloud-authorization';
 import type { CloudCounts } from '../core/command.ts';
-import { Fault } from '../core/fault.ts';
-import type { License, LicenseId, Verdict } from '../core/license.ts';
+import { Fault } from '../core/nouns/fault.ts';
+import type { License, LicenseId, Verdict } from '../core/nouns/license.ts';
 
 /**
  * The vendor's licensing cloud. It may be away, slow, or not what it claims to be; whoever asks it gets an

@@ -2,8 +2,8 @@ import type { KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readAirgapPublicKey } from '@berth/protocol/airgap-codes';
 import { readPublicKey } from '@berth/protocol/vendor-signature';
-import { Fault } from '../core/fault.ts';
-import { SECOND_MS } from '../core/instant.ts';
+import { Fault } from '../core/nouns/fault.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Cloud } from './cloud.ts';
 import { createHttpCloud, type HttpCloudOptions } from './http-cloud.ts';
 

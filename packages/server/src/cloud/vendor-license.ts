@@ -1,7 +1,7 @@
 import type { CloudFeature, CloudLicense } from '@berth/protocol/cloud-license';
-import type { ConsumptionLimits, Feature, FeatureLending } from '../core/feature.ts';
-import { type Instant, instant } from '../core/instant.ts';
-import { licenseId } from '../core/license.ts';
+import type { ConsumptionLimits, Feature, FeatureLending } from '../core/nouns/feature.ts';
+import { type Instant, instant } from '../core/nouns/instant.ts';
+import { licenseId } from '../core/nouns/license.ts';
 import type { Vouched } from './cloud.ts';
 
 /** A vendor that leaves the timeout open gets what clients of this API are used to. */

@@ -1,8 +1,8 @@
-import type { Actor } from './actor.ts';
-import type { Narrowing } from './consumption.ts';
-import type { Instant } from './instant.ts';
-import type { License, LicenseId, Verdict } from './license.ts';
-import type { HostInfo } from './registration.ts';
+import type { Actor } from './nouns/actor.ts';
+import type { Narrowing } from './nouns/consumption.ts';
+import type { Instant } from './nouns/instant.ts';
+import type { License, LicenseId, Verdict } from './nouns/license.ts';
+import type { HostInfo } from './nouns/registration.ts';
 import type { SystemCommand } from './system-command.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { CloudKeyName } from './audit-event.ts';
 import type { Command } from './command.ts';
-import { type AccountCommand, decideAccount } from './decide-account.ts';
-import { decideNotice, type NoticeCommand } from './decide-notice.ts';
 import type { SystemChange, SystemDecision } from './decision.ts';
-import type { Instant } from './instant.ts';
+import type { CloudKeyName } from './nouns/audit-event.ts';
+import type { Instant } from './nouns/instant.ts';
+import { type AccountCommand, decideAccount } from './system/account.ts';
+import { decideNotice, type NoticeCommand } from './system/notice.ts';
 import type {
   NumberUsage,
   OpenRequest,

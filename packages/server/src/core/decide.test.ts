@@ -3,8 +3,7 @@ import { describe, test } from 'node:test';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from './command.ts';
 import { decide, needsOf, targetOf, withDenials } from './decide.ts';
-import { ANSWER_LIFETIME_MS } from './decide-add-consumption.ts';
-import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from './deny.ts';
+import { ANSWER_LIFETIME_MS } from './decisions/add-consumption.ts';
 import {
   borrow,
   exampleLicense,
@@ -18,8 +17,9 @@ import {
   release,
   unregister,
 } from './examples.ts';
-import { HOUR_MS, plus } from './instant.ts';
-import type { License } from './license.ts';
+import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from './lending/deny.ts';
+import { HOUR_MS, plus } from './nouns/instant.ts';
+import type { License } from './nouns/license.ts';
 import { NO_NEEDS } from './view.ts';
 
 const FULL = [exampleSlot('bob'), exampleSlot('eve')];

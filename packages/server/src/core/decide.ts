@@ -1,5 +1,3 @@
-import type { Actor } from './actor.ts';
-import { countInUse } from './collect.ts';
 import type {
   AddConsumption,
   Borrow,
@@ -9,36 +7,38 @@ import type {
   ReleaseFeature,
   Target,
 } from './command.ts';
-import { WHOLE_LICENSE, windowStart } from './consumption.ts';
+import type { Decision } from './decision.ts';
 import {
   ANSWER_LIFETIME_MS,
   answerScope,
   chooseCounted,
   decideAddConsumption,
-} from './decide-add-consumption.ts';
-import { decideBorrow } from './decide-borrow.ts';
-import { decideCollect } from './decide-collect.ts';
+} from './decisions/add-consumption.ts';
+import { decideBorrow } from './decisions/borrow.ts';
+import { decideCollect } from './decisions/collect.ts';
+import { decideCutReport, decideResolveReport, decideSettleReport } from './decisions/cut-report.ts';
+import { decideApplyVerdict, decideChangeLicense, decideRemoveLicense } from './decisions/install-license.ts';
+import { decideRecall } from './decisions/recall.ts';
+import { decideRegister } from './decisions/register.ts';
 import {
   decideRegisterFeature,
   decideReleaseAllFeatures,
   decideReleaseFeature,
-} from './decide-feature-slot.ts';
-import { decideApplyVerdict, decideChangeLicense, decideRemoveLicense } from './decide-install-license.ts';
-import { decideRecall } from './decide-recall.ts';
-import { decideRegister } from './decide-register.ts';
-import { decideReleaseFrom } from './decide-release-from.ts';
-import { decideCutReport, decideResolveReport, decideSettleReport } from './decide-report.ts';
-import { decideRelease, decideReleaseAll, decideUnregister } from './decide-unregister.ts';
-import type { Decision } from './decision.ts';
-import { DENIAL_WINDOW_MS, deniedPlace, NOBODY, PLACE_WINDOW_MS } from './deny.ts';
-import { mayHaveBorrows } from './ended-borrow.ts';
-import type { Feature } from './feature.ts';
-import { findFeature } from './feature-slot.ts';
-import { type Instant, plus } from './instant.ts';
-import { isUsable, type License, licenseId } from './license.ts';
-import { refuseByRules } from './rules.ts';
+} from './decisions/register-feature.ts';
+import { decideReleaseFrom } from './decisions/release-from.ts';
+import { decideRelease, decideReleaseAll, decideUnregister } from './decisions/unregister.ts';
+import { countInUse } from './lending/collect.ts';
+import { DENIAL_WINDOW_MS, deniedPlace, NOBODY, PLACE_WINDOW_MS } from './lending/deny.ts';
+import { withOrigin } from './lending/with-origin.ts';
+import type { Actor } from './nouns/actor.ts';
+import { WHOLE_LICENSE, windowStart } from './nouns/consumption.ts';
+import { mayHaveBorrows } from './nouns/ended-borrow.ts';
+import type { Feature } from './nouns/feature.ts';
+import { findFeature } from './nouns/feature-slot.ts';
+import { type Instant, plus } from './nouns/instant.ts';
+import { isUsable, type License, licenseId } from './nouns/license.ts';
+import { refuseByRules } from './rules/rules.ts';
 import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
-import { withOrigin } from './with-origin.ts';
 
 /** Which license a command means; the store looks it up, and `listMeant` judges what it finds. */
 export function targetOf(command: LicenseCommand): Target & { readonly user: string | null } {

@@ -1,18 +1,18 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { LicenseEvent, SystemEvent } from './audit-event.ts';
-import type { AuditPosition } from './audit-position.ts';
-import type { Meter } from './consumption.ts';
-import type { NoticeKey } from './decide-notice.ts';
-import type { LostBorrow, NamedBorrow } from './decide-restore.ts';
-import type { EndedBorrow } from './ended-borrow.ts';
-import type { ConsumptionLimits, Feature } from './feature.ts';
-import type { FeatureSlot } from './feature-slot.ts';
-import type { Instant } from './instant.ts';
-import type { License, LicenseId } from './license.ts';
-import type { Registration } from './registration.ts';
-import type { Role } from './role.ts';
-import type { Rules } from './rules.ts';
-import type { Token } from './token.ts';
+import type { Role } from './access/role.ts';
+import type { Token } from './access/token.ts';
+import type { LostBorrow, NamedBorrow } from './clock/decide-restore.ts';
+import type { LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
+import type { AuditPosition } from './nouns/audit-position.ts';
+import type { Meter } from './nouns/consumption.ts';
+import type { EndedBorrow } from './nouns/ended-borrow.ts';
+import type { ConsumptionLimits, Feature } from './nouns/feature.ts';
+import type { FeatureSlot } from './nouns/feature-slot.ts';
+import type { Instant } from './nouns/instant.ts';
+import type { License, LicenseId } from './nouns/license.ts';
+import type { Registration } from './nouns/registration.ts';
+import type { Rules } from './rules/rules.ts';
+import type { NoticeKey } from './system/notice.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the caller is told. */

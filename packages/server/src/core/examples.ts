@@ -9,14 +9,14 @@ import type {
   ReleaseFeature,
   Unregister,
 } from './command.ts';
-import { type Meter, WHOLE_LICENSE } from './consumption.ts';
-import { DEMO_LICENSE } from './demo-license.ts';
-import type { ConsumptionLimits, Feature } from './feature.ts';
-import type { FeatureSlot } from './feature-slot.ts';
-import { type Instant, instant, MINUTE_MS, plus } from './instant.ts';
-import { type License, type LicenseId, licenseId } from './license.ts';
-import { type HostInfo, isLive, type Registration } from './registration.ts';
-import { type DenyList, NO_RULES, type Rules } from './rules.ts';
+import { type Meter, WHOLE_LICENSE } from './nouns/consumption.ts';
+import { DEMO_LICENSE } from './nouns/demo-license.ts';
+import type { ConsumptionLimits, Feature } from './nouns/feature.ts';
+import type { FeatureSlot } from './nouns/feature-slot.ts';
+import { type Instant, instant, MINUTE_MS, plus } from './nouns/instant.ts';
+import { type License, type LicenseId, licenseId } from './nouns/license.ts';
+import { type HostInfo, isLive, type Registration } from './nouns/registration.ts';
+import { type DenyList, NO_RULES, type Rules } from './rules/rules.ts';
 import {
   COLLECT_LIMIT,
   type Denial,

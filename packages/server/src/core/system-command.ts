@@ -1,4 +1,5 @@
-import type { Actor } from './actor.ts';
+import type { Role } from './access/role.ts';
+import type { Actor } from './nouns/actor.ts';
 import type {
   CloudHeld,
   CloudReachable,
@@ -9,12 +10,11 @@ import type {
   ServerStarted,
   ServerStopped,
   TokenExpiring,
-} from './audit-event.ts';
-import type { AuditPosition } from './audit-position.ts';
-import type { Instant } from './instant.ts';
-import type { LicenseId } from './license.ts';
-import type { Role } from './role.ts';
-import type { Rules } from './rules.ts';
+} from './nouns/audit-event.ts';
+import type { AuditPosition } from './nouns/audit-position.ts';
+import type { Instant } from './nouns/instant.ts';
+import type { LicenseId } from './nouns/license.ts';
+import type { Rules } from './rules/rules.ts';
 
 /** Commands that act on the server itself. */
 export type SystemCommand =

@@ -12,8 +12,8 @@ import {
   type TestAnswer,
   type TestApp,
 } from '../../../../test/support/test-app.ts';
-import { HOUR_MS } from '../core/instant.ts';
-import { includesRole, type Role } from '../core/role.ts';
+import { includesRole, type Role } from '../core/access/role.ts';
+import { HOUR_MS } from '../core/nouns/instant.ts';
 import { hashToken, makeToken } from '../services/tokens.ts';
 import type { AccessRules } from './caller.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FOREIGN, openTestApp, type TestAnswer } from '../../../../test/support/test-app.ts';
 import { LIMITS } from '../config.ts';
-import { Fault } from '../core/fault.ts';
+import { Fault } from '../core/nouns/fault.ts';
 import { text } from './reply.ts';
 import { defineRoute } from './route.ts';
 

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { Fault } from '../core/fault.ts';
+import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type AccessRules, identifyCaller, type Peer } from './caller.ts';

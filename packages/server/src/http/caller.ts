@@ -1,5 +1,5 @@
-import type { Actor } from '../core/actor.ts';
-import { includesRole, type Role } from '../core/role.ts';
+import { includesRole, type Role } from '../core/access/role.ts';
+import type { Actor } from '../core/nouns/actor.ts';
 import type { Accounts } from '../services/accounts.ts';
 import { RequestError } from '../services/request-error.ts';
 import type { Holder } from '../services/tokens.ts';

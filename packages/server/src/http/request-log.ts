@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Fault } from '../core/fault.ts';
+import type { Fault } from '../core/nouns/fault.ts';
 import type { Log } from '../telemetry/log.ts';
 import { bugReply } from './problem.ts';
 import type { Reply } from './reply.ts';

@@ -9,7 +9,7 @@ import {
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import type { Vouched } from '../cloud/cloud.ts';
 import { readVendorLicense } from '../cloud/vendor-license.ts';
-import { type Instant, instant } from '../core/instant.ts';
+import { type Instant, instant } from '../core/nouns/instant.ts';
 
 /** What stands in a file of the vendor, and whether the vendor has signed it. Nothing is believed here. */
 export interface VendorFile extends Vouched {

@@ -1,6 +1,6 @@
-import type { Actor } from '../core/actor.ts';
+import type { Role } from '../core/access/role.ts';
 import type { Refused } from '../core/decision.ts';
-import type { Role } from '../core/role.ts';
+import type { Actor } from '../core/nouns/actor.ts';
 import type { AccountRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { checkPassword, hashPassword, makeUpPassword, requireGoodPassword } from './passwords.ts';

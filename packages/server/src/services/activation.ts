@@ -6,8 +6,8 @@ import {
   type LicenseHolder,
   type Vouched,
 } from '../cloud/cloud.ts';
-import type { Actor } from '../core/actor.ts';
-import { type LicenseId, NO_TIE } from '../core/license.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import { type LicenseId, NO_TIE } from '../core/nouns/license.ts';
 import type { LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckParts, checkLicense, install } from './cloud-check.ts';

@@ -1,5 +1,5 @@
-import type { Actor } from '../core/actor.ts';
-import type { Instant } from '../core/instant.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { Instant } from '../core/nouns/instant.ts';
 import type { AuditLink, AuditVerdict, ListAudit } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { exportAudit } from './export-audit.ts';

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { type Certificate, makeTestCertificate } from '../../../../test/support/certificate.ts';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
-import { DAY_MS, type Instant, instant } from '../core/instant.ts';
+import { DAY_MS, type Instant, instant } from '../core/nouns/instant.ts';
 import { CertificateError } from './certificate-files.ts';
 import { openCertificates } from './certificates.ts';
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { DAY_MS, type Instant, instant, say } from '../core/instant.ts';
+import { DAY_MS, type Instant, instant, say } from '../core/nouns/instant.ts';
 import type { Log } from '../telemetry/log.ts';
 import { CertificateError, describeLooks, loadFiles, type TlsContext } from './certificate-files.ts';
 

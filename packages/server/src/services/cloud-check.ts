@@ -8,9 +8,9 @@ import {
   VERDICTS,
   type Vouched,
 } from '../cloud/cloud.ts';
-import type { Actor } from '../core/actor.ts';
 import type { CloudCounts } from '../core/command.ts';
-import type { License, Verdict } from '../core/license.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { License, Verdict } from '../core/nouns/license.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudSession } from './cloud-session.ts';
 import type { Identity } from './identity.ts';

@@ -1,7 +1,7 @@
 import { CloudFault, type CloudHost, type CloudRefusal } from '../cloud/cloud.ts';
-import type { Actor } from '../core/actor.ts';
-import type { Instant } from '../core/instant.ts';
-import type { License, LicenseId } from '../core/license.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { Instant } from '../core/nouns/instant.ts';
+import type { License, LicenseId } from '../core/nouns/license.ts';
 import type { BacklogRecord, LicenseRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type AddRequest, addLicense, refusalError } from './activation.ts';

@@ -4,7 +4,7 @@ import { openTestApp, openTestLink, openTestStore } from '../../../../test/suppo
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { type Cloud, CloudFault } from '../cloud/cloud.ts';
 import { consume } from '../core/examples.ts';
-import { licenseId } from '../core/license.ts';
+import { licenseId } from '../core/nouns/license.ts';
 
 const ID = licenseId(1);
 

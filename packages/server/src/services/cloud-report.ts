@@ -7,7 +7,7 @@ import {
   isCredible,
   KEY_REFUSALS,
 } from '../cloud/cloud.ts';
-import type { License, LicenseId } from '../core/license.ts';
+import type { License, LicenseId } from '../core/nouns/license.ts';
 import type { BacklogRecord, OpenReport } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
@@ -19,7 +19,7 @@ export interface ReporterOptions extends CheckParts {
   readonly readMonotonicMs: () => number;
 }
 
-/** Tells the vendor what was consumed. `core/decide-report.ts` has the protocol. */
+/** Tells the vendor what was consumed. `core/decisions/cut-report.ts` has the protocol. */
 export interface Reporter {
   /**
    * Reports what is pending of a license and of its features. Answers the first refusal of the cloud, and

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cloud, CloudReply } from '../cloud/cloud.ts';
 import { CloudFault, UNPROVEN } from '../cloud/cloud.ts';
-import { instant } from '../core/instant.ts';
+import { instant } from '../core/nouns/instant.ts';
 import { createCloudSession } from './cloud-session.ts';
 import { LinkState } from './link-state.ts';
 

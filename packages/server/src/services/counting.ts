@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Actor } from '../core/actor.ts';
 import type { BorrowUntil, Target } from '../core/command.ts';
-import type { Narrowing } from '../core/consumption.ts';
-import { userNameOf } from '../core/user-name.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { Narrowing } from '../core/nouns/consumption.ts';
+import { userNameOf } from '../core/nouns/user-name.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
 import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';

@@ -1,5 +1,5 @@
-import type { Actor } from '../core/actor.ts';
-import type { CloudKeyName } from '../core/audit-event.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { CloudKeyName } from '../core/nouns/audit-event.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import { secretFingerprint } from '../secrets/seal.ts';
 import type { Store } from '../store/store.ts';

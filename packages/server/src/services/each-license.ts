@@ -1,5 +1,5 @@
 import type { LicenseCommand } from '../core/command.ts';
-import type { LicenseId } from '../core/license.ts';
+import type { LicenseId } from '../core/nouns/license.ts';
 import type { Store } from '../store/store.ts';
 
 /** Executes a command on every license, one a license. Answers how much it concerned in all. */

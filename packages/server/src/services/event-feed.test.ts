@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { openTestStore } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
-import { eventId, readPosition } from '../core/audit-position.ts';
+import { eventId, readPosition } from '../core/nouns/audit-position.ts';
 import type { Query } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { createEventFeed, type EventFeed, type Subscription } from './event-feed.ts';

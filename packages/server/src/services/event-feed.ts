@@ -1,4 +1,4 @@
-import { type AuditPosition, endOfLink, isAfter, linkBefore } from '../core/audit-position.ts';
+import { type AuditPosition, endOfLink, isAfter, linkBefore } from '../core/nouns/audit-position.ts';
 import type { AuditLink } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { RequestError } from './request-error.ts';

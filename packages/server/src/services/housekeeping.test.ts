@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
-import { MINUTE_MS } from '../core/instant.ts';
+import { MINUTE_MS } from '../core/nouns/instant.ts';
 import { COLLECT_LIMIT } from '../core/view.ts';
 import type { Store } from '../store/store.ts';
 import { createCatalogue } from './catalogue.ts';

@@ -1,4 +1,4 @@
-import type { LicenseId } from '../core/license.ts';
+import type { LicenseId } from '../core/nouns/license.ts';
 import { COLLECT_LIMIT } from '../core/view.ts';
 import type { Store } from '../store/store.ts';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
-import { type License, licenseId, NO_TIE } from '../core/license.ts';
+import { type License, licenseId, NO_TIE } from '../core/nouns/license.ts';
 import type { Store } from '../store/store.ts';
 import { createIdentity, type Machine } from './identity.ts';
 

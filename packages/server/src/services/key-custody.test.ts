@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
-import { Fault } from '../core/fault.ts';
+import { Fault } from '../core/nouns/fault.ts';
 import { openExport } from '../secrets/key-export.ts';
 import { type MasterKeySource, makeMasterKey, writeKeyFile } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey } from '../secrets/seal.ts';

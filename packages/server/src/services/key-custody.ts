@@ -1,5 +1,5 @@
-import type { Actor } from '../core/actor.ts';
-import { Fault } from '../core/fault.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import { Fault } from '../core/nouns/fault.ts';
 import { type KeyExport, MIN_PASSPHRASE_LENGTH, sealExport } from '../secrets/key-export.ts';
 import { findNextKey, settleNextKey, stageNextKey } from '../secrets/key-rotation.ts';
 import { loadMasterKey, type MasterKeySource, makeMasterKey, parseMasterKey } from '../secrets/master-key.ts';

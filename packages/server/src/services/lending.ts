@@ -1,8 +1,8 @@
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
-import type { Actor } from '../core/actor.ts';
 import type { BorrowUntil, Target } from '../core/command.ts';
-import type { HostInfo } from '../core/registration.ts';
-import { explainUnfit, userNameOf } from '../core/user-name.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { HostInfo } from '../core/nouns/registration.ts';
+import { explainUnfit, userNameOf } from '../core/nouns/user-name.ts';
 import type { RegistrationRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';

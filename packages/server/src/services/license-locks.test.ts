@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { licenseId } from '../core/license.ts';
+import { licenseId } from '../core/nouns/license.ts';
 import { LicenseLocks } from './license-locks.ts';
 
 const [ONE, TWO] = [licenseId(1), licenseId(2)];

@@ -1,4 +1,4 @@
-import type { LicenseId } from '../core/license.ts';
+import type { LicenseId } from '../core/nouns/license.ts';
 
 /** Work on one license waits for the work on it that is under way; different licenses do not wait. */
 export class LicenseLocks {

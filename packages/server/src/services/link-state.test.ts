@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CloudFault, UNPROVEN } from '../cloud/cloud.ts';
-import { instant } from '../core/instant.ts';
+import { instant } from '../core/nouns/instant.ts';
 import { type KnownLink, LinkState } from './link-state.ts';
 
 function follow() {

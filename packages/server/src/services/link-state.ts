@@ -1,5 +1,5 @@
 import { CloudFault, type CloudFaultReason, type CloudRefusal, KEY_REFUSALS } from '../cloud/cloud.ts';
-import type { Instant } from '../core/instant.ts';
+import type { Instant } from '../core/nouns/instant.ts';
 
 /** How the link to the licensing cloud is. */
 export interface LinkStatus {

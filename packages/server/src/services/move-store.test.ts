@@ -7,10 +7,10 @@ import { hasPostgres, sharedPostgres } from '../../../../test/support/postgres.t
 import { writeRichHistory } from '../../../../test/support/rich-history.ts';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import type { Command } from '../core/command.ts';
-import { heldKey } from '../core/decide-notice.ts';
 import { borrow, consume, exampleLicense, NOW, register, registerFeature } from '../core/examples.ts';
-import { DAY_MS, instant, MINUTE_MS } from '../core/instant.ts';
-import { licenseId } from '../core/license.ts';
+import { DAY_MS, instant, MINUTE_MS } from '../core/nouns/instant.ts';
+import { licenseId } from '../core/nouns/license.ts';
+import { heldKey } from '../core/system/notice.ts';
 import { createManualClock, type ManualClock } from '../store/clock.ts';
 import { COPIED_TABLE_NAMES, COPIED_TABLES } from '../store/engine/copied-tables.ts';
 import type { Connection } from '../store/postgres/connection.ts';

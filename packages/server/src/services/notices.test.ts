@@ -3,8 +3,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { openTestLink, openTestStore, readEvents } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { type Cloud, CloudFault } from '../cloud/cloud.ts';
-import { DAY_MS, instant, MINUTE_MS, plus } from '../core/instant.ts';
-import type { License } from '../core/license.ts';
+import { DAY_MS, instant, MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import type { License } from '../core/nouns/license.ts';
 import { createNotices } from './notices.ts';
 
 /** The real link to a cloud of which only the way there is made up. */

@@ -3,8 +3,8 @@ import { type RequestSigner, writeOfflineRequest } from '@berth/protocol/offline
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import { type Usage, writeUsageFile } from '@berth/protocol/usage-file';
 import type { CloudHost } from '../cloud/cloud.ts';
-import type { Actor } from '../core/actor.ts';
-import type { LicenseId } from '../core/license.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { LicenseId } from '../core/nouns/license.ts';
 import type { UsageRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadKeys } from './cloud-session.ts';

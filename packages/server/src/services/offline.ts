@@ -1,5 +1,5 @@
-import type { Actor } from '../core/actor.ts';
 import type { Refused } from '../core/decision.ts';
+import type { Actor } from '../core/nouns/actor.ts';
 import type { LicenseRecord } from '../store/query.ts';
 import { createTurns } from './create-turns.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Actor } from '../core/actor.ts';
+import type { Actor } from '../core/nouns/actor.ts';
 import type { ResetMode } from '../core/system-command.ts';
 import type { StoreDescription } from '../store/query.ts';
 import type { ClockStatus, Executed, Store } from '../store/store.ts';

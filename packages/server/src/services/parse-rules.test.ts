@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { denying } from '../core/examples.ts';
-import { NO_RULES } from '../core/rules.ts';
+import { NO_RULES } from '../core/rules/rules.ts';
 import { parseRules, RulesError } from './parse-rules.ts';
 
 describe('a rules file', () => {

@@ -2,7 +2,7 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { promisify } from 'node:util';
 import { networksOf } from '@berth/protocol/address-range';
 import { LIMITS } from '../config.ts';
-import { isGuessable } from '../core/guessable-password.ts';
+import { isGuessable } from '../core/access/guessable-password.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { RequestError } from './request-error.ts';
 

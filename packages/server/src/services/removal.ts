@@ -1,6 +1,6 @@
 import { isCredible } from '../cloud/cloud.ts';
-import type { Actor } from '../core/actor.ts';
-import type { License, LicenseId } from '../core/license.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import type { License, LicenseId } from '../core/nouns/license.ts';
 import type { BacklogRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { type AddParts, refusalError } from './activation.ts';

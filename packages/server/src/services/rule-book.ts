@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { NO_RULES, orNoRules, type Rules } from '../core/rules.ts';
+import { NO_RULES, orNoRules, type Rules } from '../core/rules/rules.ts';
 import type { Content } from '../files/watched-file.ts';
 import type { RulesRecord } from '../store/query.ts';
 import type { Store } from '../store/store.ts';

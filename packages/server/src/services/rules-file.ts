@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { type Config, LIMITS } from '../config.ts';
-import { NO_RULES, type Rules } from '../core/rules.ts';
+import { NO_RULES, type Rules } from '../core/rules/rules.ts';
 import { type Content, type WatchedFile, watchFile } from '../files/watched-file.ts';
 import { parseRules, RulesError } from './parse-rules.ts';
 

@@ -1,9 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Actor } from '../core/actor.ts';
-import { Fault } from '../core/fault.ts';
-import { plus } from '../core/instant.ts';
-import type { Role } from '../core/role.ts';
-import type { Shown } from '../core/system-command.ts';
+import type { Role } from '../core/access/role.ts';
 import {
   isTokenAlive,
   isTouchDue,
@@ -11,7 +7,11 @@ import {
   type TokenKind,
   type TokenRestriction,
   tokenIdOf,
-} from '../core/token.ts';
+} from '../core/access/token.ts';
+import type { Actor } from '../core/nouns/actor.ts';
+import { Fault } from '../core/nouns/fault.ts';
+import { plus } from '../core/nouns/instant.ts';
+import type { Shown } from '../core/system-command.ts';
 import type { TokenRecord } from '../store/query.ts';
 import type { Executed, Store } from '../store/store.ts';
 

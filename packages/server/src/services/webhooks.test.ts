@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { openTestStore } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { openWebhookReceiver, type Reaction } from '../../../../test/support/webhook-receiver.ts';
-import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../core/instant.ts';
+import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../core/nouns/instant.ts';
 import { presentEvent } from '../http/present-event.ts';
 import type { ManualClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';

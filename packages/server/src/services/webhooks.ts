@@ -1,6 +1,6 @@
-import { type AuditPosition, endOfLink, eventId, isAfter, linkBefore } from '../core/audit-position.ts';
-import { DAY_MS, type Instant, MINUTE_MS, plus, SECOND_MS } from '../core/instant.ts';
-import { WEBHOOK_TOPICS, type WebhookTopic } from '../core/webhook-topics.ts';
+import { type AuditPosition, endOfLink, eventId, isAfter, linkBefore } from '../core/nouns/audit-position.ts';
+import { DAY_MS, type Instant, MINUTE_MS, plus, SECOND_MS } from '../core/nouns/instant.ts';
+import { WEBHOOK_TOPICS, type WebhookTopic } from '../core/nouns/webhook-topics.ts';
 import type { AuditLink } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';

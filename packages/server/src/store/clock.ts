@@ -1,4 +1,4 @@
-import { type Instant, instant } from '../core/instant.ts';
+import { type Instant, instant } from '../core/nouns/instant.ts';
 
 /** The two clocks of the machine. The only file that reads them; everything else is handed the time. */
 export interface Clock {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS } from '../core/access/token.ts';
 import { NOW } from '../core/examples.ts';
-import { DAY_MS, HOUR_MS, plus } from '../core/instant.ts';
-import { SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS } from '../core/token.ts';
+import { DAY_MS, HOUR_MS, plus } from '../core/nouns/instant.ts';
 import type { Bench } from './exercise-bench.ts';
 
 const DONE = { kind: 'done', count: 1 };

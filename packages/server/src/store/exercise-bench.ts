@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RecordedEvent } from '../core/audit-event.ts';
 import type { Command } from '../core/command.ts';
-import type { Standing } from '../core/consumption.ts';
 import type { Granted, Measured, Outcome, Refused } from '../core/decision.ts';
 import {
   borrow,
@@ -18,10 +16,12 @@ import {
   releaseFeature,
   unregister,
 } from '../core/examples.ts';
-import type { Instant } from '../core/instant.ts';
-import type { License, LicenseId } from '../core/license.ts';
-import type { Registration } from '../core/registration.ts';
-import type { StoreNotice } from '../core/store-notice.ts';
+import type { RecordedEvent } from '../core/nouns/audit-event.ts';
+import type { Standing } from '../core/nouns/consumption.ts';
+import type { Instant } from '../core/nouns/instant.ts';
+import type { License, LicenseId } from '../core/nouns/license.ts';
+import type { Registration } from '../core/nouns/registration.ts';
+import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import { type Clock, createManualClock } from './clock.ts';
 import type { BacklogRecord, LicenseRecord } from './query.ts';
 import type { Executed, Store } from './store.ts';

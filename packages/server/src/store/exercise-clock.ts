@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { JUMP_PATIENCE_MS } from '../core/clock.ts';
+import { JUMP_PATIENCE_MS } from '../core/clock/clock.ts';
 import { NOW } from '../core/examples.ts';
-import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../core/instant.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../core/nouns/instant.ts';
 import { type Bench, codeOf, grantedOf } from './exercise-bench.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;

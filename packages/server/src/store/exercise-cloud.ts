@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ApplyVerdict, CloudCounts } from '../core/command.ts';
 import { exampleLimits, NOW } from '../core/examples.ts';
-import { DAY_MS, instant, MINUTE_MS, plus } from '../core/instant.ts';
-import { type License, licenseId, NO_TIE, type Verdict } from '../core/license.ts';
+import { DAY_MS, instant, MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import { type License, licenseId, NO_TIE, type Verdict } from '../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf, measuredOf } from './exercise-bench.ts';
 
 export const REPORTS = {
@@ -87,7 +87,7 @@ export async function totalOf(bench: Bench, license: License): Promise<number> {
   return (await bench.readStanding(license)).total;
 }
 
-/** Who owns a total: see `core/cloud-total.ts`. */
+/** Who owns a total: see `core/lending/cloud-total.ts`. */
 export const CLOUD_TOTALS = {
   'a total is what the cloud has counted, and what was counted here since': async (bench: Bench) => {
     const license = await bench.install(CLOUD);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Outcome } from '../core/decision.ts';
-import { type License, licenseId } from '../core/license.ts';
+import { type License, licenseId } from '../core/nouns/license.ts';
 import { type Bench, grantedOf, refusedOf, users } from './exercise-bench.ts';
 
 /**

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Outcome } from '../core/decision.ts';
 import { exampleFeature, NOW } from '../core/examples.ts';
-import type { FeatureLending } from '../core/feature.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
-import type { License } from '../core/license.ts';
+import type { FeatureLending } from '../core/nouns/feature.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import type { License } from '../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf, measuredOf, refusedOf, users } from './exercise-bench.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;

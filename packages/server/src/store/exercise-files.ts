@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { FileFacts } from '../core/command.ts';
 import { exampleLicense, NOW } from '../core/examples.ts';
-import { DAY_MS, HOUR_MS, plus } from '../core/instant.ts';
-import { type License, NO_TIE } from '../core/license.ts';
+import { DAY_MS, HOUR_MS, plus } from '../core/nouns/instant.ts';
+import { type License, NO_TIE } from '../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf } from './exercise-bench.ts';
 
 const HOME = 'home';

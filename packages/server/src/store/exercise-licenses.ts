@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { exampleLicense, NOW, register, release } from '../core/examples.ts';
-import { MINUTE_MS, plus } from '../core/instant.ts';
-import { type License, licenseId } from '../core/license.ts';
+import { MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import { type License, licenseId } from '../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf, users } from './exercise-bench.ts';
 
 const OLDER = licenseId(1);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { NOW } from '../core/examples.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../core/nouns/instant.ts';
 import { type Bench, codeOf, grantedOf, measuredOf } from './exercise-bench.ts';
 
 /** How everybody who holds a slot is spelled. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { endOfLink } from '../core/audit-position.ts';
 import type { Command } from '../core/command.ts';
 import { NOW } from '../core/examples.ts';
-import { DAY_MS, plus } from '../core/instant.ts';
-import type { License } from '../core/license.ts';
+import { endOfLink } from '../core/nouns/audit-position.ts';
+import { DAY_MS, plus } from '../core/nouns/instant.ts';
+import type { License } from '../core/nouns/license.ts';
 import type { Bench } from './exercise-bench.ts';
 
 const END = plus(NOW, DAY_MS);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { NOW } from '../core/examples.ts';
-import { HOUR_MS, plus } from '../core/instant.ts';
+import { HOUR_MS, plus } from '../core/nouns/instant.ts';
 import { type Bench, codeOf } from './exercise-bench.ts';
 import { YEAR_MS } from './exercise-clock.ts';
 import { deny } from './exercise-rules.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { AddressRange } from '@berth/protocol/address-range';
 import { parseRange } from '@berth/protocol/address-range';
-import { PLACE_DENIALS, PLACE_WINDOW_MS } from '../core/deny.ts';
 import { from, registerFeature, unregister } from '../core/examples.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
-import { type LicenseId, licenseId } from '../core/license.ts';
+import { PLACE_DENIALS, PLACE_WINDOW_MS } from '../core/lending/deny.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import { type LicenseId, licenseId } from '../core/nouns/license.ts';
 import { type Bench, codeOf, refusedOf, users } from './exercise-bench.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { ANSWER_LIFETIME_MS } from '../core/decide-add-consumption.ts';
+import { ANSWER_LIFETIME_MS } from '../core/decisions/add-consumption.ts';
 import { borrow, consume, exampleLimits, NOW, register } from '../core/examples.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
-import { type License, licenseId } from '../core/license.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import { type License, licenseId } from '../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf, measuredOf, refusedOf, users } from './exercise-bench.ts';
 
 /** Licenses of one product, each more recently added than the one before it, with the ids 1, 2, … */

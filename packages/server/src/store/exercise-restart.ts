@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { NOW } from '../core/examples.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../core/instant.ts';
-import { licenseId } from '../core/license.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import { licenseId } from '../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf, users } from './exercise-bench.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;

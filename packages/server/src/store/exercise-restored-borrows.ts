@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { denying, exampleFeature, NOW } from '../core/examples.ts';
-import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../core/instant.ts';
-import { type License, licenseId } from '../core/license.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import { type License, licenseId } from '../core/nouns/license.ts';
 import { type Bench, codeOf, refusedOf, users } from './exercise-bench.ts';
 import type { Executed } from './store.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AuditEvent } from '../core/audit-event.ts';
+import type { AuditEvent } from '../core/nouns/audit-event.ts';
 
 /** Asks the database below a store. The questions are SQL that every one of them understands. */
 export type AskRows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;

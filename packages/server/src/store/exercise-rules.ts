@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Visitor } from '../core/actor.ts';
 import { denying, exampleFeature, exampleLimits, NOW, register } from '../core/examples.ts';
-import { MINUTE_MS, plus } from '../core/instant.ts';
-import type { HostInfo } from '../core/registration.ts';
-import { type DenyList, NO_RULES, type Rules } from '../core/rules.ts';
+import type { Visitor } from '../core/nouns/actor.ts';
+import { MINUTE_MS, plus } from '../core/nouns/instant.ts';
+import type { HostInfo } from '../core/nouns/registration.ts';
+import { type DenyList, NO_RULES, type Rules } from '../core/rules/rules.ts';
 import { type Bench, codeOf, grantedOf, users } from './exercise-bench.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;

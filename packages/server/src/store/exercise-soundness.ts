@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
-import type { RecordedEvent } from '../core/audit-event.ts';
-import { type Standing, windowStart } from '../core/consumption.ts';
-import type { Instant } from '../core/instant.ts';
-import type { LicenseId } from '../core/license.ts';
+import type { RecordedEvent } from '../core/nouns/audit-event.ts';
+import { type Standing, windowStart } from '../core/nouns/consumption.ts';
+import type { Instant } from '../core/nouns/instant.ts';
+import type { LicenseId } from '../core/nouns/license.ts';
 import type { AuditLink, LicenseRecord } from './query.ts';
 import type { Store } from './store.ts';
 

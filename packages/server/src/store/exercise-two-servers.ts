@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { borrow, consume, from, register } from '../core/examples.ts';
-import { HOUR_MS, plus, SECOND_MS } from '../core/instant.ts';
-import { licenseId } from '../core/license.ts';
+import { HOUR_MS, plus, SECOND_MS } from '../core/nouns/instant.ts';
+import { licenseId } from '../core/nouns/license.ts';
 import { type Bench, codeOf, users } from './exercise-bench.ts';
 import { expectOneSlotEach, installPool } from './exercise-pools.ts';
 import { deny } from './exercise-rules.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { exampleLimits, NOW } from '../core/examples.ts';
-import { DAY_MS } from '../core/instant.ts';
-import { NO_TIE } from '../core/license.ts';
+import { DAY_MS } from '../core/nouns/instant.ts';
+import { NO_TIE } from '../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf } from './exercise-bench.ts';
 import { CLOUD, check, judge, totalOf } from './exercise-cloud.ts';
 

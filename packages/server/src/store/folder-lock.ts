@@ -2,7 +2,7 @@ import { existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync, write
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/file-sharing';
-import { Fault } from '../core/fault.ts';
+import { Fault } from '../core/nouns/fault.ts';
 import { explainFolder } from './folder-access.ts';
 import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';

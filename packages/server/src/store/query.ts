@@ -1,16 +1,16 @@
 import type { AddressRange } from '@berth/protocol/address-range';
-import type { RecordedEvent } from '../core/audit-event.ts';
-import type { AuditPosition } from '../core/audit-position.ts';
-import type { Standing } from '../core/consumption.ts';
-import type { NoticeKey } from '../core/decide-notice.ts';
-import type { Instant } from '../core/instant.ts';
-import type { License, LicenseId, LicenseSource } from '../core/license.ts';
-import type { OneTimePassword } from '../core/one-time-password.ts';
-import type { Registration } from '../core/registration.ts';
-import type { Role } from '../core/role.ts';
-import type { Rules } from '../core/rules.ts';
+import type { OneTimePassword } from '../core/access/one-time-password.ts';
+import type { Role } from '../core/access/role.ts';
+import type { Token } from '../core/access/token.ts';
+import type { RecordedEvent } from '../core/nouns/audit-event.ts';
+import type { AuditPosition } from '../core/nouns/audit-position.ts';
+import type { Standing } from '../core/nouns/consumption.ts';
+import type { Instant } from '../core/nouns/instant.ts';
+import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
+import type { Registration } from '../core/nouns/registration.ts';
+import type { Rules } from '../core/rules/rules.ts';
+import type { NoticeKey } from '../core/system/notice.ts';
 import type { CloudKeys } from '../core/system-command.ts';
-import type { Token } from '../core/token.ts';
 import type { Report } from '../core/view.ts';
 
 /**

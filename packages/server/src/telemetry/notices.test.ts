@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
-import { instant } from '../core/instant.ts';
-import type { StoreNotice } from '../core/store-notice.ts';
+import { instant } from '../core/nouns/instant.ts';
+import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import { describeNotice } from './notices.ts';
 
 const [EARLY, LATE] = [instant(Date.UTC(2030, 0, 1)), instant(Date.UTC(2030, 0, 3))];

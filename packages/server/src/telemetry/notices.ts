@@ -1,6 +1,6 @@
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import type { ClockJumped } from '../core/audit-event.ts';
-import type { StoreNotice } from '../core/store-notice.ts';
+import type { ClockJumped } from '../core/nouns/audit-event.ts';
+import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import type { Log } from './log.ts';
 
 /** Says in the log what the store noticed, and what the administrator can do about it. */

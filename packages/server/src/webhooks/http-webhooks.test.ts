@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { makeCertificate } from '../../../../test/support/certificate.ts';
-import { instant } from '../core/instant.ts';
+import { instant } from '../core/nouns/instant.ts';
 import { createHttpWebhooks } from './http-webhooks.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

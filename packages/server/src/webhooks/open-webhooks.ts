@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { explainFileError } from '@berth/protocol/explain-file-error';
 import { type Config, ConfigError } from '../config.ts';
-import { SECOND_MS } from '../core/instant.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
 import { createHttpWebhooks, type HttpWebhookOptions } from './http-webhooks.ts';
 import type { WebhookReceiver } from './webhooks.ts';
 

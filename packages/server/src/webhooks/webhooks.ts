@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../core/audit-event.ts';
-import type { Instant } from '../core/instant.ts';
+import type { RecordedEvent } from '../core/nouns/audit-event.ts';
+import type { Instant } from '../core/nouns/instant.ts';
 
 /** The port to whoever wants to be told of events. */
 export interface WebhookReceiver {

@@ -9,7 +9,7 @@ import {
   openTestApp,
   readEvents,
 } from '../../../../../test/support/test-app.ts';
-import { TOKEN_LIFETIME_MS } from '../../core/token.ts';
+import { TOKEN_LIFETIME_MS } from '../../core/access/token.ts';
 
 function basic(name: string, password: string): { authorization: string } {
   return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };

@@ -1,5 +1,5 @@
 import type { SystemChange } from '../../core/decision.ts';
-import type { Instant } from '../../core/instant.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import type { Statements } from './statements.ts';
 
 /** Programs that sign in again and again keep this many tokens of one account. */

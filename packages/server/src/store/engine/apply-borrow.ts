@@ -1,5 +1,5 @@
 import type { Change } from '../../core/decision.ts';
-import type { EndedBorrow } from '../../core/ended-borrow.ts';
+import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { ChangeTarget } from './apply.ts';
 import { originToKey } from './rows.ts';
 

@@ -1,5 +1,5 @@
 import type { Change } from '../../core/decision.ts';
-import type { FeatureSlot } from '../../core/feature-slot.ts';
+import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
 import { COLLECT_LIMIT, type RememberedAnswer } from '../../core/view.ts';
 import type { ChangeTarget } from './apply.ts';
 import { mayHaveFeatureSlots, NO_END, noteFeatureEnd } from './shelf.ts';

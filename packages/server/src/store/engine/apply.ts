@@ -1,8 +1,8 @@
 import type { Change, SystemChange } from '../../core/decision.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { License } from '../../core/license.ts';
-import type { Registration } from '../../core/registration.ts';
-import { orNoRules, type Rules } from '../../core/rules.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { License } from '../../core/nouns/license.ts';
+import type { Registration } from '../../core/nouns/registration.ts';
+import { orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { applyAccountChange } from './apply-account.ts';
 import { applyBorrowChange } from './apply-borrow.ts';

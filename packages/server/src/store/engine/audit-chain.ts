@@ -1,6 +1,6 @@
 import { createHash, createHmac, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
-import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../core/audit-event.ts';
-import type { Instant } from '../../core/instant.ts';
+import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../core/nouns/audit-event.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 
 /** The number under which the system's own chain stands beside those of the licenses. */
 export const SYSTEM_CHAIN = 0;

@@ -1,6 +1,6 @@
-import { refuseChosenId } from '../../core/chosen-id.ts';
 import type { Done, Refused } from '../../core/decision.ts';
-import { moveTie } from '../../core/license.ts';
+import { refuseChosenId } from '../../core/nouns/chosen-id.ts';
+import { moveTie } from '../../core/nouns/license.ts';
 import type { BindHardware } from '../../core/system-command.ts';
 import { eventText } from './audit-chain.ts';
 import type { Batch } from './execute-command.ts';

@@ -1,4 +1,4 @@
-import { instant } from '../../core/instant.ts';
+import { instant } from '../../core/nouns/instant.ts';
 import type { AuditProblem } from '../query.ts';
 import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, type Segment, segmentMac } from './audit-chain.ts';
 import { type Row, segmentFromRow } from './rows.ts';

@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../../core/audit-event.ts';
-import { instant } from '../../core/instant.ts';
+import type { RecordedEvent } from '../../core/nouns/audit-event.ts';
+import { instant } from '../../core/nouns/instant.ts';
 import type { AuditLink, AuditSegment, WrittenLink } from '../query.ts';
 import { type Row, type RowValue, segmentFromRow } from './rows.ts';
 

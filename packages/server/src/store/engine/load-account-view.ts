@@ -1,5 +1,5 @@
+import type { Role } from '../../core/access/role.ts';
 import type { DecidedCommand } from '../../core/decide-system.ts';
-import type { Role } from '../../core/role.ts';
 import type { KeptAccount, SystemView } from '../../core/view.ts';
 import { countOf } from './load-view.ts';
 import { oneTimeFromRow, type Row, tokenFromRow } from './rows.ts';

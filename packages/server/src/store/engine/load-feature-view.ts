@@ -1,7 +1,7 @@
-import { WHOLE_LICENSE } from '../../core/consumption.ts';
-import type { FeatureSlot } from '../../core/feature-slot.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { Registration } from '../../core/registration.ts';
+import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
+import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { Registration } from '../../core/nouns/registration.ts';
 import { COLLECT_LIMIT, type LicenseHead, type LicenseView, type ViewNeeds } from '../../core/view.ts';
 import { featureSlotFromRow, instantOrNull } from './rows.ts';
 import { mayHaveFeatureSlots, NO_END, type ShelfEntry } from './shelf.ts';

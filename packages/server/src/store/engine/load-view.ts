@@ -1,12 +1,12 @@
 import type { AddressRange } from '@berth/protocol/address-range';
-import { crowdToCount } from '../../core/address-limits.ts';
 import type { LicenseCommand } from '../../core/command.ts';
 import { meterNeedOf, needsOf, withDenials } from '../../core/decide.ts';
-import type { NoticeKey } from '../../core/decide-notice.ts';
-import type { EndedBorrow } from '../../core/ended-borrow.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { Registration } from '../../core/registration.ts';
-import type { Rules } from '../../core/rules.ts';
+import { crowdToCount } from '../../core/lending/address-limits.ts';
+import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { Registration } from '../../core/nouns/registration.ts';
+import type { Rules } from '../../core/rules/rules.ts';
+import type { NoticeKey } from '../../core/system/notice.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,

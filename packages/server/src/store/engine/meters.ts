@@ -1,5 +1,5 @@
-import type { Meter } from '../../core/consumption.ts';
-import { type Instant, instant } from '../../core/instant.ts';
+import type { Meter } from '../../core/nouns/consumption.ts';
+import { type Instant, instant } from '../../core/nouns/instant.ts';
 import type { MeterNeed } from '../../core/view.ts';
 import { instantOrNull } from './rows.ts';
 import type { Statements } from './statements.ts';

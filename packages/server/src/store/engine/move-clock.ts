@@ -1,11 +1,11 @@
-import type { Actor } from '../../core/actor.ts';
-import { BORROW_TOLERANCE_MS } from '../../core/borrow-until.ts';
-import { isResettable } from '../../core/clock.ts';
-import type { LostBorrow } from '../../core/decide-restore.ts';
+import { isResettable } from '../../core/clock/clock.ts';
+import type { LostBorrow } from '../../core/clock/decide-restore.ts';
 import { type ClockReset, type Done, type Refused, refuse } from '../../core/decision.ts';
-import { featureHeartbeatEnd, isFloating } from '../../core/feature-slot.ts';
-import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/instant.ts';
-import { heartbeatEnd, type LicenseId, pullBackTie } from '../../core/license.ts';
+import { BORROW_TOLERANCE_MS } from '../../core/lending/borrow-until.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import { featureHeartbeatEnd, isFloating } from '../../core/nouns/feature-slot.ts';
+import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/nouns/instant.ts';
+import { heartbeatEnd, type LicenseId, pullBackTie } from '../../core/nouns/license.ts';
 import type { ResetClock } from '../../core/system-command.ts';
 import { eventText } from './audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';

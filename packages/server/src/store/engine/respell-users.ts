@@ -1,4 +1,4 @@
-import { foldCase, userNameOf } from '../../core/user-name.ts';
+import { foldCase, userNameOf } from '../../core/nouns/user-name.ts';
 import type { Row } from './rows.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { Actor } from '../../core/actor.ts';
-import { WHOLE_LICENSE } from '../../core/consumption.ts';
-import { decideRestore, type Restoration } from '../../core/decide-restore.ts';
-import type { EndedBorrow } from '../../core/ended-borrow.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { Registration } from '../../core/registration.ts';
+import { decideRestore, type Restoration } from '../../core/clock/decide-restore.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
+import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { Registration } from '../../core/nouns/registration.ts';
 import type { Batch } from './execute-command.ts';
 import { endedBorrowFromRow, featureSlotFromRow, type Row, registrationFromRow } from './rows.ts';
 import type { ShelfEntry } from './shelf.ts';

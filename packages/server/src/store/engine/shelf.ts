@@ -1,6 +1,6 @@
-import type { Standing } from '../../core/consumption.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { License, LicenseId } from '../../core/license.ts';
+import type { Standing } from '../../core/nouns/consumption.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit-chain.ts';
 import { Meters } from './meters.ts';
 import { instantOrNull, licenseFromRow, type Row } from './rows.ts';

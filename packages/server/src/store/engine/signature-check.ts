@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import type { HeadsSigned } from '../../core/audit-event.ts';
+import type { HeadsSigned } from '../../core/nouns/audit-event.ts';
 import { type ChainHead, headsText, type Segment } from './audit-chain.ts';
 
 export interface KnownChains {

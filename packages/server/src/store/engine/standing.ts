@@ -1,7 +1,7 @@
-import { type Standing, WHOLE_LICENSE, windowEnd, windowStart } from '../../core/consumption.ts';
-import type { ConsumptionLimits } from '../../core/feature.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { License } from '../../core/license.ts';
+import { type Standing, WHOLE_LICENSE, windowEnd, windowStart } from '../../core/nouns/consumption.ts';
+import type { ConsumptionLimits } from '../../core/nouns/feature.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { License } from '../../core/nouns/license.ts';
 import { countLive } from './load-feature-view.ts';
 import { mayHaveFeatureSlots, type ShelfEntry } from './shelf.ts';
 import type { Statements } from './statements.ts';

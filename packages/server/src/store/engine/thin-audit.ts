@@ -1,6 +1,6 @@
-import { decideThinAudit, THIN_LIMIT, type ThinnableChain } from '../../core/decide-thin-audit.ts';
 import { type Done, type Refused, refuse } from '../../core/decision.ts';
-import { instant } from '../../core/instant.ts';
+import { instant } from '../../core/nouns/instant.ts';
+import { decideThinAudit, THIN_LIMIT, type ThinnableChain } from '../../core/system/thin-audit.ts';
 import type { ThinAudit } from '../../core/system-command.ts';
 import {
   type ChainHead,

@@ -1,6 +1,6 @@
-import type { ClockJump } from '../../core/clock.ts';
-import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
-import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
+import type { ClockJump } from '../../core/clock/clock.ts';
+import { CLOCK_TOLERANCE_MS } from '../../core/clock/clock.ts';
+import { type Instant, instant, SECOND_MS } from '../../core/nouns/instant.ts';
 import type { Row } from '../engine/rows.ts';
 import type { ClockStatus } from '../store.ts';
 import type { Connection } from './connection.ts';

@@ -1,6 +1,6 @@
-import type { HeadsSigned } from '../../core/audit-event.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { LicenseId } from '../../core/license.ts';
+import type { HeadsSigned } from '../../core/nouns/audit-event.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import {
   type AuditKeys,
   anchorMac,

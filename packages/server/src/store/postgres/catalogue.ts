@@ -1,7 +1,7 @@
-import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
-import { type Instant, plus } from '../../core/instant.ts';
-import type { License, LicenseId } from '../../core/license.ts';
-import type { Rules } from '../../core/rules.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/decisions/add-consumption.ts';
+import { type Instant, plus } from '../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../core/nouns/license.ts';
+import type { Rules } from '../../core/rules/rules.ts';
 import { licenseFromRow, type Row, rulesFromRow } from '../engine/rows.ts';
 import { listRemovedOf, type RemovedLicense } from '../engine/shelf.ts';
 import { refuseMoved } from './moved-mark.ts';

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import { SealError } from '../../secrets/seal.ts';
 
 /** A connection that is gone, and with it whatever was asked over it and not yet answered. */

@@ -11,7 +11,7 @@ import {
   startPostgres,
   type TestPostgres,
 } from '../../../../../test/support/postgres.ts';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import type { Row } from '../engine/rows.ts';
 import { explainUnfit, openConnection } from './database.ts';
 import { parseDatabaseUrl } from './database-url.ts';

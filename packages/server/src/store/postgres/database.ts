@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import type { Row } from '../engine/rows.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { toFault } from './database-error.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../engine/migrations.ts';
 import { TO_USER_NAMES } from '../engine/respell-users.ts';
 import type { Connection } from './connection.ts';

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { pollUntil } from '../../../../../test/faults/poll.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { NOW } from '../../core/examples.ts';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import type { Connection } from './connection.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { migrate } from './migrate.ts';

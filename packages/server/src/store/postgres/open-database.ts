@@ -1,9 +1,9 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
-import { Fault } from '../../core/fault.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
+import { MAX_REMEMBERED_ANSWERS } from '../../core/decisions/add-consumption.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
 import { loadMasterKey, type MasterKeySource } from '../../secrets/master-key.ts';
 import { fingerprint, type MasterKey, SealError, seal, unseal } from '../../secrets/seal.ts';

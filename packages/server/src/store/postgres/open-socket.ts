@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP, connect as openTcp, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as openTls, type TLSSocket } from 'node:tls';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import { ConnectionLost } from './database-error.ts';
 import { type DatabaseTarget, describeTarget, type Encryption, isSocketFolder } from './database-url.ts';
 

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import type { Connection } from './connection.ts';
 import { type OpeningOptions, openConnection } from './database.ts';
 

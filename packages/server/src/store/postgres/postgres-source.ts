@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts';
-import { SECOND_MS } from '../../core/instant.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import { SECOND_MS } from '../../core/nouns/instant.ts';
 import { COPIED_TABLE_NAMES, PAGE_ROWS } from '../engine/copied-tables.ts';
 import type { AuditVerdict } from '../query.ts';
 import type { CopiedRow, RowCounts, StoreSource } from '../store-copy.ts';

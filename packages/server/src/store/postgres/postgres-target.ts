@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import { headDigest, SYSTEM_CHAIN } from '../engine/audit-chain.ts';
 import { COPIED_TABLE_NAMES } from '../engine/copied-tables.ts';
 import type { Row } from '../engine/rows.ts';

@@ -1,10 +1,10 @@
 import type { Command, LicenseCommand } from '../../core/command.ts';
-import { WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
 import { targetOf } from '../../core/decide.ts';
-import { answerScope } from '../../core/decide-add-consumption.ts';
-import { deniedPlace } from '../../core/deny.ts';
-import type { Instant } from '../../core/instant.ts';
-import type { License, LicenseId } from '../../core/license.ts';
+import { answerScope } from '../../core/decisions/add-consumption.ts';
+import { deniedPlace } from '../../core/lending/deny.ts';
+import { WHOLE_LICENSE, windowStart } from '../../core/nouns/consumption.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { Row } from '../engine/rows.ts';
 import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
 import { TABLES } from './tables.ts';

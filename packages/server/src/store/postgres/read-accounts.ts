@@ -1,4 +1,4 @@
-import type { Instant } from '../../core/instant.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import { ENDING_ORDER, SELECT_TOKEN, TOKEN_ORDER } from '../engine/common-sql.ts';
 import { accountFromRow, tokenFromRow } from '../engine/rows.ts';
 import type { AccountRecord, ListTokens, TokenRecord } from '../query.ts';

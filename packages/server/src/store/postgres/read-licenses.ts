@@ -1,8 +1,8 @@
-import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
-import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
-import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/deny.ts';
-import { type Instant, instant } from '../../core/instant.ts';
-import { type License, type LicenseId, licenseId } from '../../core/license.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/decisions/add-consumption.ts';
+import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/lending/deny.ts';
+import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/nouns/consumption.ts';
+import { type Instant, instant } from '../../core/nouns/instant.ts';
+import { type License, type LicenseId, licenseId } from '../../core/nouns/license.ts';
 import {
   licenseFromRow,
   originKeys,

@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts';
-import type { Instant } from '../../core/instant.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { AUDIT_KEY, findSealingFingerprint, IDENTITY_KEY, openCloudKeys } from '../engine/sealed-secrets.ts';
 import { SharedRun } from '../engine/shared-run.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { exampleLicense, register } from '../../core/examples.ts';
-import { HOUR_MS } from '../../core/instant.ts';
+import { HOUR_MS } from '../../core/nouns/instant.ts';
 import { openConnection } from './database.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { openDatabase } from './open-database.ts';

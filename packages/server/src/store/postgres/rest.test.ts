@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { exampleLicense, NOW, register } from '../../core/examples.ts';
-import { HOUR_MS, MINUTE_MS } from '../../core/instant.ts';
+import { HOUR_MS, MINUTE_MS } from '../../core/nouns/instant.ts';
 import { createManualClock, type ManualClock } from '../clock.ts';
 import type { Store } from '../store.ts';
 import { openDatabase } from './open-database.ts';

@@ -1,7 +1,7 @@
 import type { Command, LicenseCommand } from '../../core/command.ts';
 import { targetOf } from '../../core/decide.ts';
 import { isDecided } from '../../core/decide-system.ts';
-import type { LicenseId } from '../../core/license.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Catalogue } from './catalogue.ts';
 
 /**

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { consume, exampleLicense, register } from '../../core/examples.ts';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import { expectSound } from '../exercise-soundness.ts';
 import type { Store } from '../store.ts';
 import { openDatabase } from './open-database.ts';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { hasPostgres } from '../../../../../test/support/postgres.ts';
 import { openTamperedLog } from '../../../../../test/support/tampered-log.ts';
-import { licenseId } from '../../core/license.ts';
+import { licenseId } from '../../core/nouns/license.ts';
 import { listAudit, listLinks } from './read-audit.ts';
 import { verifyAudit } from './verify-audit.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '../../core/command.ts';
-import { Fault } from '../../core/fault.ts';
-import { type Instant, instant, SECOND_MS } from '../../core/instant.ts';
-import type { License } from '../../core/license.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
-import { withIdentity } from '../../core/user-name.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import { type Instant, instant, SECOND_MS } from '../../core/nouns/instant.ts';
+import type { License } from '../../core/nouns/license.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
+import { withIdentity } from '../../core/nouns/user-name.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { AuditKeys } from '../engine/audit-chain.ts';
 import { type Batch, type CommandResult, executeCommand, MissingRows } from '../engine/execute-command.ts';

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { exampleLicense, NOW, register } from '../../core/examples.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import { makeMasterKey } from '../../secrets/master-key.ts';
 import { createManualClock } from '../clock.ts';
 import { openInThreadStore } from './in-thread-store.ts';

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import type { HeadsSigned } from '../../core/audit-event.ts';
-import type { Instant } from '../../core/instant.ts';
+import type { HeadsSigned } from '../../core/nouns/audit-event.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import {
   type AuditKeys,

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Fault } from '../../core/fault.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import { syncFolder } from '../../secrets/durable-file.ts';
 import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Command } from '../../core/command.ts';
-import { Fault } from '../../core/fault.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import type { Clock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Store } from '../store.ts';

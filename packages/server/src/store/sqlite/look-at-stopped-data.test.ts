@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { exampleLicense, NOW, register } from '../../core/examples.ts';
-import { MINUTE_MS, plus } from '../../core/instant.ts';
+import { MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { openInThreadStore } from './in-thread-store.ts';

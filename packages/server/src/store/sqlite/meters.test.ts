@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { instant } from '../../core/instant.ts';
+import { instant } from '../../core/nouns/instant.ts';
 import { Meters } from '../engine/meters.ts';
 import { openWritable } from './database.ts';
 import { prepareStatements } from './statements.ts';

@@ -14,8 +14,8 @@ import {
   register,
   registerFeature,
 } from '../../core/examples.ts';
-import type { Feature } from '../../core/feature.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
+import type { Feature } from '../../core/nouns/feature.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import { type MasterKey, seal } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../engine/migrations.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import { removeDurably, writeNewFile } from '../../secrets/durable-file.ts';
 
 const MARK_FILE = 'moved-to-postgres';

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Instant } from '../../core/instant.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import { ENDING_ORDER, SELECT_TOKEN, TOKEN_ORDER } from '../engine/common-sql.ts';
 import { accountFromRow, tokenFromRow } from '../engine/rows.ts';
 import type { AccountRecord, ListTokens, TokenRecord } from '../query.ts';

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import type { Instant } from '../../core/instant.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Answer, Query } from '../query.ts';
 import { type FromReader, storeFault, type ToReader } from './thread-messages.ts';

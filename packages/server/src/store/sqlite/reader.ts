@@ -1,12 +1,12 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { AuditPosition } from '../../core/audit-position.ts';
-import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/consumption.ts';
-import { ANSWER_LIFETIME_MS } from '../../core/decide-add-consumption.ts';
-import type { NoticeKey } from '../../core/decide-notice.ts';
-import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/deny.ts';
-import type { ConsumptionLimits } from '../../core/feature.ts';
-import { type Instant, instant } from '../../core/instant.ts';
-import { type License, type LicenseId, licenseId } from '../../core/license.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/decisions/add-consumption.ts';
+import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/lending/deny.ts';
+import type { AuditPosition } from '../../core/nouns/audit-position.ts';
+import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/nouns/consumption.ts';
+import type { ConsumptionLimits } from '../../core/nouns/feature.ts';
+import { type Instant, instant } from '../../core/nouns/instant.ts';
+import { type License, type LicenseId, licenseId } from '../../core/nouns/license.ts';
+import type { NoticeKey } from '../../core/system/notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import {
   backlogFromRows,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NOW } from '../../core/examples.ts';
-import { HOUR_MS, MINUTE_MS, plus } from '../../core/instant.ts';
+import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import { createManualClock } from '../clock.ts';
 import { ServerClock } from './server-clock.ts';
 

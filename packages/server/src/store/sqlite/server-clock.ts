@@ -4,11 +4,11 @@ import {
   type ClockState,
   clockAtStart,
   readClock,
-} from '../../core/clock.ts';
-import type { Instant } from '../../core/instant.ts';
+} from '../../core/clock/clock.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import type { Clock } from '../clock.ts';
 
-/** Holds the server's time between two readings. The rules are in `core/clock.ts`. */
+/** Holds the server's time between two readings. The rules are in `core/clock/clock.ts`. */
 export class ServerClock {
   readonly #clock: Clock;
   #state: ClockState;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { exampleLicense, LICENSE_ID, register, release } from '../../core/examples.ts';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { SCHEMA_VERSION } from '../engine/migrations.ts';
 import { grantedOf, users } from '../exercise-bench.ts';

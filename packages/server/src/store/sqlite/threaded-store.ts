@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { Fault } from '../../core/fault.ts';
-import { type Instant, instant, plus } from '../../core/instant.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import { type Instant, instant, plus } from '../../core/nouns/instant.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import type { RotateMasterKey } from '../../core/system-command.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';

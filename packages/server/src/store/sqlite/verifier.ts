@@ -1,4 +1,4 @@
-import { instant } from '../../core/instant.ts';
+import { instant } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { SharedRun } from '../engine/shared-run.ts';
 import type { AuditVerdict } from '../query.ts';

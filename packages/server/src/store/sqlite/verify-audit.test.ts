@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { exampleLicense, LICENSE_ID, NOW, register, unregister } from '../../core/examples.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import type { AuditVerdict } from '../query.ts';

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import type { Command } from '../../core/command.ts';
 import { consume, exampleLicense, exampleLimits, LICENSE_ID, NOW } from '../../core/examples.ts';
-import { HOUR_MS } from '../../core/instant.ts';
+import { HOUR_MS } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import { createManualClock } from '../clock.ts';
 import { SqliteWriter } from './writer.ts';

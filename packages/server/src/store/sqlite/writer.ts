@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ClockJumped, HeadsSigned } from '../../core/audit-event.ts';
-import { type ClockReading, jumpAtStart, jumpEvent } from '../../core/clock.ts';
+import { type ClockReading, jumpAtStart, jumpEvent } from '../../core/clock/clock.ts';
 import type { Command } from '../../core/command.ts';
-import { MAX_REMEMBERED_ANSWERS } from '../../core/decide-add-consumption.ts';
-import { type Instant, MINUTE_MS } from '../../core/instant.ts';
-import type { Rules } from '../../core/rules.ts';
-import type { StoreNotice } from '../../core/store-notice.ts';
+import { MAX_REMEMBERED_ANSWERS } from '../../core/decisions/add-consumption.ts';
+import type { ClockJumped, HeadsSigned } from '../../core/nouns/audit-event.ts';
+import { type Instant, MINUTE_MS } from '../../core/nouns/instant.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
+import type { Rules } from '../../core/rules/rules.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Clock } from '../clock.ts';
 import type { AnswerCount } from '../engine/apply.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FOREIGN, openTestApp, START, type TestApp } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
-import { HOUR_MS } from '../../../core/instant.ts';
+import { HOUR_MS } from '../../../core/nouns/instant.ts';
 import { ExportCheck } from '../../../services/check-export.ts';
 
 type Facts = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AuditPosition, eventId, readPosition } from '../../../core/audit-position.ts';
+import { type AuditPosition, eventId, readPosition } from '../../../core/nouns/audit-position.ts';
 import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/event-feed.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { presentEvent } from '../../present-event.ts';

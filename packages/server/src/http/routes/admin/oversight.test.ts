@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { openTestApp, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
-import { HOUR_MS, instant } from '../../../core/instant.ts';
+import { HOUR_MS, instant } from '../../../core/nouns/instant.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

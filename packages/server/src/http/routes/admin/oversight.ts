@@ -1,7 +1,7 @@
 import { name, strictLicenseId, told } from '@berth/protocol/fields';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import { endOf, type License, licenseState } from '../../../core/license.ts';
+import { endOf, type License, licenseState } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit-trail.ts';
 import type { Catalogue } from '../../../services/catalogue.ts';
 import type { CertificateFacts } from '../../../services/certificates.ts';

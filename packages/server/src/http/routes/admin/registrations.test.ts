@@ -4,7 +4,7 @@ import { openTestApp, readTraces, START } from '../../../../../../test/support/t
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { LIMITS } from '../../../config.ts';
 import { exampleFeature } from '../../../core/examples.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../core/instant.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../core/nouns/instant.ts';
 
 const TWO = [testLicense(1), testLicense(2, { product: 'cam' })];
 

@@ -1,8 +1,8 @@
 import { name, strictLicenseId, told, userName } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
-import { licenseId } from '../../../core/license.ts';
-import { isBorrowed } from '../../../core/registration.ts';
+import { licenseId } from '../../../core/nouns/license.ts';
+import { isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';

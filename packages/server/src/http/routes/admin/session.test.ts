@@ -7,7 +7,7 @@ import {
   type SendOptions,
   type TestApp,
 } from '../../../../../../test/support/test-app.ts';
-import { SESSION_LIFETIME_MS } from '../../../core/token.ts';
+import { SESSION_LIFETIME_MS } from '../../../core/access/token.ts';
 
 const SECURE = { ...FOREIGN, isSecure: true };
 const START = '/api/admin/session/start';

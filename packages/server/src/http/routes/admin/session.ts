@@ -1,7 +1,7 @@
 import { name, secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
-import type { Actor } from '../../../core/actor.ts';
-import { ROLES } from '../../../core/role.ts';
+import { ROLES } from '../../../core/access/role.ts';
+import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { type AccessRules, actorOf, type Caller, type Peer } from '../../caller.ts';

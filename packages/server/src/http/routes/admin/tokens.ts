@@ -1,10 +1,10 @@
 import { name, positiveInteger, told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
-import { plus } from '../../../core/instant.ts';
-import { ROLES } from '../../../core/role.ts';
+import { ROLES } from '../../../core/access/role.ts';
+import { DEFAULT_TOKEN_DAYS, isTokenAlive, SESSION_LIFETIME_MS } from '../../../core/access/token.ts';
+import { plus } from '../../../core/nouns/instant.ts';
 import type { Shown } from '../../../core/system-command.ts';
-import { DEFAULT_TOKEN_DAYS, isTokenAlive, SESSION_LIFETIME_MS } from '../../../core/token.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import type { Tokens } from '../../../services/tokens.ts';
 import { actorOf, type Caller } from '../../caller.ts';

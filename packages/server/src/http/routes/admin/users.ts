@@ -1,9 +1,9 @@
 import { name, secret, told } from '@berth/protocol/fields';
 import { NEW_PASSWORD } from '@berth/protocol/passwords';
 import { z } from 'zod';
+import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
+import { ROLES } from '../../../core/access/role.ts';
 import type { Refused } from '../../../core/decision.ts';
-import { oneTimeUntil as untilOf } from '../../../core/one-time-password.ts';
-import { ROLES } from '../../../core/role.ts';
 import type { Accounts, PasswordSet } from '../../../services/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../caller.ts';

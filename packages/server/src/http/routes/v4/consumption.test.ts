@@ -11,8 +11,8 @@ import {
 } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { exampleFeature, exampleLimits } from '../../../core/examples.ts';
-import { HOUR_MS } from '../../../core/instant.ts';
-import type { License } from '../../../core/license.ts';
+import { HOUR_MS } from '../../../core/nouns/instant.ts';
+import type { License } from '../../../core/nouns/license.ts';
 
 const ADD = '/api/v4/add_consumption';
 const ADD_FEATURE = '/api/v4/add_feature_consumption';

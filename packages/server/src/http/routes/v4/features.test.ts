@@ -11,7 +11,7 @@ import {
 } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { exampleFeature } from '../../../core/examples.ts';
-import { MINUTE_MS, plus } from '../../../core/instant.ts';
+import { MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 
 const REGISTER = '/api/v4/featureRegister';
 const RELEASE = '/api/v4/featureRelease';

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { borrowAnswer, registerAnswer } from '@berth/protocol/lending';
 import { openTestApp, readEvents, readTraces, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
-import { DEMO_LICENSE } from '../../../core/demo-license.ts';
-import { HOUR_MS, instant, MINUTE_MS, plus } from '../../../core/instant.ts';
+import { DEMO_LICENSE } from '../../../core/nouns/demo-license.ts';
+import { HOUR_MS, instant, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.(\d{3}|\d{6}))?Z$/;
 

@@ -6,10 +6,10 @@ import {
   unregisterRequest,
 } from '@berth/protocol/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
+import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
-import { instant } from '../../../core/instant.ts';
-import { licenseId } from '../../../core/license.ts';
-import { includesRole } from '../../../core/role.ts';
+import { instant } from '../../../core/nouns/instant.ts';
+import { licenseId } from '../../../core/nouns/license.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../caller.ts';
 import { presentGranted } from '../../present-license.ts';

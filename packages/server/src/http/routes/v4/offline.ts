@@ -6,7 +6,7 @@ import {
   generateAnswer,
   generateRequest,
 } from '@berth/protocol/offline';
-import { licenseId } from '../../../core/license.ts';
+import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';

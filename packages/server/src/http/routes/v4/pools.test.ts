@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { openTestApp, readEvents, readTraces, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { exampleFeature, exampleLimits } from '../../../core/examples.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../core/instant.ts';
-import type { License } from '../../../core/license.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { License } from '../../../core/nouns/license.ts';
 
 const CAD = { product: 'cad' };
 const iso = (millis: number) => new Date(millis).toISOString();

@@ -1,6 +1,6 @@
 import { licenseObject } from '@berth/protocol/license-object';
 import { addProductRequest, removeProductAnswer, removeProductRequest } from '@berth/protocol/products';
-import { licenseId } from '../../../core/license.ts';
+import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';

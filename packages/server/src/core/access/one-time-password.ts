@@ -1,0 +1,34 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import { type Refused, refuse } from '../decision.ts';
+import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
+
+/**
+ * A password that the server made up. It signs in once; after that it is good only for replacing it, and
+ * after a week for nothing.
+ */
+export interface OneTimePassword {
+  readonly madeAt: Instant;
+  /** Somebody has signed in with it. */
+  readonly isUsed: boolean;
+}
+
+export const ONE_TIME_DAYS = 7;
+
+export function oneTimeUntil({ madeAt }: OneTimePassword): Instant {
+  return plus(madeAt, ONE_TIME_DAYS * DAY_MS);
+}
+
+/** Only whoever knows the password is told: it was right once. */
+export function refuseIfOver(
+  code: ErrorCode,
+  account: string,
+  oneTime: OneTimePassword | null,
+  now: Instant,
+): Refused | null {
+  if (oneTime === null || now < oneTimeUntil(oneTime)) return null;
+  return refuse(
+    code,
+    `This one-time password is older than ${ONE_TIME_DAYS} days. On the server's machine, ` +
+      `"berth user password ${account} --one-time" makes another.`,
+  );
+}

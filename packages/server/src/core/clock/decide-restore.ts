@@ -1,0 +1,242 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import { type Change, type Refused, refuse } from '../decision.ts';
+import { chooseFloating } from '../decisions/register-feature.ts';
+import { BORROW_TOLERANCE_MS, refuseBorrowing, resolveUntil } from '../lending/borrow-until.ts';
+import type { Actor } from '../nouns/actor.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import { WHOLE_LICENSE } from '../nouns/consumption.ts';
+import type { EndedBorrow } from '../nouns/ended-borrow.ts';
+import {
+  type FeatureSlot,
+  type FloatingFeature,
+  featureHeartbeatEnd,
+  findFeature,
+} from '../nouns/feature-slot.ts';
+import { earlier, HOUR_MS, type Instant, later, plus } from '../nouns/instant.ts';
+import {
+  allowsBorrowing,
+  heartbeatEnd,
+  type License,
+  type LicenseId,
+  latestBorrowUntil,
+} from '../nouns/license.ts';
+import { heldUntil, type Registration } from '../nouns/registration.ts';
+import { type Lender, refuseByState, refuseFull, refuseNotHeld } from '../refusals.ts';
+import { type Rules, refuseByRules } from '../rules/rules.ts';
+
+/**
+ * The clock was wrong and is set back: which of the borrows that ended meanwhile come back? Those whose date
+ * is still ahead, if the same borrow could be made at the right time: the license allows it and a slot is
+ * free. The others are named, with the reason. Whoever held a slot longest is served first.
+ */
+export interface RestoreView {
+  readonly license: License;
+  readonly isRemoved: boolean;
+  readonly rules: Rules;
+  /** Slots in use, without any that has ended. */
+  readonly inUse: number;
+  /** Ended borrows whose date is ahead of the right time. */
+  readonly borrows: readonly EndedBorrow[];
+  /** Slots that some of these users hold now, of this license and of its features. */
+  readonly registrations: readonly Registration[];
+  readonly featureSlots: readonly FeatureSlot[];
+  /** Slots of each feature in use. */
+  readonly featuresInUse: ReadonlyMap<string, number>;
+}
+
+/** A borrow by its names. */
+export interface NamedBorrow {
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  /** `null`: the license's own slot. */
+  readonly feature: string | null;
+  readonly user: string;
+  readonly borrowedUntil: Instant;
+}
+
+export interface LostBorrow extends NamedBorrow {
+  readonly code: ErrorCode;
+  readonly reason: string;
+}
+
+export interface Restoration {
+  readonly restored: readonly NamedBorrow[];
+  readonly lost: readonly LostBorrow[];
+  readonly changes: readonly Change[];
+  readonly events: readonly LicenseEvent[];
+}
+
+export function decideRestore(view: RestoreView, to: Instant, by: Actor): Restoration {
+  const plan = new Plan(view, to, by);
+  const borrows = view.borrows.filter((borrow) => !isOfWrongTime(borrow, view.license, to)).sort(byAge);
+  const isBack = ({ user }: EndedBorrow) => plan.holders.has(user);
+  const own = borrows.filter(({ feature }) => feature === WHOLE_LICENSE);
+  for (const borrow of own.filter(isBack)) plan.restoreSlot(borrow);
+  for (const borrow of own.filter((one) => !isBack(one))) plan.restoreSlot(borrow);
+  for (const borrow of borrows.filter(({ feature }) => feature !== WHOLE_LICENSE))
+    plan.restoreFeature(borrow);
+  return plan.finish();
+}
+
+/** Taken in the wrong time, for longer than anybody may at the right one: its time was really over. */
+function isOfWrongTime(
+  { feature, registeredAt, borrowedUntil }: EndedBorrow,
+  license: License,
+  to: Instant,
+): boolean {
+  const lending = feature === WHOLE_LICENSE ? license : findFeature(license, feature)?.floating;
+  const longest = plus(to, (lending?.maxBorrowHours ?? 0) * HOUR_MS + BORROW_TOLERANCE_MS);
+  return registeredAt > to && borrowedUntil > longest;
+}
+
+function byAge(a: EndedBorrow, b: EndedBorrow): number {
+  return a.registeredAt - b.registeredAt || (a.user < b.user ? -1 : 1);
+}
+
+/** Whoever comes back needs a free slot; who holds one needs none, as long as use is within the limit. */
+function refuseShort(lender: Omit<Lender, 'nextFreeAt'>, isHeld: boolean): Refused | null {
+  const { slots, inUse } = lender;
+  const isShort = isHeld ? inUse > slots : inUse >= slots;
+  return isShort ? refuseFull({ ...lender, nextFreeAt: null }) : null;
+}
+
+/** What was decided about the borrows so far: each takes its slot before the next one is looked at. */
+class Plan {
+  readonly holders: Map<string, Registration>;
+  readonly #view: RestoreView;
+  readonly #to: Instant;
+  readonly #by: Actor;
+  readonly #featuresInUse: Map<string, number>;
+  #inUse: number;
+  readonly #restored: NamedBorrow[] = [];
+  readonly #lost: LostBorrow[] = [];
+  readonly #changes: Change[] = [];
+  readonly #events: LicenseEvent[] = [];
+
+  constructor(view: RestoreView, to: Instant, by: Actor) {
+    this.#view = view;
+    this.#to = to;
+    this.#by = by;
+    this.#inUse = view.inUse;
+    this.#featuresInUse = new Map(view.featuresInUse);
+    this.holders = new Map(view.registrations.map((held) => [held.user, held]));
+  }
+
+  restoreSlot(borrow: EndedBorrow): void {
+    const held = this.holders.get(borrow.user) ?? null;
+    const until = this.#judge(borrow) ?? this.#chooseUntil(borrow, held);
+    if (typeof until === 'number') this.#lendSlot(borrow, held, until);
+    else this.#lose(borrow, until);
+  }
+
+  #chooseUntil(borrow: EndedBorrow, held: Registration | null): Instant | Refused {
+    const { license } = this.#view;
+    if (!allowsBorrowing(license)) return refuseBorrowing(license.product);
+    const until = resolveUntil(borrow.borrowedUntil, latestBorrowUntil(license, this.#to), this.#to);
+    if (typeof until !== 'number') return until;
+    const lender = { name: license.product, slots: license.slots, inUse: this.#inUse };
+    return refuseShort(lender, held !== null) ?? until;
+  }
+
+  #lendSlot({ feature: _, ...slot }: EndedBorrow, held: Registration | null, until: Instant): void {
+    const { user, host, registeredAt } = held ?? slot;
+    const registration: Registration = {
+      ...(held ?? slot),
+      registeredAt: earlier(registeredAt, this.#to),
+      borrowedUntil: until,
+      endsAt: later(until, heartbeatEnd(this.#view.license, this.#to)),
+    };
+    this.holders.set(user, registration);
+    this.#changes.push({ kind: 'put_registration', registration });
+    if (held === null) {
+      this.#inUse += 1;
+      this.#events.push({ kind: 'slot_lent', user, hostname: host.hostname });
+    }
+    this.#tell({ ...slot, feature: WHOLE_LICENSE }, until);
+  }
+
+  restoreFeature(borrow: EndedBorrow): void {
+    const feature = this.#judge(borrow) ?? chooseFloating(this.#view.license, borrow.feature, this.#to);
+    const until = 'kind' in feature ? feature : this.#chooseFeatureUntil(borrow, feature);
+    if ('kind' in feature || typeof until !== 'number') this.#lose(borrow, until as Refused);
+    else this.#lendFeature(borrow, feature, until);
+  }
+
+  #chooseFeatureUntil(borrow: EndedBorrow, feature: FloatingFeature): Instant | Refused {
+    const { user } = borrow;
+    const holder = this.holders.get(user);
+    if (holder === undefined) return refuseNotHeld(this.#view.license, user);
+    const { code, floating, expiresAt } = feature;
+    if (!floating.canBorrow || floating.maxBorrowHours <= 0) return refuseBorrowing(code);
+    const longest = earlier(plus(this.#to, floating.maxBorrowHours * HOUR_MS), heldUntil(holder, this.#to));
+    const latest = expiresAt === null ? longest : earlier(longest, expiresAt);
+    const until = resolveUntil(borrow.borrowedUntil, latest, this.#to);
+    if (typeof until !== 'number') return until;
+    const lender = { name: code, slots: floating.slots, inUse: this.#featuresInUse.get(code) ?? 0 };
+    return refuseShort(lender, this.#findFeatureSlot(borrow) !== null) ?? until;
+  }
+
+  #lendFeature(borrow: EndedBorrow, feature: FloatingFeature, until: Instant): void {
+    const { code } = feature;
+    const { user } = borrow;
+    const held = this.#findFeatureSlot(borrow);
+    const slot: FeatureSlot = {
+      feature: code,
+      user,
+      registeredAt: earlier((held ?? borrow).registeredAt, this.#to),
+      borrowedUntil: until,
+      endsAt: later(until, featureHeartbeatEnd(this.#view.license, feature, this.#to)),
+    };
+    this.#changes.push({ kind: 'put_feature_slot', slot, isNew: held === null });
+    if (held === null) {
+      this.#featuresInUse.set(code, (this.#featuresInUse.get(code) ?? 0) + 1);
+      this.#events.push({ kind: 'feature_lent', feature: code, user });
+    }
+    this.#tell(borrow, until);
+  }
+
+  #findFeatureSlot({ user, feature }: EndedBorrow): FeatureSlot | null {
+    return this.#view.featureSlots.find((slot) => slot.user === user && slot.feature === feature) ?? null;
+  }
+
+  /** What keeps back a borrow of any kind. */
+  #judge({ user, host, origin }: EndedBorrow): Refused | null {
+    const { license, isRemoved, rules } = this.#view;
+    if (isRemoved) return refuse('license_not_found', `The license ${license.id} was removed.`);
+    const asker = origin === null ? { user, host } : { user, host, by: { name: user, address: origin } };
+    return refuseByState(license, this.#to) ?? refuseByRules(rules, asker);
+  }
+
+  #lose(borrow: EndedBorrow, { code, message }: Refused): void {
+    const named = this.#name(borrow);
+    const { feature, borrowedUntil } = named;
+    const { user } = borrow;
+    this.#lost.push({ ...named, code, reason: message });
+    this.#events.push({ kind: 'borrow_not_restored', feature, user, borrowedUntil, code, by: this.#by });
+  }
+
+  #tell(borrow: EndedBorrow, borrowedUntil: Instant): void {
+    const named = this.#name(borrow);
+    const { feature } = named;
+    const { user } = borrow;
+    this.#restored.push({ ...named, borrowedUntil });
+    this.#events.push({ kind: 'borrow_restored', feature, user, borrowedUntil, by: this.#by });
+  }
+
+  #name(borrow: EndedBorrow): NamedBorrow {
+    const { license } = this.#view;
+    return {
+      licenseId: license.id,
+      product: license.product,
+      feature: borrow.feature === WHOLE_LICENSE ? null : borrow.feature,
+      user: borrow.spelling ?? borrow.user,
+      borrowedUntil: borrow.borrowedUntil,
+    };
+  }
+
+  finish(): Restoration {
+    const changes = this.#changes;
+    if (this.#inUse !== this.#view.inUse) changes.push({ kind: 'set_in_use', inUse: this.#inUse });
+    return { restored: this.#restored, lost: this.#lost, changes, events: this.#events };
+  }
+}

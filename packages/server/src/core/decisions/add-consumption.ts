@@ -1,0 +1,186 @@
+import type { AddConsumption, IdempotencyKey } from '../command.ts';
+import { type Change, type Decision, type Measured, type Refused, refuse } from '../decision.ts';
+import { type Collected, collect, collectedChanges, countFeatureInUse } from '../lending/collect.ts';
+import { deny, NOBODY } from '../lending/deny.ts';
+import { highestTotal, LARGEST_AMOUNT, type Meter } from '../nouns/consumption.ts';
+import type { ConsumptionLimits, Feature } from '../nouns/feature.ts';
+import { findFeature, isFeatureExpired } from '../nouns/feature-slot.ts';
+import { HOUR_MS, type Instant } from '../nouns/instant.ts';
+import type { License } from '../nouns/license.ts';
+import { refuseByState, refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
+import { refuseByRules } from '../rules/rules.ts';
+import type { AnswerScope, LicenseHead, LicenseView, RememberedAnswer } from '../view.ts';
+import { withoutEffect } from './unregister.ts';
+
+/** How long a repeated request with the same key gets the first answer again. */
+export const ANSWER_LIFETIME_MS = 24 * HOUR_MS;
+
+/** At most this many first answers are remembered; beyond it the oldest go. */
+export const MAX_REMEMBERED_ANSWERS = 1_000_000;
+
+/**
+ * Adds to a total, all or nothing: of the license, or of one of its features. What is accepted is also
+ * pending for the vendor from the same commit on. A request that carries a known key gets its first answer
+ * again.
+ */
+export function decideAddConsumption(command: AddConsumption, view: LicenseView, now: Instant): Decision {
+  const base = collect(view, now);
+  const repeated = repeatAnswer(command.idempotency, view.rememberedAnswer, now);
+  if (repeated !== null) return withoutEffect(view, base, repeated);
+  const target = chooseCounted(command, view, now);
+  return 'code' in target
+    ? denyConsumption(command, view, base, target, now)
+    : count(command, view, base, target, now);
+}
+
+/** What is counted: the license, or the feature, with its limits. */
+interface Counted {
+  readonly feature: Feature | null;
+  readonly limits: ConsumptionLimits;
+}
+
+/** What the count goes to, or why it cannot be added. */
+export function chooseCounted(command: AddConsumption, head: LicenseHead, now: Instant): Counted | Refused {
+  const target =
+    refuseByState(head.license, now) ??
+    refuseByRules(head.rules, command) ??
+    chooseTarget(command.feature, head.license, now);
+  if ('code' in target) return target;
+  return refuseCount(command, target, head.meter as Meter) ?? target;
+}
+
+function chooseTarget(code: string | null, license: License, now: Instant): Counted | Refused {
+  if (code !== null) return chooseFeature(license, code, now);
+  if (license.type === 'consumption') return { feature: null, limits: license.consumption };
+  return refuse('license_not_consumption', `The license of "${license.product}" does not count consumption.`);
+}
+
+function chooseFeature(license: License, code: string, now: Instant): Counted | Refused {
+  const feature = findFeature(license, code);
+  if (feature === undefined) return refuseUnknownFeature(license, code);
+  if (isFeatureExpired(feature, now)) return refuseFeatureExpired(feature);
+  if (feature.type !== 'consumption') {
+    return refuse('feature_not_consumption', `The feature "${code}" does not count consumption.`);
+  }
+  return { feature, limits: feature.consumption };
+}
+
+/** Why the count is not possible, or `null`. */
+function refuseCount(
+  { count: added, narrowing }: AddConsumption,
+  { feature, limits }: Counted,
+  { total, pending, reported }: Meter,
+) {
+  if (added < 0) return refuseNegative(added, limits, total);
+  const highest = Math.min(highestTotal(limits, narrowing) ?? LARGEST_AMOUNT, LARGEST_AMOUNT);
+  // What was counted in all windows together must stay a number that the store can keep.
+  const left = Math.max(0, Math.min(highest - total, LARGEST_AMOUNT - pending - reported));
+  if (added === 0 || added <= left) return null;
+  return refuse(
+    feature === null ? 'license_not_enough_consumptions' : 'feature_not_enough_consumptions',
+    `${added} cannot be added: ${left} of ${highest} are left.`,
+    { left, totalConsumptions: total, maxConsumptions: limits.max },
+  );
+}
+
+function refuseNegative(added: number, limits: ConsumptionLimits, total: number): Refused | null {
+  if (!limits.allowNegative) {
+    return refuse('validation_error', '"consumptions" must not be negative: the license does not allow it.', {
+      field: 'consumptions',
+    });
+  }
+  if (total + added >= 0) return null;
+  return refuse(
+    'validation_error',
+    `"consumptions" can take back at most ${total}: the total never falls below 0.`,
+    {
+      field: 'consumptions',
+      totalConsumptions: total,
+    },
+  );
+}
+
+function count(
+  command: AddConsumption,
+  view: LicenseView,
+  base: Collected,
+  target: Counted,
+  now: Instant,
+): Decision {
+  const { storedInUse: _, ...before } = view.meter as Meter;
+  const total = before.total + command.count;
+  const outcome = measure(view, target, total, now);
+  if (command.count === 0) return withoutEffect(view, base, outcome);
+  const { feature, user } = command;
+  return {
+    outcome,
+    changes: [
+      ...collectedChanges(view, base),
+      { kind: 'put_meter', meter: { ...before, total, pending: before.pending + command.count } },
+      ...rememberAnswer(command, view, outcome, now),
+    ],
+    events: [...base.events, { kind: 'consumption_added', feature, user, count: command.count, total }],
+  };
+}
+
+function measure(view: LicenseView, { feature, limits }: Counted, total: number, now: Instant): Measured {
+  const inUse = feature === null ? 0 : countFeatureInUse(view, feature.code);
+  return { kind: 'measured', licenseId: view.license.id, feature, limits, total, inUse, slot: null, now };
+}
+
+/**
+ * Where the key of a request counts. Under the user as they were spelled: a repeat is spelled as the first
+ * request was, also when the store has begun or stopped to ignore case meanwhile.
+ */
+export function answerScope(command: AddConsumption): AnswerScope | null {
+  const { idempotency, feature, user, spelling } = command;
+  if (idempotency === null) return null;
+  const operation = feature === null ? 'add_consumption' : 'add_feature_consumption';
+  return { operation, user: spelling ?? user ?? NOBODY, key: idempotency.key };
+}
+
+/** An answer that is too old is forgotten, whether or not it is still stored. */
+export function isRemembered({ answeredAt }: RememberedAnswer, now: Instant): boolean {
+  return now < answeredAt + ANSWER_LIFETIME_MS;
+}
+
+/** The first answer again, a refusal for another request under the same key, or `null` for a new key. */
+export function repeatAnswer(
+  idempotency: IdempotencyKey | null,
+  rememberedAnswer: RememberedAnswer | null,
+  now: Instant,
+): Measured | Refused | null {
+  if (idempotency === null || rememberedAnswer === null) return null;
+  if (!isRemembered(rememberedAnswer, now)) return null;
+  if (rememberedAnswer.bodyHash === idempotency.bodyHash) return rememberedAnswer.outcome;
+  return refuse(
+    'idempotency_key_reused',
+    'This Idempotency-Key was sent before with another body. Give every request a key of its own.',
+  );
+}
+
+/** Only accepted effects are kept: a refusal is decided anew. */
+function rememberAnswer(
+  command: AddConsumption,
+  { rememberedAnswer }: LicenseView,
+  outcome: Measured,
+  now: Instant,
+): readonly Change[] {
+  const scope = answerScope(command);
+  if (scope === null || command.idempotency === null) return [];
+  const { bodyHash } = command.idempotency;
+  const answer = { ...scope, bodyHash, answeredAt: now, outcome };
+  return [{ kind: 'remember_answer', answer, isNew: rememberedAnswer === null }];
+}
+
+export function denyConsumption(
+  { feature, user, by }: AddConsumption,
+  view: LicenseView,
+  base: Collected,
+  refusal: Refused,
+  now: Instant,
+): Decision {
+  if (refusal.code === 'validation_error') return withoutEffect(view, base, refusal);
+  const denied = { kind: 'consumption_denied', feature, user } as const;
+  return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
+}

@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { LicenseCommand } from '../command.ts';
+import { decide, needsOf } from '../decide.ts';
+import type { Measured, Refused } from '../decision.ts';
+import {
+  borrow,
+  exampleFeature,
+  exampleFeatureSlot,
+  exampleLicense,
+  exampleSlot,
+  exampleView,
+  LICENSE_ID,
+  NOW,
+  recall,
+  registerFeature,
+  release,
+  releaseFeature,
+  unregister,
+  type ViewFacts,
+} from '../examples.ts';
+import type { Feature } from '../nouns/feature.ts';
+import type { FeatureSlot } from '../nouns/feature-slot.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
+import type { License } from '../nouns/license.ts';
+import { NO_NEEDS } from '../view.ts';
+
+const LENDING = { slots: 2, timeoutMinutes: 5, canBorrow: true, maxBorrowHours: 4 };
+const HOLDER = exampleSlot('ada', { endsAt: plus(NOW, HOUR_MS) });
+
+/** A license with the floating feature "render" and the counting feature "export". */
+function licensed(feature: Partial<Feature> = {}, facts: Partial<License> = {}): License {
+  const render = exampleFeature('render', { floating: LENDING, ...feature });
+  return exampleLicense({ slots: 5, features: [exampleFeature('export'), render], ...facts });
+}
+
+function decideOn(command: LicenseCommand & { user: string }, facts: ViewFacts = {}) {
+  const meter = { feature: 'feature' in command ? (command.feature ?? '') : 'render' };
+  const view = exampleView({ license: licensed(), slots: [HOLDER], meter, ...facts }, command.user);
+  return decide(command, view, NOW);
+}
+
+function measured(command: LicenseCommand & { user: string }, facts: ViewFacts = {}): Measured {
+  const { outcome } = decideOn(command, facts);
+  assert.equal(outcome.kind, 'measured', JSON.stringify(outcome));
+  return outcome as Measured;
+}
+
+function refused(command: LicenseCommand & { user: string }, facts: ViewFacts = {}): Refused {
+  const { outcome } = decideOn(command, facts);
+  assert.equal(outcome.kind, 'refused', JSON.stringify(outcome));
+  return outcome as Refused;
+}
+
+const TAKEN = [exampleFeatureSlot('bob'), exampleFeatureSlot('eve')];
+const OTHERS = [exampleSlot('bob'), exampleSlot('eve')];
+
+describe('a slot of a feature', () => {
+  test('is lent to one who holds the license, for the time of the feature', () => {
+    const { outcome, changes, events } = decideOn(registerFeature('ada'));
+    const slot = exampleFeatureSlot('ada', { registeredAt: NOW, endsAt: plus(NOW, 5 * MINUTE_MS) });
+    assert.deepEqual(changes, [{ kind: 'put_feature_slot', slot, isNew: true }]);
+    assert.deepEqual(events, [{ kind: 'feature_lent', feature: 'render', user: 'ada' }]);
+    const { inUse, total, feature, licenseId } = outcome as Measured;
+    assert.deepEqual([inUse, total, feature?.code, licenseId], [1, 0, 'render', LICENSE_ID]);
+    assert.deepEqual((outcome as Measured).slot, slot);
+  });
+
+  test('is renewed, not lent twice, also where all are in use', () => {
+    const held = exampleFeatureSlot('ada');
+    const facts = { featureSlots: [held, exampleFeatureSlot('bob')], slots: [HOLDER, exampleSlot('bob')] };
+    const { outcome, changes, events } = decideOn(registerFeature('ada'), facts);
+    assert.equal((outcome as Measured).inUse, 2);
+    const slot = { ...held, endsAt: plus(NOW, 5 * MINUTE_MS) };
+    assert.deepEqual(changes, [{ kind: 'put_feature_slot', slot, isNew: false }]);
+    assert.deepEqual(events, []);
+  });
+
+  test('never lives longer than the feature, nor than validity and grace', () => {
+    const soon = plus(NOW, MINUTE_MS);
+    const byFeature = measured(registerFeature('ada'), { license: licensed({ expiresAt: soon }) });
+    assert.equal(byFeature.slot?.endsAt, soon);
+    const byLicense = measured(registerFeature('ada'), { license: licensed({}, { validUntil: soon }) });
+    assert.equal(byLicense.slot?.endsAt, soon);
+  });
+
+  test('that has ended is lent anew, and the end of the old one is an event', () => {
+    const ended = exampleFeatureSlot('ada', { endsAt: NOW });
+    const { outcome, changes, events } = decideOn(registerFeature('ada'), { featureSlots: [ended] });
+    assert.equal((outcome as Measured).inUse, 1);
+    assert.deepEqual(
+      changes.map(({ kind }) => kind),
+      ['remove_feature_slot', 'put_feature_slot'],
+    );
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['feature_expired', 'feature_lent'],
+    );
+  });
+
+  test('of somebody whose license slot has ended is free', () => {
+    const slots = [HOLDER, exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')];
+    const { outcome, events } = decideOn(registerFeature('ada'), { slots, featureSlots: TAKEN });
+    assert.equal((outcome as Measured).inUse, 2);
+    assert.deepEqual(events[0], { kind: 'feature_expired', feature: 'render', user: 'bob', endedAt: NOW });
+  });
+});
+
+describe('a slot of a feature is refused', () => {
+  const cases: [string, ErrorCode, Partial<Parameters<typeof registerFeature>[1]>, ViewFacts][] = [
+    ['by a code that is not there', 'invalid_license_feature_code', { feature: 'nothing' }, {}],
+    ['when the feature is over', 'license_feature_expired', {}, { license: licensed({ expiresAt: NOW }) }],
+    ['where it has none', 'feature_not_floating', { feature: 'export' }, {}],
+    ['without a slot of the license', 'device_not_found', {}, { slots: [] }],
+    [
+      'with one that has ended',
+      'device_not_found',
+      {},
+      { slots: [exampleSlot('ada', { endsAt: NOW })], featureSlots: [exampleFeatureSlot('ada')] },
+    ],
+    [
+      'when all are in use',
+      'floating_not_available',
+      {},
+      { slots: [HOLDER, ...OTHERS], featureSlots: TAKEN },
+    ],
+    [
+      'by a feature that is not borrowed',
+      'license_borrow_not_allowed',
+      { until: 'longest' },
+      { license: licensed({ floating: { ...LENDING, canBorrow: false } }) },
+    ],
+    [
+      'by a feature that is borrowed for no hours',
+      'license_borrow_not_allowed',
+      { until: 'longest' },
+      { license: licensed({ floating: { ...LENDING, maxBorrowHours: 0 } }) },
+    ],
+    ['until a time that is past', 'borrow_until_not_valid', { until: NOW }, {}],
+    ['until no date', 'borrow_until_not_valid', { until: 'unreadable' }, {}],
+    ['by a disabled license', 'license_not_enabled', {}, { license: licensed({}, { enabled: false }) }],
+  ];
+  for (const [title, code, request, facts] of cases) {
+    test(`${title}: ${code}, and the denial is kept`, () => {
+      const command = registerFeature('ada', request);
+      const { outcome, changes, events } = decideOn(command, facts);
+      assert.equal(outcome.kind === 'refused' && outcome.code, code);
+      assert.equal(changes.at(-1)?.kind, 'put_denial');
+      assert.ok(!changes.some(({ kind }) => kind === 'put_feature_slot'));
+      const { feature } = command;
+      assert.deepEqual(events.at(-1), { kind: 'slot_denied', feature, user: 'ada', code, repeated: 0 });
+    });
+  }
+
+  test('and says how many there are and when the next may be free', () => {
+    const facts = { slots: [HOLDER, ...OTHERS], featureSlots: TAKEN };
+    const { details, message } = refused(registerFeature('ada'), facts);
+    assert.deepEqual(details, { slots: 2, inUse: 2, nextFreeAt: TAKEN[0]?.endsAt });
+    assert.match(message, /"render"/);
+  });
+});
+
+describe('a feature is borrowed', () => {
+  test('until the date, at most as long as the feature allows and the license is held', () => {
+    const lend = (until: Parameters<typeof registerFeature>[1]) =>
+      measured(registerFeature('ada', until)).slot;
+    const halfAnHour = plus(NOW, HOUR_MS / 2);
+    assert.equal(lend({ until: halfAnHour })?.borrowedUntil, halfAnHour);
+    assert.equal(lend({ until: 'longest' })?.borrowedUntil, HOLDER.endsAt);
+    assert.equal(lend({ until: plus(HOLDER.endsAt, 5 * MINUTE_MS) })?.borrowedUntil, HOLDER.endsAt);
+    const { code, details } = refused(registerFeature('ada', { until: plus(HOLDER.endsAt, 300_001) }));
+    assert.deepEqual([code, details], ['borrow_until_not_valid', { latestUntil: HOLDER.endsAt }]);
+    const long = { slots: [exampleSlot('ada', { endsAt: plus(NOW, 99 * HOUR_MS) })] };
+    const slot = measured(registerFeature('ada', { until: 'longest' }), long).slot;
+    assert.equal(slot?.borrowedUntil, plus(NOW, 4 * HOUR_MS));
+    assert.equal(slot?.endsAt, plus(NOW, 4 * HOUR_MS));
+  });
+
+  test('no longer than the license is, also where heartbeats hold that for longer', () => {
+    const borrowedUntil = plus(NOW, MINUTE_MS);
+    const slots = [exampleSlot('ada', { borrowedUntil, endsAt: plus(NOW, 10 * MINUTE_MS) })];
+    const { slot } = measured(registerFeature('ada', { until: 'longest' }), { slots });
+    assert.equal(slot?.borrowedUntil, borrowedUntil);
+    const lapsed = [exampleSlot('ada', { borrowedUntil: NOW, endsAt: plus(NOW, 10 * MINUTE_MS) })];
+    const plain = measured(registerFeature('ada', { until: 'longest' }), { slots: lapsed }).slot;
+    assert.equal(plain?.borrowedUntil, plus(NOW, 10 * MINUTE_MS), 'a borrow that is over bounds nothing');
+  });
+
+  test('with an event; a heartbeat does not shorten it', () => {
+    const until = plus(NOW, HOUR_MS / 2);
+    const { events } = decideOn(registerFeature('ada', { until }));
+    assert.deepEqual(events[1], {
+      kind: 'feature_borrowed',
+      feature: 'render',
+      user: 'ada',
+      borrowedUntil: until,
+    });
+    const held = exampleFeatureSlot('ada', { borrowedUntil: until, endsAt: until });
+    const renewed = measured(registerFeature('ada'), { featureSlots: [held] }).slot;
+    assert.deepEqual([renewed?.borrowedUntil, renewed?.endsAt], [until, until]);
+  });
+
+  test('not longer than before while more are in use than there are', () => {
+    const held = exampleFeatureSlot('ada', { borrowedUntil: plus(NOW, HOUR_MS / 2) });
+    const facts = { slots: [HOLDER, ...OTHERS], featureSlots: [held, ...TAKEN] };
+    assert.equal(measured(registerFeature('ada'), facts).inUse, 3, 'a heartbeat is fine');
+    const extend = registerFeature('ada', { until: 'longest' });
+    assert.equal(refused(extend, facts).code, 'floating_not_available');
+    assert.equal(measured(registerFeature('ada', { until: plus(NOW, 1) }), facts).inUse, 3);
+  });
+});
+
+describe('when the license is borrowed for a shorter time', () => {
+  const far = plus(NOW, 3 * HOUR_MS);
+  const near = plus(NOW, HOUR_MS);
+  const slots = [exampleSlot('ada', { borrowedUntil: far, endsAt: far }), exampleSlot('bob')];
+  const cut = (until: Instant, slot: Partial<FeatureSlot> = {}, license = licensed()) => {
+    const own = exampleFeatureSlot('ada', { borrowedUntil: far, endsAt: far, ...slot });
+    const others = exampleFeatureSlot('bob', { borrowedUntil: far, endsAt: far });
+    const { changes, events } = decideOn(borrow('ada', until), {
+      slots,
+      license,
+      featureSlots: [own, others],
+    });
+    const puts = changes.flatMap((change) => (change.kind === 'put_feature_slot' ? [change.slot] : []));
+    const told = events.flatMap((event) => (event.kind === 'feature_borrowed' ? [event.borrowedUntil] : []));
+    return { puts: puts.map(({ user, borrowedUntil, endsAt }) => ({ user, borrowedUntil, endsAt })), told };
+  };
+
+  test('so is what the user has borrowed of its features, and nobody else', () => {
+    assert.deepEqual(cut(near), { puts: [{ user: 'ada', borrowedUntil: near, endsAt: near }], told: [near] });
+  });
+
+  test('a heartbeat of the feature counts on, for its timeout', () => {
+    const soon = plus(NOW, MINUTE_MS);
+    const endsAt = plus(NOW, 5 * MINUTE_MS);
+    assert.deepEqual(cut(soon).puts, [{ user: 'ada', borrowedUntil: soon, endsAt }]);
+    const gone = exampleLicense({ features: [] });
+    assert.equal(cut(soon, {}, gone).puts[0]?.endsAt, soon, 'unless the feature is gone');
+  });
+
+  test('what is not borrowed, or not for as long, stays as it is', () => {
+    assert.deepEqual(cut(near, { borrowedUntil: null }), { puts: [], told: [] });
+    assert.deepEqual(cut(near, { borrowedUntil: near }), { puts: [], told: [] });
+    assert.deepEqual(cut(plus(NOW, 4 * HOUR_MS)), { puts: [], told: [] });
+  });
+});
+
+describe('a slot of a feature is given back', () => {
+  test('with its event, whatever state the license is in', () => {
+    const facts = { license: licensed({ expiresAt: NOW }, { enabled: false }) };
+    const { outcome, changes, events } = decideOn(releaseFeature('ada'), {
+      ...facts,
+      featureSlots: [exampleFeatureSlot('ada')],
+    });
+    assert.deepEqual(outcome, { kind: 'done', count: 1 });
+    assert.deepEqual(changes, [
+      { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
+      { kind: 'forget_borrow', user: 'ada', feature: 'render' },
+    ]);
+    assert.deepEqual(events, [{ kind: 'feature_returned', feature: 'render', user: 'ada' }]);
+  });
+
+  test('is refused without one, without a trace', () => {
+    const unknown = refused(releaseFeature('ada', { feature: 'nothing' }));
+    assert.equal(unknown.code, 'invalid_license_feature_code');
+    const { outcome, changes, events } = decideOn(releaseFeature('ada'), { slots: [HOLDER, ...OTHERS] });
+    assert.equal(outcome.kind === 'refused' && outcome.code, 'floating_feature_device_not_in_use');
+    assert.deepEqual([changes, events], [[], []]);
+  });
+
+  const borrowed = exampleSlot('ada', { borrowedUntil: plus(NOW, HOUR_MS), endsAt: plus(NOW, HOUR_MS) });
+  const ways: [string, LicenseCommand & { user: string }, ViewFacts, string][] = [
+    ['unregister', unregister('ada'), {}, 'slot_returned'],
+    ['release', release('ada'), {}, 'slot_returned'],
+    ['recall', recall('ada'), { slots: [borrowed] }, 'slot_recalled'],
+  ];
+  for (const [title, command, facts, last] of ways) {
+    test(`${title} gives it back with the slot of the license`, () => {
+      const featureSlots = [exampleFeatureSlot('ada'), exampleFeatureSlot('bob')];
+      const slots = [HOLDER, exampleSlot('bob')];
+      const { changes, events } = decideOn(command, { slots, featureSlots, ...facts });
+      assert.deepEqual(changes[0], { kind: 'remove_feature_slot', feature: 'render', user: 'ada' });
+      assert.deepEqual(changes[1], { kind: 'remove_registration', user: 'ada' });
+      assert.deepEqual(
+        events.map(({ kind }) => kind),
+        ['feature_returned', last],
+      );
+    });
+  }
+
+  test('all of them at once, by an administrator', () => {
+    const command = { kind: 'release_all_features', licenseId: LICENSE_ID, by: 'admin' } as const;
+    const view = exampleView({ slots: [HOLDER, ...OTHERS], featureSlots: TAKEN }, null);
+    const { outcome, changes, events } = decide(command, view, NOW);
+    assert.deepEqual(outcome, { kind: 'done', count: 2 });
+    assert.deepEqual(changes, [{ kind: 'remove_all_feature_slots' }]);
+    assert.deepEqual(events, [{ kind: 'all_features_returned', count: 2, by: 'admin' }]);
+    assert.deepEqual(decide(command, exampleView({}, null), NOW).events, []);
+    assert.deepEqual(needsOf(command, view, NOW), { ...NO_NEEDS, featureSlotCount: true });
+  });
+});

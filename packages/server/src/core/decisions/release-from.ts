@@ -1,0 +1,60 @@
+import { type AddressRange, isWithin, parseAddress, parseRange } from '@berth/protocol/address-range';
+import type { ReleaseFrom } from '../command.ts';
+import type { Change, Decision } from '../decision.ts';
+import { collect, inUseChange } from '../lending/collect.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import { forgetBorrow } from '../nouns/ended-borrow.ts';
+import type { Instant } from '../nouns/instant.ts';
+import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
+import type { LicenseView } from '../view.ts';
+
+/**
+ * Frees what came from one address, borrowed or not. Whoever has moved to another address since the list was
+ * made keeps their slot.
+ */
+export function decideReleaseFrom(command: ReleaseFrom, view: LicenseView, now: Instant): Decision {
+  const base = collect(view, now);
+  const range = parseRange(command.address);
+  const freed = view.holders.filter(
+    ({ registration }) => isLive(registration, now) && isFrom(registration, range),
+  );
+  return {
+    outcome: { kind: 'done', count: freed.length },
+    changes: [
+      ...base.changes,
+      ...freed.flatMap(removeHolder),
+      ...freed.flatMap(({ registration }) => forgetBorrow(view.license, registration.user)),
+      ...inUseChange(view, base.storedInUse - freed.length),
+    ],
+    events: [...base.events, ...freed.flatMap((holder) => tellRemoved(holder, command, now))],
+  };
+}
+
+type Holder = LicenseView['holders'][number];
+
+function isFrom({ origin }: Registration, range: AddressRange | null): boolean {
+  const address = origin === null ? null : parseAddress(origin);
+  return address !== null && range !== null && isWithin(address, range);
+}
+
+function removeHolder({ registration: { user }, featureSlots }: Holder): readonly Change[] {
+  return [
+    ...featureSlots.map(({ feature }) => ({ kind: 'remove_feature_slot', feature, user }) as const),
+    { kind: 'remove_registration', user },
+  ];
+}
+
+function tellRemoved(
+  { registration, featureSlots }: Holder,
+  { by }: ReleaseFrom,
+  now: Instant,
+): readonly LicenseEvent[] {
+  const { user } = registration;
+  const borrowedUntil = registration.borrowedUntil as Instant;
+  return [
+    ...featureSlots.map(({ feature }) => ({ kind: 'feature_returned', feature, user }) as const),
+    isBorrowed(registration, now)
+      ? { kind: 'slot_recalled', user, borrowedUntil, by }
+      : { kind: 'slot_returned', user, by },
+  ];
+}

@@ -1,0 +1,62 @@
+import { type AddressRange, placeRange } from '@berth/protocol/address-range';
+import type { AddressLimits, Borrow, LicenseCommand, Register } from '../command.ts';
+import { type Refused, refuse } from '../decision.ts';
+import { addressOf } from '../nouns/actor.ts';
+import type { Instant } from '../nouns/instant.ts';
+import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
+import type { Crowd, LicenseView } from '../view.ts';
+
+/**
+ * From where the slots must be counted before the command is decided; `null`: nothing has to be. Only
+ * somebody who takes more than they hold is counted, so a heartbeat costs nothing here.
+ */
+export function crowdToCount(
+  command: LicenseCommand,
+  registration: Registration | null,
+  now: Instant,
+): AddressRange | null {
+  if (command.kind !== 'register' && command.kind !== 'borrow') return null;
+  const limit = limitFor(
+    command,
+    registration !== null && isLive(registration, now) ? registration : null,
+    now,
+  );
+  const address = limit === null ? null : addressOf(command.by);
+  return address === null ? null : placeRange(address);
+}
+
+/** Why the address gets no more; `null` when it does. Whoever holds a slot renews it wherever they are. */
+export function refuseCrowd(
+  command: Register | Borrow,
+  { license, crowd }: LicenseView,
+  held: Registration | null,
+  now: Instant,
+): Refused | null {
+  const limit = limitFor(command, held, now);
+  if (limit === null || crowd === null) return null;
+  const isFull = (kind: keyof Crowd) => limit[kind] > 0 && crowd[kind] >= limit[kind];
+  if (isFull('slots'))
+    return refuseMore(`${crowd.slots} slots of "${license.product}" are held`, limit.slots);
+  if (!isFull('borrows')) return null;
+  return refuseMore(`${crowd.borrows} slots of "${license.product}" are borrowed`, limit.borrows);
+}
+
+/** The limits that this request can reach; `null`: none. */
+function limitFor(command: Register | Borrow, held: Registration | null, now: Instant): AddressLimits | null {
+  const { perAddress = NO_LIMITS } = command;
+  const slots = held === null ? perAddress.slots : 0;
+  const isBorrow = command.kind === 'borrow' && (held === null || !isBorrowed(held, now));
+  const borrows = isBorrow ? perAddress.borrows : 0;
+  return slots === 0 && borrows === 0 ? null : { slots, borrows };
+}
+
+const NO_LIMITS: AddressLimits = { slots: 0, borrows: 0 };
+
+function refuseMore(what: string, limit: number): Refused {
+  return refuse(
+    'address_limit_reached',
+    `${what} from this address, and the administrator allows no more than ${limit}. ` +
+      'Give one back, or ask the administrator.',
+    { limit },
+  );
+}

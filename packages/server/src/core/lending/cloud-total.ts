@@ -1,0 +1,142 @@
+import { DATE_TOLERANCE_MS } from '@berth/protocol/cloud-authorization';
+import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
+import type { CloudCounts } from '../command.ts';
+import type { Change } from '../decision.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE, windowStart } from '../nouns/consumption.ts';
+import { indexByCode } from '../nouns/feature.ts';
+import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
+import type { License } from '../nouns/license.ts';
+import type { LicenseView, Report } from '../view.ts';
+
+/**
+ * Who owns a total. Several servers may count on one license, so the vendor's cloud does: a total is what the
+ * cloud had counted at a moment when nothing was on its way there, plus what was counted here and not told
+ * since. While a report is on its way, nobody can say whether the cloud's number holds it, so nothing moves.
+ */
+export interface Rebased {
+  readonly changes: readonly Change[];
+  readonly events: readonly LicenseEvent[];
+}
+
+export interface RebasedAll extends Rebased {
+  /** Some total was lower than the cloud had told before, and was not taken. */
+  readonly keptTotal: boolean;
+}
+
+/** A total that is the same is written again once in a while: from when it is decides its window. */
+const KNOWN_FOR_MS = HOUR_MS / 2;
+
+const NOTHING: Rebased = { changes: [], events: [] };
+
+/**
+ * Takes over the cloud's totals, of the license and of its features. A lower total than the cloud has told
+ * before may be an old answer that somebody plays back: unless it certainly is not, or an administrator takes
+ * it, the known one stays until its window is over. Which window that is, the license says that is held: an
+ * old answer does not choose what it is judged by. Where it has another period, the known total goes along.
+ */
+export function rebaseAll(
+  license: License,
+  counted: CloudCounts | undefined,
+  view: LicenseView,
+  now: Instant,
+): RebasedAll {
+  if (counted === undefined) return { ...NOTHING, keptTotal: false };
+  const { askedAt, takesLower, acceptedBy } = counted;
+  const mayBeOld = !takesLower && acceptedBy === undefined;
+  const [heldPeriod, newPeriod] = [listPeriods(view.license), listPeriods(license)];
+  const judgingPeriod = mayBeOld ? heldPeriod : newPeriod;
+  const totals = listTotals(counted);
+  const underWay = new Set(listUnderWay(view).map(({ feature }) => feature));
+  const told = view.meters
+    .filter(({ feature }) => !underWay.has(feature))
+    .filter((meter) => !isOutdated(meter, askedAt, now))
+    .filter(({ feature }) => isOneWindow(judgingPeriod(feature), askedAt, now))
+    .flatMap((meter) => {
+      const total = totals.get(meter.feature);
+      if (total === undefined) return [];
+      const known = mayBeOld ? totalInWindow(meter, heldPeriod(meter.feature), now) : null;
+      return [{ meter, total: Math.max(total, known ?? total), isKept: known !== null && total < known }];
+    });
+  const isSamePeriod = ({ feature }: Meter) => newPeriod(feature) === heldPeriod(feature);
+  const parts = told
+    .filter(({ meter, isKept }) => !isKept || !isSamePeriod(meter))
+    .map(({ meter, total }) => rebase(meter, total, now));
+  const by = acceptedBy === undefined ? {} : { by: acceptedBy };
+  return {
+    changes: parts.flatMap(({ changes }) => changes),
+    events: parts.flatMap(({ events }) => events).map((event) => ({ ...event, ...by })),
+    keptTotal: told.some(({ isKept }) => isKept),
+  };
+}
+
+/** What the cloud has told before of the window that holds `now`; `null`: nothing that can be compared. */
+export function knownTotal(license: License, meter: Meter, now: Instant): number | null {
+  return totalInWindow(meter, periodOf(license, meter.feature), now);
+}
+
+function totalInWindow(
+  { cloudTotal, cloudAt }: Meter,
+  period: ConsumptionPeriod | null,
+  now: Instant,
+): number | null {
+  if (cloudTotal === null || cloudAt === null) return null;
+  return isOneWindow(period, cloudAt, now) ? cloudTotal : null;
+}
+
+/**
+ * Whether the cloud has said something newer since it was asked: another server may have settled a report
+ * meanwhile. After the clock was set back a number seems to come from the future, and says nothing about
+ * that.
+ */
+function isOutdated({ cloudAt }: Meter, askedAt: Instant, now: Instant): boolean {
+  return cloudAt !== null && askedAt < cloudAt && cloudAt <= now;
+}
+
+/** Reports that the cloud may count any moment. Uncertain ones are over, whatever became of them. */
+export function listUnderWay({ reports }: LicenseView): readonly Report[] {
+  return reports.filter(({ uncertainAt }) => uncertainAt === null);
+}
+
+/** What the cloud has counted, by feature. */
+function listTotals({ total, features }: CloudCounts): ReadonlyMap<string, number> {
+  const told = [{ code: WHOLE_LICENSE, total }, ...features].toReversed();
+  return new Map(told.map((one) => [one.code, one.total]));
+}
+
+/** How often the total of the license, or of a feature, is reset. */
+export function periodOf(license: License, feature: string): ConsumptionPeriod | null {
+  if (feature === WHOLE_LICENSE) return license.consumption.period;
+  return license.features.find(({ code }) => code === feature)?.consumption.period ?? null;
+}
+
+/** The same for whoever asks for many. */
+function listPeriods(license: License): (feature: string) => ConsumptionPeriod | null {
+  const features = indexByCode(license.features);
+  return (feature) =>
+    feature === WHOLE_LICENSE
+      ? license.consumption.period
+      : (features.get(feature)?.consumption.period ?? null);
+}
+
+/**
+ * Whether the cloud's number certainly belongs to our window: its clock may be off by as much as it
+ * tolerates, so right before and after a reset its number is left alone.
+ */
+export function isOneWindow(period: ConsumptionPeriod | null, askedAt: Instant, now: Instant): boolean {
+  const first = windowStart(period, plus(askedAt, -DATE_TOLERANCE_MS));
+  return first === windowStart(period, plus(now, DATE_TOLERANCE_MS));
+}
+
+/** The meter with the cloud's total under it; the total changes only where others have counted. */
+export function rebase(meter: Meter, cloudTotal: number, now: Instant): Rebased {
+  const total = Math.min(Math.max(cloudTotal + meter.pending, 0), LARGEST_AMOUNT);
+  const isKnown = cloudTotal === meter.cloudTotal && meter.cloudAt !== null;
+  if (total === meter.total && isKnown && now - meter.cloudAt < KNOWN_FOR_MS) return NOTHING;
+  const { storedInUse: _, ...rest } = meter;
+  const feature = meter.feature === WHOLE_LICENSE ? null : meter.feature;
+  return {
+    changes: [{ kind: 'put_meter', meter: { ...rest, total, cloudTotal, cloudAt: now } }],
+    events: total === meter.total ? [] : [{ kind: 'total_corrected', feature, before: meter.total, total }],
+  };
+}

@@ -1,0 +1,94 @@
+import type { Change } from '../decision.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import { keepBorrows } from '../nouns/ended-borrow.ts';
+import type { FeatureSlot } from '../nouns/feature-slot.ts';
+import { earlier, type Instant } from '../nouns/instant.ts';
+import { isLive, type Registration } from '../nouns/registration.ts';
+import type { LicenseHead, LicenseView } from '../view.ts';
+
+/** What is left of a view once everything that has ended is gone, and what it takes to get there. */
+export interface Collected {
+  /** Slots in use now, whatever is still stored. */
+  readonly inUse: number;
+  /** What the stored number becomes: it still counts ended slots that this command leaves to the next one. */
+  readonly storedInUse: number;
+  /** The user's slot, if it is live. */
+  readonly held: Registration | null;
+  /** The user's live feature slots. */
+  readonly heldFeatures: readonly FeatureSlot[];
+  readonly changes: readonly Change[];
+  readonly events: readonly LicenseEvent[];
+}
+
+/** Slots in use now: the stored number without those whose time is over. */
+export function countInUse(head: LicenseHead): number {
+  return head.storedInUse - head.ended.length - head.endedBeyond;
+}
+
+/** Every decision on a license starts here, so that expiry needs no timer. */
+export function collect(view: LicenseView, now: Instant): Collected {
+  const { registration } = view;
+  const held = registration !== null && isLive(registration, now) ? registration : null;
+  const ended = withOwnEnded(view, registration, held);
+  const isOver = (slot: FeatureSlot) => held === null || slot.endsAt <= now;
+  const endedFeatures = withOwnEndedFeatures(view, view.featureSlots.filter(isOver));
+  return {
+    inUse: countInUse(view),
+    storedInUse: view.storedInUse - ended.length,
+    held,
+    heldFeatures: view.featureSlots.filter((slot) => !isOver(slot)),
+    changes: [
+      ...endedFeatures.map(({ feature, user }) => ({ kind: 'remove_feature_slot', feature, user }) as const),
+      ...ended.map(({ user }) => ({ kind: 'remove_registration', user }) as const),
+      ...keepBorrows(view.license, ended, endedFeatures),
+    ],
+    events: [
+      ...expireFeatures(endedFeatures, ended),
+      ...ended.map(({ user, endsAt }) => ({ kind: 'slot_expired', user, endedAt: endsAt }) as const),
+    ],
+  };
+}
+
+/** A feature slot ended with its own time or with its user's slot, whichever came first. */
+function expireFeatures(
+  slots: readonly FeatureSlot[],
+  ended: readonly Registration[],
+): readonly LicenseEvent[] {
+  if (slots.length === 0) return [];
+  const endOf = new Map(ended.map(({ user, endsAt }) => [user, endsAt]));
+  return slots.map(({ feature, user, endsAt }) => {
+    const endedAt = earlier(endsAt, endOf.get(user) ?? endsAt);
+    return { kind: 'feature_expired', feature, user, endedAt };
+  });
+}
+
+/** As with the license's slot: the user's own ended ones must go before they get new ones. */
+function withOwnEndedFeatures({ endedFeatureSlots }: LicenseView, own: readonly FeatureSlot[]) {
+  const isCollected = (slot: FeatureSlot) =>
+    endedFeatureSlots.some(({ feature, user }) => feature === slot.feature && user === slot.user);
+  const missing = own.filter((slot) => !isCollected(slot));
+  return missing.length === 0 ? endedFeatureSlots : [...endedFeatureSlots, ...missing];
+}
+
+/** The user's own ended slot may lie beyond the first thousand; it must go before they get a new one. */
+function withOwnEnded(view: LicenseView, own: Registration | null, held: Registration | null) {
+  if (own === null || held !== null) return view.ended;
+  const isCollected = view.ended.some(({ user }) => user === own.user);
+  return isCollected ? view.ended : [...view.ended, own];
+}
+
+/** The change to the stored number, if it does change. */
+export function inUseChange(view: LicenseView, storedInUse: number): readonly Change[] {
+  return storedInUse === view.storedInUse ? [] : [{ kind: 'set_in_use', inUse: storedInUse }];
+}
+
+/** What it takes to remove what has ended, when the decision adds nothing to the slots in use. */
+export function collectedChanges(view: LicenseView, base: Collected): readonly Change[] {
+  return [...base.changes, ...inUseChange(view, base.storedInUse)];
+}
+
+/** Slots of a feature in use now, whatever is still stored. */
+export function countFeatureInUse(view: LicenseView, feature: string): number {
+  const ended = view.endedFeatureSlots.filter((slot) => slot.feature === feature).length;
+  return (view.meter?.storedInUse ?? 0) - ended - view.featureEndedBeyond;
+}

@@ -1,0 +1,87 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { AddConsumption, Borrow, Register } from '../command.ts';
+import { type Refused, refuse } from '../decision.ts';
+import type { Instant } from '../nouns/instant.ts';
+import { refuseFull } from '../refusals.ts';
+
+/**
+ * How far a request can get on a license. Of several licenses the one on which it got furthest says what is
+ * missing: where one is full and another does not allow borrowing at all, a borrow waits for a slot. What is
+ * not here says that a license cannot be used, and comes before all of these.
+ */
+const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
+  'blacklisted',
+  'license_borrow_not_allowed',
+  'borrow_until_not_valid',
+  'floating_not_available',
+  'address_limit_reached',
+  'license_not_consumption',
+  'invalid_license_feature_code',
+  'license_feature_expired',
+  'feature_not_consumption',
+  'validation_error',
+  'license_not_enough_consumptions',
+  'feature_not_enough_consumptions',
+];
+
+/** What several licenses of a product say together, the first of them first. */
+export function combineRefusals(
+  command: Register | Borrow | AddConsumption,
+  product: string,
+  refusals: readonly Refused[],
+): Refused {
+  const furthest = Math.max(...refusals.map(({ code }) => FURTHER_AND_FURTHER.indexOf(code)));
+  const said = refusals.filter(({ code }) => FURTHER_AND_FURTHER.indexOf(code) === furthest);
+  const [first] = said as [Refused];
+  switch (first.code) {
+    case 'floating_not_available':
+      return addUpSlots(product, said);
+    case 'borrow_until_not_valid':
+      return withLargest(said, 'latestUntil');
+    case 'license_not_enough_consumptions':
+    case 'feature_not_enough_consumptions':
+      return addUpConsumption(command as AddConsumption, product, said);
+    case 'validation_error':
+      return withLargest(said, 'totalConsumptions');
+    default:
+      return first;
+  }
+}
+
+function addUpSlots(product: string, said: readonly Refused[]): Refused {
+  const ends = said.map(({ details }) => details.nextFreeAt as Instant | null).filter((end) => end !== null);
+  return refuseFull({
+    name: product,
+    slots: sum(said, 'slots'),
+    inUse: sum(said, 'inUse'),
+    nextFreeAt: ends.length === 0 ? null : (Math.min(...ends) as Instant),
+    licenses: said.length,
+  });
+}
+
+/** A count goes to one license as a whole, so what is left is what one of them has left. */
+function addUpConsumption({ count, feature }: AddConsumption, product: string, said: readonly Refused[]) {
+  const left = withLargest(said, 'left').details.left as number;
+  const what = feature === null ? `"${product}"` : `the feature "${feature}" of "${product}"`;
+  return refuse(
+    (said[0] as Refused).code,
+    `${count} cannot be added: no license of ${what} has as much left. ` +
+      `The most that one of them has is ${left}.`,
+    {
+      left,
+      totalConsumptions: sum(said, 'totalConsumptions'),
+      maxConsumptions: sum(said, 'maxConsumptions'),
+      licenses: said.length,
+    },
+  );
+}
+
+function sum(said: readonly Refused[], name: string): number {
+  return said.reduce((total, { details }) => total + (details[name] as number), 0);
+}
+
+/** The first of those with the largest number; one that does not tell it comes last. */
+function withLargest(said: readonly Refused[], name: string): Refused {
+  const numberOf = ({ details }: Refused) => (details[name] as number | undefined) ?? -1;
+  return said.reduce((best, one) => (numberOf(one) > numberOf(best) ? one : best));
+}

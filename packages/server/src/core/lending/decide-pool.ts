@@ -1,0 +1,149 @@
+import type { AddConsumption, Borrow, LicenseCommand, Register } from '../command.ts';
+import { decide } from '../decide.ts';
+import type { Decision, Refused } from '../decision.ts';
+import { denyConsumption } from '../decisions/add-consumption.ts';
+import { freeSlot } from '../decisions/unregister.ts';
+import { findFeature } from '../nouns/feature-slot.ts';
+import type { Instant } from '../nouns/instant.ts';
+import { isUsable, type License, type LicenseId } from '../nouns/license.ts';
+import { refuseRenewal } from '../refusals.ts';
+import type { Candidate, LicenseView } from '../view.ts';
+import { newestOf } from './choose-license.ts';
+import { collect } from './collect.ts';
+import { combineRefusals } from './combine-refusals.ts';
+import { denySlot } from './deny.ts';
+import { withOrigin } from './with-origin.ts';
+
+/** The licenses of one product, of which a command names none. */
+export interface Pool {
+  /** The most recently added first. */
+  readonly candidates: readonly Candidate[];
+  /** What a decision on one of them sees. Only those are asked for that may answer. */
+  viewOf(license: License): LicenseView;
+}
+
+/** What is decided on one license of the pool. */
+export interface PoolPart {
+  readonly licenseId: LicenseId;
+  readonly decision: Decision;
+}
+
+/** All of it belongs into one commit. */
+export interface PoolDecision {
+  readonly answer: PoolPart;
+  /** What follows on other licenses of the pool. */
+  readonly others: readonly PoolPart[];
+}
+
+/** Asks the licenses of a pool one after the other until one of them does not refuse. */
+export function decidePool(command: LicenseCommand, pool: Pool, now: Instant): PoolDecision {
+  const tried: Tried[] = [];
+  for (const { license } of orderPool(command, pool.candidates, now)) {
+    const view = pool.viewOf(license);
+    const decision = decide(command, view, now);
+    const { outcome } = decision;
+    const part = { licenseId: license.id, decision };
+    if (outcome.kind !== 'refused') {
+      return { answer: part, others: [...leave(command, tried, now), ...forget(command, part, pool, now)] };
+    }
+    tried.push({ view, part, refusal: outcome });
+    if (SAME_EVERYWHERE.has(outcome.code)) break;
+  }
+  const answer = refuseAll(command, tried, pool, now);
+  return { answer, others: forget(command, answer, pool, now) };
+}
+
+interface Tried {
+  readonly view: LicenseView;
+  readonly part: PoolPart;
+  readonly refusal: Refused;
+}
+
+/** Refusals that no other license would change. */
+const SAME_EVERYWHERE: ReadonlySet<Refused['code']> = new Set(['blacklisted', 'idempotency_key_reused']);
+
+/** Commands for which any license of the pool will do. The others are about what the user holds. */
+type Taking = Register | Borrow | AddConsumption;
+
+function isTaking(command: LicenseCommand): command is Taking {
+  return command.kind === 'register' || command.kind === 'borrow' || command.kind === 'add_consumption';
+}
+
+/** Which licenses are asked, in which order. There is always one. */
+function orderPool(
+  command: LicenseCommand,
+  candidates: readonly Candidate[],
+  now: Instant,
+): readonly Candidate[] {
+  const answered = candidates.filter(({ hasAnswered }) => hasAnswered);
+  const own = candidates.filter(({ holdsSlot }) => holdsSlot);
+  const renewable = own.filter(({ license }) => refuseRenewal(license, now) === null);
+  const rest = isTaking(command)
+    ? candidates.filter(({ license }) => isUsable(license, now))
+    : own.filter((candidate) => !renewable.includes(candidate));
+  const order = [...new Set([...answered, ...renewable, ...rest])];
+  return order.length > 0 ? order : [newestOf(listAble(command, candidates), now)];
+}
+
+/** Whoever holds no slot hears that, and not that some license lacks the feature, where another has it. */
+function listAble(command: LicenseCommand, candidates: readonly Candidate[]): readonly Candidate[] {
+  if (command.kind !== 'register_feature' && command.kind !== 'release_feature') return candidates;
+  const able = candidates.filter(({ license }) => findFeature(license, command.feature) !== undefined);
+  return able.length > 0 ? able : candidates;
+}
+
+/**
+ * Somebody who borrows where it is possible, instead of where they hold a slot, holds one slot afterwards, as
+ * before. Only a borrow moves: a license that can be renewed refuses no heartbeat.
+ */
+function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): readonly PoolPart[] {
+  if (command.kind !== 'borrow') return [];
+  const { user } = command;
+  return tried.flatMap(({ view }) => {
+    const base = collect(view, now);
+    if (base.held === null) return [];
+    const decision = freeSlot(view, base, user, { kind: 'slot_returned', user, by: null });
+    return [{ licenseId: view.license.id, decision: withOrigin(decision, command) }];
+  });
+}
+
+/**
+ * Whoever gives back has nothing left that could return: their borrows that have ended, perhaps by a wrong
+ * clock, are forgotten on all licenses. See `refuseReturn`.
+ */
+function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Instant): readonly PoolPart[] {
+  const { kind } = command;
+  const { outcome } = answer.decision;
+  const isReturned = outcome.kind !== 'refused' || outcome.code === 'device_not_found';
+  if (!isReturned || !(kind === 'unregister' || kind === 'release' || kind === 'recall')) return [];
+  const without = pool.candidates.filter(
+    ({ license, holdsSlot }) => !holdsSlot && license.id !== answer.licenseId,
+  );
+  const parts = without.map(({ license }) => {
+    return { licenseId: license.id, decision: decide(command, pool.viewOf(license), now) };
+  });
+  return parts.filter(({ decision }) => decision.changes.length > 0);
+}
+
+/**
+ * All have refused. Where any license would have done, the caller hears what they said together, and it is
+ * recorded once, on the newest usable one.
+ */
+function refuseAll(command: LicenseCommand, tried: readonly Tried[], pool: Pool, now: Instant): PoolPart {
+  const [first] = tried as [Tried];
+  if (!isTaking(command) || first.refusal.code === 'idempotency_key_reused') return first.part;
+  const { license } = newestOf(pool.candidates, now);
+  const view = pool.viewOf(license);
+  if (!isUsable(license, now)) return { licenseId: license.id, decision: decide(command, view, now) };
+  const refusal = combineRefusals(
+    command,
+    license.product,
+    tried.map((one) => one.refusal),
+  );
+  const base = collect(view, now);
+  const decision =
+    command.kind === 'add_consumption'
+      ? denyConsumption(command, view, base, refusal, now)
+      : denySlot(view, command, refusal, base, now);
+  return { licenseId: license.id, decision: withOrigin(decision, command) };
+}

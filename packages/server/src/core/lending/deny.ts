@@ -1,0 +1,151 @@
+import { placeOf } from '@berth/protocol/address-range';
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { Borrow, Register } from '../command.ts';
+import type { Change, Decision, Refused } from '../decision.ts';
+import { type Actor, addressOf } from '../nouns/actor.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import { WHOLE_LICENSE } from '../nouns/consumption.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../nouns/instant.ts';
+import type { Denial, LicenseView, PlaceDenial } from '../view.ts';
+import { type Collected, collectedChanges } from './collect.ts';
+
+/** A user's repeated denials within this time are counted instead of becoming an event each. */
+export const DENIAL_WINDOW_MS = MINUTE_MS;
+
+/**
+ * So many denials from one place become events of a license within this time; more are only counted. A
+ * client can invent users, so a limit per user alone bounds nothing. An office behind one address may
+ * come to work at the same minute, and its people are still told by their names.
+ */
+export const PLACE_DENIALS = 500;
+export const PLACE_WINDOW_MS = HOUR_MS;
+
+/** What was asked for, by whom. */
+export interface Denied {
+  readonly kind: 'slot_denied' | 'consumption_denied';
+  readonly feature: string | null;
+  readonly user: string | null;
+  readonly by?: Actor;
+}
+
+/**
+ * Refuses, and leaves a trace. A user's first denial is recorded as it is; what follows within the window is
+ * only counted, and the count goes into the next record, so that a client in a retry loop cannot flood the
+ * chain. Neither can one that invents users: once its place has had its share, first denials are counted
+ * there, and leave nothing of their own. Every denial is in exactly one event or counter.
+ */
+export function deny(
+  view: LicenseView,
+  denied: Denied,
+  refusal: Refused,
+  base: Collected,
+  now: Instant,
+): Decision {
+  const { changes, events } = trace(view, denied, refusal.code, now);
+  return {
+    outcome: refusal,
+    changes: [...collectedChanges(view, base), ...changes],
+    events: [...base.events, ...events],
+  };
+}
+
+export function denySlot(
+  view: LicenseView,
+  { user, by }: Register | Borrow,
+  refusal: Refused,
+  base: Collected,
+  now: Instant,
+): Decision {
+  const denied = { kind: 'slot_denied', feature: null, user } as const;
+  return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
+}
+
+type Trace = Pick<Decision, 'changes' | 'events'>;
+
+function trace(view: LicenseView, denied: Denied, code: ErrorCode, now: Instant): Trace {
+  const feature = denied.feature ?? WHOLE_LICENSE;
+  const last = view.denials.find((denial) => denial.code === code && denial.feature === feature);
+  if (last !== undefined && isInWindow(last, DENIAL_WINDOW_MS, now)) {
+    const denial = { ...last, repeated: last.repeated + 1 };
+    return { changes: [{ kind: 'put_denial', denial }], events: [] };
+  }
+  const place = deniedPlace(denied.by);
+  if (place === null) return recordFirst(denied, code, last, now);
+  const isOver = countRecorded(view.placeDenials, now) >= PLACE_DENIALS;
+  const counted = countAt(view.placeDenials, place, code, isOver ? 'repeated' : 'recorded', now);
+  const first = isOver ? NOTHING : recordFirst(denied, code, last, now);
+  return {
+    changes: [...first.changes, ...counted.changes],
+    events: [...counted.events, ...first.events],
+  };
+}
+
+const NOTHING: Trace = { changes: [], events: [] };
+
+function recordFirst(
+  { kind, feature, user }: Denied,
+  code: ErrorCode,
+  last: Denial | undefined,
+  now: Instant,
+) {
+  const subject = { user: user ?? NOBODY, feature: feature ?? WHOLE_LICENSE };
+  const repeated = last?.repeated ?? 0;
+  const event: LicenseEvent = { kind, ...(feature === null ? {} : { feature }), user, code, repeated };
+  const denial: Denial = { ...subject, code, deniedAt: now, repeated: 0 };
+  return { changes: [{ kind: 'put_denial', denial } as const], events: [event] };
+}
+
+/** Counts one more at the place; what an earlier window has gathered is carried by an event. */
+function countAt(
+  known: readonly PlaceDenial[],
+  place: string,
+  code: ErrorCode,
+  counter: 'recorded' | 'repeated',
+  now: Instant,
+): Trace {
+  const last = known.find((denial) => denial.code === code);
+  const isOpen = last !== undefined && isInWindow(last, PLACE_WINDOW_MS, now);
+  const before = isOpen ? last : { place, code, deniedAt: now, recorded: 0, repeated: 0 };
+  const denial = { ...before, [counter]: before[counter] + 1 };
+  const carried = last === undefined || isOpen ? [] : carryPlaceRepeats(last);
+  return { changes: [{ kind: 'put_place_denial', denial }], events: carried };
+}
+
+function countRecorded(known: readonly PlaceDenial[], now: Instant): number {
+  const open = known.filter((denial) => isInWindow(denial, PLACE_WINDOW_MS, now));
+  return open.reduce((sum, { recorded }) => sum + recorded, 0);
+}
+
+/** Where denials are counted for a request; `null`: it did not come over the network. */
+export function deniedPlace(by: Actor | undefined): string | null {
+  const address = addressOf(by);
+  return address === null ? null : placeOf(address);
+}
+
+/** What a counter has gathered must not be lost when the counter goes. */
+export function carryRepeats({ user, feature, code, repeated }: Denial): readonly LicenseEvent[] {
+  if (repeated === 0) return [];
+  const subject = feature === WHOLE_LICENSE ? {} : { feature };
+  return [{ kind: 'denials_repeated', ...subject, user: user === NOBODY ? null : user, code, repeated }];
+}
+
+/** What the sweeper makes of a place's counter: empty, or gone when its window is over. */
+export function tidyPlace(denial: PlaceDenial, now: Instant): Change {
+  return isInWindow(denial, PLACE_WINDOW_MS, now)
+    ? { kind: 'put_place_denial', denial: { ...denial, repeated: 0 } }
+    : { kind: 'remove_place_denial', denial };
+}
+
+/** Of whichever users they were. */
+export function carryPlaceRepeats({ place, code, repeated }: PlaceDenial): readonly LicenseEvent[] {
+  if (repeated === 0) return [];
+  const by = { name: 'client', address: place };
+  return [{ kind: 'denials_repeated', user: null, code, repeated, by }];
+}
+
+/** Stands for a user that was not named; a user's own name is never empty. */
+export const NOBODY = '';
+
+function isInWindow({ deniedAt }: Pick<Denial, 'deniedAt'>, windowMs: number, now: Instant): boolean {
+  return deniedAt <= now && now < deniedAt + windowMs;
+}

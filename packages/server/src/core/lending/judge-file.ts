@@ -1,0 +1,107 @@
+import type { FileFacts } from '../command.ts';
+import { type Refused, refuse } from '../decision.ts';
+import { say } from '../nouns/instant.ts';
+import { isSameGrant, type License } from '../nouns/license.ts';
+import type { FileView } from '../view.ts';
+
+/**
+ * Whether a file that a person carried here is to be believed. It must be the vendor's, be meant for this
+ * server, and answer a request of it that nothing has answered before, or refresh a license that is here; and
+ * it must not be older than what is known. The same file again is welcome, and changes nothing.
+ */
+export function judgeFile(license: License, file: FileFacts, view: FileView): Refused | null {
+  return (
+    refuseUntrusted(license, file, view) ?? refuseUse(license, file, view) ?? refuseOld(license, file, view)
+  );
+}
+
+function refuseUntrusted(license: License, file: FileFacts, { hardwareId }: FileView): Refused | null {
+  if (file.kind === 'airgap') return refusePolicy(license, file);
+  if (!file.isSigned) {
+    return refuse(
+      'offline_signature_mismatch',
+      "The signature of the file is not the vendor's. It was changed, or another vendor made it.",
+    );
+  }
+  if (file.boundTo === null || file.boundTo !== hardwareId) {
+    return refuse(
+      'offline_hardware_mismatch',
+      `The file is for another server. The hardware id of this one is ${hardwareId}.`,
+      { hardwareId },
+    );
+  }
+  return refuseNotFloating(license, 'license_not_floating');
+}
+
+function refusePolicy(license: License, file: FileFacts): Refused | null {
+  if (!file.isConfirmed) {
+    return refuse(
+      'airgap_confirmation_invalid',
+      'The confirmation code does not belong to this server, this license key and this policy id.',
+    );
+  }
+  if (!file.isSigned) {
+    return refuse('airgap_policy_invalid', 'The policy file does not carry a valid signature of the vendor.');
+  }
+  // The code covers hardware id, key and policy id written one behind the other, as the protocol has it: the
+  // same code is right for "ABC1" and "23" as for "ABC12" and "3". Only the policy, which the vendor signed,
+  // says where one ends and the next begins, so it must name both, letter by letter.
+  if (String(license.id) !== file.policyId || license.key !== file.licenseKey) {
+    return refuse(
+      'airgap_policy_mismatch',
+      'The policy file is not the policy that was confirmed: it names another license key or policy id.',
+    );
+  }
+  return refuseNotFloating(license, 'airgap_policy_invalid');
+}
+
+function refuseNotFloating(
+  { slots }: License,
+  code: 'license_not_floating' | 'airgap_policy_invalid',
+): Refused | null {
+  if (slots > 0) return null;
+  return refuse(
+    code,
+    'This license is for one machine: it has no slots that a server could lend. Ask its vendor for some.',
+  );
+}
+
+/** A request serves once. Without one, the file refreshes a license that this server has. */
+function refuseUse(license: License, file: FileFacts, view: FileView): Refused | null {
+  const { kind, requestId, confirmationId } = file;
+  if (kind === 'airgap') return refuseUsedCode(confirmationId, view);
+  if (requestId === null) {
+    if (view.isHeld && view.known?.source === 'offline') return null;
+    return refuse('license_not_found', `The file refreshes the license ${license.id}, which is not here.`);
+  }
+  if (view.request === null) {
+    return refuse('offline_request_unknown', 'The file answers a request that this server did not make.');
+  }
+  if (view.request.answeredBy === null) return null;
+  if (view.isHeld && view.known?.tie.requestId === requestId) return null;
+  return refuse('offline_request_used', 'The request of this file was answered before. Make a new one.');
+}
+
+/** A code covers the machine, the key and the policy, and does not age: given back, it is used up. */
+function refuseUsedCode(confirmationId: string | null, { known, isHeld }: FileView): Refused | null {
+  if (isHeld || known === null || !known.tie.isGivenBack) return null;
+  if (confirmationId !== known.tie.confirmationId) return null;
+  return refuse(
+    'airgap_confirmation_invalid',
+    'The license was given back, and this confirmation code with it. Ask the vendor for new codes.',
+  );
+}
+
+/** The same one again is no older; a policy may also come back after its license was removed. */
+function refuseOld(license: License, { kind, issuedAt }: FileFacts, view: FileView): Refused | null {
+  const { known, isHeld } = view;
+  const newest = known?.tie.fileAt ?? null;
+  if (known === null || newest === null || issuedAt > newest) return null;
+  const mayComeAgain = isHeld || (kind === 'airgap' && !known.tie.isGivenBack);
+  if (mayComeAgain && issuedAt === newest && isSameGrant(known, license)) return null;
+  return refuse(
+    'offline_file_outdated',
+    `The file is of ${say(issuedAt)}, but one of ${say(newest)} was taken before. Use the newest.`,
+    { issuedAt, newestAt: newest },
+  );
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { consume, register } from '../examples.ts';
+import { explainUnfit, foldCase, userNameOf, withIdentity } from './user-name.ts';
+
+describe('the name of a user', () => {
+  test('is the same however its accents are put together, and without outer blanks', () => {
+    assert.equal(userNameOf(' jose\u0301\u00a0\t'), 'jos\u00e9');
+    assert.equal(userNameOf('\ufeffada lovelace'), 'ada lovelace');
+  });
+
+  test('keeps its case', () => assert.equal(userNameOf('Ada'), 'Ada'));
+
+  test('is the same when it is taken again', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const name = userNameOf(text);
+        assert.equal(userNameOf(name), name);
+        assert.equal(foldCase(foldCase(name)), foldCase(name));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('names the character for which it is refused', () => {
+    assert.equal(explainUnfit('ad\u202ea'), 'must not contain the invisible character U+202E');
+    assert.equal(explainUnfit('ada'), null);
+  });
+});
+
+describe('a store that ignores case', () => {
+  test('knows a user by the folded name, and remembers how it was spelled', () => {
+    const command = withIdentity(register('Ada'), true);
+    assert.deepEqual([command.user, command.spelling], ['ada', 'Ada']);
+    assert.equal(withIdentity(register('STRASSE'), true).user, withIdentity(register('straße'), true).user);
+  });
+
+  test('leaves alone what is folded already, and what names nobody', () => {
+    const command = register('ada');
+    assert.equal(withIdentity(command, true), command);
+    const nobody = consume(1, { user: null });
+    assert.equal(withIdentity(nobody, true), nobody);
+  });
+});
+
+test('a store that does not knows everybody as they are', () => {
+  const command = register('Ada');
+  assert.equal(withIdentity(command, false), command);
+});

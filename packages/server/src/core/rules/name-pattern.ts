@@ -1,0 +1,43 @@
+import { withoutHidden } from '@berth/protocol/hidden-characters';
+import { foldCase } from '../nouns/user-name.ts';
+
+/** A name in which `*` stands for any run of characters, none included. */
+export interface NamePattern {
+  readonly front: string;
+  /** What stands between the first star and the last. */
+  readonly middle: readonly string[];
+  /** `null`: there is no star, and the front is all. */
+  readonly back: string | null;
+}
+
+/**
+ * Names are compared without regard to case, width, characters that nobody sees, and however their accents
+ * are put together: a bar must not be passed by another way to write the same name.
+ */
+export function foldName(name: string): string {
+  return foldCase(withoutHidden(name).normalize('NFKC')).normalize('NFKC');
+}
+
+export function parsePattern(text: string): NamePattern {
+  // Split before it is folded: a wide asterisk is a character like any other.
+  const [front = '', ...rest] = text.split('*').map(foldName);
+  const back = rest.pop() ?? null;
+  return { front, middle: rest.filter((part) => part !== ''), back };
+}
+
+/**
+ * Whether a folded name fits. Each part is looked for once, behind the one before it: taking the first place
+ * leaves the most for the rest, so nothing is ever tried again.
+ */
+export function fitsPattern(name: string, { front, middle, back }: NamePattern): boolean {
+  if (back === null) return name === front;
+  const end = name.length - back.length;
+  if (end < front.length || !name.startsWith(front) || !name.endsWith(back)) return false;
+  let from = front.length;
+  for (const part of middle) {
+    const found = name.indexOf(part, from);
+    if (found === -1 || found + part.length > end) return false;
+    from = found + part.length;
+  }
+  return true;
+}

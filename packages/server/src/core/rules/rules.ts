@@ -1,0 +1,112 @@
+import { parseRange } from '@berth/protocol/address-range';
+import { type Refused, refuse } from '../decision.ts';
+import type { Actor } from '../nouns/actor.ts';
+import type { HostInfo } from '../nouns/registration.ts';
+import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pattern.ts';
+import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
+
+/**
+ * What the administrator decides beyond the license: plain data, the same for every license. Whoever is
+ * denied gets nothing and renews nothing; what they hold ends at its own time, and giving back is always
+ * possible.
+ */
+export interface Rules {
+  readonly deny: DenyList;
+}
+
+export interface DenyList {
+  /** Names in which `*` stands for any run of characters. */
+  readonly users: readonly string[];
+  readonly hosts: readonly string[];
+  /** Addresses, and ranges such as 10.0.0.0/8. */
+  readonly addresses: readonly string[];
+}
+
+/** The one value for "no rules": most servers have none, and a decision sees so by looking at it. */
+export const NO_RULES: Rules = { deny: { users: [], hosts: [], addresses: [] } };
+
+/** Who asks, as far as a command tells. */
+export interface Asker {
+  readonly user: string | null;
+  readonly host?: HostInfo;
+  readonly by?: Actor;
+}
+
+export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
+
+/** Rules that say nothing are no rules. */
+export function orNoRules(rules: Rules): Rules {
+  return DENY_LISTS.every((list) => rules.deny[list].length === 0) ? NO_RULES : rules;
+}
+
+export function isSameRules(a: Rules, b: Rules): boolean {
+  return DENY_LISTS.every((list) => isSameList(a.deny[list], b.deny[list]));
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, index) => word === b[index]);
+}
+
+/** Why the rules keep somebody out; `null` when they do not. */
+export function refuseByRules(rules: Rules, asker: Asker): Refused | null {
+  if (rules === NO_RULES) return null;
+  const { users, hosts, ranges } = compile(rules);
+  const { user, host } = asker;
+  if (user !== null && isListed(user, users)) return refuseBarred('user', user);
+  const hostname = host?.hostname ?? null;
+  if (hostname !== null && isListed(hostname, hosts)) return refuseBarred('host', hostname);
+  const address = addressesOf(asker).find((one) => isIndexed(one, ranges));
+  return address === undefined ? null : refuseBarred('address', address);
+}
+
+function refuseBarred(barred: 'user' | 'host' | 'address', name: string): Refused {
+  return refuse(
+    'blacklisted',
+    `The ${barred} "${name}" is barred on this license server. Ask its administrator.`,
+    { barred },
+  );
+}
+
+/** Where the request came from, which is a fact, and where its sender says to be. */
+function addressesOf({ by, host }: Asker): readonly string[] {
+  const came = typeof by === 'object' ? [by.address] : [];
+  return host?.address == null ? came : [...came, host.address];
+}
+
+/** Names without a star are looked up; only the others are tried one by one. */
+interface NameList {
+  readonly exact: ReadonlySet<string>;
+  readonly patterns: readonly NamePattern[];
+}
+
+interface Compiled {
+  readonly users: NameList;
+  readonly hosts: NameList;
+  readonly ranges: RangeIndex;
+}
+
+/** Made once for each version of the rules, which nobody changes. */
+const COMPILED = new WeakMap<Rules, Compiled>();
+
+function compile(rules: Rules): Compiled {
+  const known = COMPILED.get(rules);
+  if (known !== undefined) return known;
+  const { users, hosts, addresses } = rules.deny;
+  const ranges = indexRanges(addresses.map(parseRange).filter((range) => range !== null));
+  const compiled = { users: compileNames(users), hosts: compileNames(hosts), ranges };
+  COMPILED.set(rules, compiled);
+  return compiled;
+}
+
+function compileNames(words: readonly string[]): NameList {
+  const patterns = words.map((word) => parsePattern(word.trim()));
+  return {
+    exact: new Set(patterns.filter(({ back }) => back === null).map(({ front }) => front)),
+    patterns: patterns.filter(({ back }) => back !== null),
+  };
+}
+
+function isListed(name: string, { exact, patterns }: NameList): boolean {
+  const folded = foldName(name).trim();
+  return exact.has(folded) || patterns.some((pattern) => fitsPattern(folded, pattern));
+}

@@ -1,0 +1,95 @@
+import type { SystemDecision } from '../decision.ts';
+import { isAfter } from '../nouns/audit-position.ts';
+import { DAY_MS, type Instant } from '../nouns/instant.ts';
+import type { License } from '../nouns/license.ts';
+import type { Note, SetWebhookCursor } from '../system-command.ts';
+import type { SystemView } from '../view.ts';
+
+export type NoticeCommand = Note | SetWebhookCursor;
+
+/** Under which name it is written down that something was told. */
+export interface NoticeKey {
+  readonly kind: 'license_expiring' | 'token_expiring' | 'cloud_unreachable' | 'cloud_held';
+  /** Empty where there is only one such thing. */
+  readonly subject: string;
+}
+
+/** That an outage is over is told of an outage that was told of. */
+export function noticeKeyOf({ notice }: Note): NoticeKey {
+  switch (notice.kind) {
+    case 'license_expiring':
+      return { kind: notice.kind, subject: String(notice.licenseId) };
+    case 'token_expiring':
+      return tokenNoticeKey(notice.tokenId);
+    case 'cloud_held_to_nonces':
+    case 'cloud_released_from_nonces':
+      return heldKey(notice.fingerprint);
+    default:
+      return { kind: 'cloud_unreachable', subject: '' };
+  }
+}
+
+/** Where it is remembered since when a cloud has to bind its answers to requests. */
+export function heldKey(fingerprint: string): NoticeKey {
+  return { kind: 'cloud_held', subject: fingerprint };
+}
+
+export function tokenNoticeKey(tokenId: string): NoticeKey {
+  return { kind: 'token_expiring', subject: tokenId };
+}
+
+/** Whether it is time to say that a license ends. Its grace comes on top, and is not counted. */
+export function isExpiring({ validUntil, enabled, active }: License, now: Instant, days: number): boolean {
+  if (validUntil === null || !enabled || !active) return false;
+  return now < validUntil && validUntil <= now + days * DAY_MS;
+}
+
+const NOTHING_NEW: SystemDecision = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
+
+export function decideNotice(command: NoticeCommand, view: SystemView, now: Instant): SystemDecision {
+  if (command.kind === 'note') return decideNote(command, view, now);
+  const { position, isFirst = false } = command;
+  const told = view.webhookCursor;
+  // Never back: a server that was the leader may be late, and what it has delivered others have passed.
+  if (told !== null && (isFirst || !isAfter(position, told))) return NOTHING_NEW;
+  return {
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'set_webhook_cursor', position }],
+    events: [],
+  };
+}
+
+/**
+ * Each thing is told once, however often and by however many servers it is noticed: the end of a license's
+ * term or of a token once for every such end, an outage once until it is over, that a cloud binds its answers
+ * until an administrator releases it.
+ */
+function decideNote(command: Note, { notedValue }: SystemView, now: Instant): SystemDecision {
+  const { notice } = command;
+  const key = noticeKeyOf(command);
+  switch (notice.kind) {
+    case 'license_expiring':
+      if (notedValue === notice.validUntil) return NOTHING_NEW;
+      return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+    case 'token_expiring':
+      if (notedValue === notice.expiresAt) return NOTHING_NEW;
+      return tell({ kind: 'put_notice', key, value: notice.expiresAt }, notice);
+    case 'cloud_unreachable':
+      if (notedValue !== null) return NOTHING_NEW;
+      return tell({ kind: 'put_notice', key, value: notice.failingAt }, notice);
+    case 'cloud_reachable':
+      if (notedValue === null) return NOTHING_NEW;
+      return tell({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
+    case 'cloud_held_to_nonces':
+      return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : NOTHING_NEW;
+    case 'cloud_released_from_nonces':
+      return notedValue === null ? NOTHING_NEW : tell({ kind: 'remove_notice', key }, notice);
+  }
+}
+
+function tell(
+  change: SystemDecision['changes'][number],
+  event: SystemDecision['events'][number],
+): SystemDecision {
+  return { outcome: { kind: 'done', count: 1 }, changes: [change], events: [event] };
+}
