@@ -1,8 +1,8 @@
 import type { License } from '@berth/server/core/nouns/license';
 import type { AccessRules } from '@berth/server/http/caller';
 import { csrfTokenOf } from '@berth/server/http/session';
-import { hashPassword } from '@berth/server/services/passwords';
-import { hashToken, makeToken } from '@berth/server/services/tokens';
+import { hashPassword } from '@berth/server/services/access/passwords';
+import { hashToken, makeToken } from '@berth/server/services/access/tokens';
 import { CONTROL, FOREIGN, LOCAL, openTestApp, type SendOptions, type TestApp } from '../support/test-app.ts';
 import { TEST_VENDOR } from '../support/test-vendor.ts';
 import { FUZZ_LICENSES } from './fuzz-licenses.ts';

@@ -74,7 +74,7 @@ const rejectedImports: Rejected[] = [
   rejectImport('a store which imports the other', 'store/sqlite/a.ts', '../postgres/b.ts'),
   rejectImport('a cloud which imports a service', 'cloud/http-cloud.ts', '../services/lend.ts'),
   rejectImport('offline files which import the store', 'offline/file.ts', '../store/store.ts'),
-  rejectImport('a watched file which knows a setting', 'files/watched-file.ts', '../config.ts'),
+  rejectImport('a watched file which knows a setting', 'services/upkeep/watched-file.ts', '../config.ts'),
   rejectImport('secrets which import the config', 'secrets/seal.ts', '../config.ts'),
   rejectImport('telemetry which imports a service', 'telemetry/log.ts', '../services/lend.ts'),
   rejectImport('a core which imports a module of node', 'core/lend.ts', 'node:crypto'),

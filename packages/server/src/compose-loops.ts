@@ -5,12 +5,12 @@ import { createLeaderGate } from './background/leader-gate.ts';
 import type { Loop } from './background/loop.ts';
 import { createRulesLoop } from './background/rules-loop.ts';
 import type { Config } from './config.ts';
-import type { AuditTrail } from './services/audit-trail.ts';
-import type { Certificates } from './services/certificates.ts';
-import type { CloudLink } from './services/cloud-link.ts';
-import { createHousekeeping } from './services/housekeeping.ts';
-import type { RuleBook } from './services/rule-book.ts';
-import type { Webhooks } from './services/webhooks.ts';
+import type { RuleBook } from './services/access/rule-book.ts';
+import type { AuditTrail } from './services/audit/audit-trail.ts';
+import type { CloudLink } from './services/cloud/cloud-link.ts';
+import type { Webhooks } from './services/events/webhooks.ts';
+import type { Certificates } from './services/upkeep/certificates.ts';
+import { createHousekeeping } from './services/upkeep/housekeeping.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
 

@@ -6,8 +6,8 @@ import {
   type StoreOptions,
 } from './compose-store.ts';
 import type { Config } from './config.ts';
-import { createIdentity } from './services/identity.ts';
-import { type MovedStore, MoveError, moveStore as move } from './services/move-store.ts';
+import { createIdentity } from './services/upkeep/identity.ts';
+import { type MovedStore, MoveError, moveStore as move } from './services/upkeep/move-store.ts';
 import { describeHolder, lockFolder } from './store/folder-lock.ts';
 import { readMachineId } from './store/machine-id.ts';
 import { openPostgresSource } from './store/postgres/postgres-source.ts';

@@ -7,7 +7,7 @@ import type { StoreNotice } from './core/nouns/store-notice.ts';
 import { openExport } from './secrets/key-export.ts';
 import { findKeySource, type GivenKey } from './secrets/master-key.ts';
 import { fingerprint, type MasterKey } from './secrets/seal.ts';
-import { placeMasterKey } from './services/place-master-key.ts';
+import { placeMasterKey } from './services/upkeep/place-master-key.ts';
 import { createDataFolder, explainFolder } from './store/folder-access.ts';
 import {
   describeHolder,

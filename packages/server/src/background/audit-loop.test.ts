@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { openTestStore, readEvents } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { HOUR_MS } from '../core/nouns/instant.ts';
-import { type AuditTrail, createAuditTrail } from '../services/audit-trail.ts';
+import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
 import { createHeadSigner } from './audit-loop.ts';
 
 test('the heads of the audit log are signed every hour', async (t) => {

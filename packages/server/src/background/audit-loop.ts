@@ -1,6 +1,6 @@
 import { Fault } from '../core/nouns/fault.ts';
 import { HOUR_MS } from '../core/nouns/instant.ts';
-import type { AuditTrail } from '../services/audit-trail.ts';
+import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

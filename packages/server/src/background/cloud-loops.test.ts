@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CloudFault } from '../cloud/cloud.ts';
-import type { CloudLink } from '../services/cloud-link.ts';
+import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createQuietLog } from '../telemetry/log.ts';
 import { chooseDelayMs, createCloudChecks } from './cloud-loops.ts';
 

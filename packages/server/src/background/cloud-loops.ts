@@ -1,6 +1,6 @@
 import { Fault } from '../core/nouns/fault.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
-import type { CloudLink } from '../services/cloud-link.ts';
+import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

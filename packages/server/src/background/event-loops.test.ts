@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventFeed } from '../services/event-feed.ts';
-import type { Webhooks } from '../services/webhooks.ts';
+import type { EventFeed } from '../services/events/event-feed.ts';
+import type { Webhooks } from '../services/events/webhooks.ts';
 import { createQuietLog } from '../telemetry/log.ts';
 import { createDeliveries, createFeedBeats, createFeedPolls, createNoticeRounds } from './event-loops.ts';
 

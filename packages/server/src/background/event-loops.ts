@@ -1,7 +1,7 @@
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
-import type { EventFeed } from '../services/event-feed.ts';
-import type { Notices } from '../services/notices.ts';
-import type { Webhooks } from '../services/webhooks.ts';
+import type { EventFeed } from '../services/events/event-feed.ts';
+import type { Notices } from '../services/events/notices.ts';
+import type { Webhooks } from '../services/events/webhooks.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { openTestStore } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { instant, MINUTE_MS } from '../core/nouns/instant.ts';
-import { createHousekeeping, type Housekeeping } from '../services/housekeeping.ts';
+import { createHousekeeping, type Housekeeping } from '../services/upkeep/housekeeping.ts';
 import { createClockKeeper, createSweeper } from './housekeeping-loops.ts';
 
 /** The same housekeeping, which also says when a piece of it is done. */

@@ -1,4 +1,4 @@
-import type { Housekeeping } from '../services/housekeeping.ts';
+import type { Housekeeping } from '../services/upkeep/housekeeping.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

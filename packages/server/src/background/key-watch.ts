@@ -1,5 +1,5 @@
 import { SECOND_MS } from '../core/nouns/instant.ts';
-import type { Credentials } from '../services/credentials.ts';
+import type { Credentials } from '../services/cloud/credentials.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

@@ -1,5 +1,5 @@
 import type { Rules } from '../core/rules/rules.ts';
-import type { RuleBook, RulesNotice } from '../services/rule-book.ts';
+import type { RuleBook, RulesNotice } from '../services/access/rule-book.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

@@ -3,7 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { paint } from '@berth/protocol/console-text';
 import { explainFileError } from '@berth/protocol/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
-import { ExportCheck, type ExportVerdict } from '../services/check-export.ts';
+import { ExportCheck, type ExportVerdict } from '../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
 import { InputError } from './read-secrets.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { explainFileError } from '@berth/protocol/explain-file-error';
 import type { CallOf } from '@berth/protocol/hints';
-import { createKeyExportFile } from '../services/key-export-file.ts';
+import { createKeyExportFile } from '../services/upkeep/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
 import { InputError } from './read-secrets.ts';

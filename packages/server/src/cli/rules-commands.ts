@@ -1,6 +1,6 @@
 import type { DenyList } from '../core/rules/rules.ts';
-import { RulesError } from '../services/parse-rules.ts';
-import { openRulesFile, readRules } from '../services/rules-file.ts';
+import { RulesError } from '../services/access/parse-rules.ts';
+import { openRulesFile, readRules } from '../services/access/rules-file.ts';
 import type { AdminAnswer } from './admin-client.ts';
 import type { Command, LocalContext } from './command.ts';
 import { formatFacts, formatTable } from './terminal.ts';

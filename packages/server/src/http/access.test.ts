@@ -14,7 +14,7 @@ import {
 } from '../../../../test/support/test-app.ts';
 import { includesRole, type Role } from '../core/access/role.ts';
 import { HOUR_MS } from '../core/nouns/instant.ts';
-import { hashToken, makeToken } from '../services/tokens.ts';
+import { hashToken, makeToken } from '../services/access/tokens.ts';
 import type { AccessRules } from './caller.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { csrfTokenOf } from './session.ts';

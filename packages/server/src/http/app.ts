@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { Fault } from '../core/nouns/fault.ts';
-import type { Accounts } from '../services/accounts.ts';
+import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type AccessRules, identifyCaller, type Peer } from './caller.ts';
 import { type AdmitClient, createClientRate } from './client-rate.ts';

@@ -1,8 +1,8 @@
 import { includesRole, type Role } from '../core/access/role.ts';
 import type { Actor } from '../core/nouns/actor.ts';
-import type { Accounts } from '../services/accounts.ts';
+import type { Accounts } from '../services/access/accounts.ts';
+import type { Holder } from '../services/access/tokens.ts';
 import { RequestError } from '../services/request-error.ts';
-import type { Holder } from '../services/tokens.ts';
 import { type LocalRules, whyNotLocal } from './local-caller.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';

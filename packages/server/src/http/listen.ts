@@ -13,7 +13,7 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import { TLS_HEADERS } from '@berth/protocol/tls-rules';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import { LIMITS } from '../config.ts';
-import type { Certificates } from '../services/certificates.ts';
+import type { Certificates } from '../services/upkeep/certificates.ts';
 import { type Connections, watchConnections } from './connections.ts';
 import type { Answering } from './entrance.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';

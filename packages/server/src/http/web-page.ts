@@ -1,5 +1,5 @@
 import { parseAddress } from '@berth/protocol/address-range';
-import { normalizeName, type OwnNames } from '../services/own-names.ts';
+import { normalizeName, type OwnNames } from '../services/access/own-names.ts';
 import { RequestError } from '../services/request-error.ts';
 import type { Peer } from './caller.ts';
 import type { Reply } from './reply.ts';

@@ -1,7 +1,7 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
-import type { Accounts } from '../../services/accounts.ts';
-import type { Oversight } from '../../services/oversight.ts';
+import type { Accounts } from '../../services/access/accounts.ts';
+import type { Oversight } from '../../services/lending/oversight.ts';
 import { RequestError } from '../../services/request-error.ts';
 import { problem } from '../problem.ts';
 import { json } from '../reply.ts';

@@ -10,7 +10,7 @@ import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../../core/nouns/instant
 import { type LicenseId, licenseId } from '../../core/nouns/license.ts';
 import { THIN_LIMIT } from '../../core/system/thin-audit.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
-import { createAuditTrail } from '../../services/audit-trail.ts';
+import { createAuditTrail } from '../../services/audit/audit-trail.ts';
 import { createManualClock } from '../clock.ts';
 import { anchorMac, linkMac, sumHeads } from '../engine/audit-chain.ts';
 import type { Store } from '../store.ts';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { FOREIGN, openTestApp, START, type TestApp } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { HOUR_MS } from '../../../core/nouns/instant.ts';
-import { ExportCheck } from '../../../services/check-export.ts';
+import { ExportCheck } from '../../../services/audit/check-export.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@ import { name, strictLicenseId, told } from '@berth/protocol/fields';
 import { removeProductAnswer } from '@berth/protocol/products';
 import { z } from 'zod';
 import { licenseId } from '../../../core/nouns/license.ts';
-import type { CloudLink } from '../../../services/cloud-link.ts';
+import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { json } from '../../reply.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AuditPosition, eventId, readPosition } from '../../../core/nouns/audit-position.ts';
-import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/event-feed.ts';
+import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/events/event-feed.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { presentEvent } from '../../present-event.ts';
 import type { Reply } from '../../reply.ts';

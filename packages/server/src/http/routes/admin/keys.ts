@@ -1,8 +1,8 @@
 import { cloudKeysObject } from '@berth/protocol/cloud-keys';
 import { secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
-import type { Credentials } from '../../../services/credentials.ts';
-import type { KeyCustody } from '../../../services/key-custody.ts';
+import type { Credentials } from '../../../services/cloud/credentials.ts';
+import type { KeyCustody } from '../../../services/upkeep/key-custody.ts';
 import { actorOf } from '../../caller.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed } from '../../../core/nouns/registration.ts';
-import { type Lending, requireRange } from '../../../services/lending.ts';
+import { type Lending, requireRange } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { countReply } from '../../count-reply.ts';

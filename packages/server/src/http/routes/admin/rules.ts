@@ -1,6 +1,6 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
-import type { RuleBook } from '../../../services/rule-book.ts';
+import type { RuleBook } from '../../../services/access/rule-book.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';

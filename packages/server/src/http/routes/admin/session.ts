@@ -2,7 +2,7 @@ import { name, secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { ROLES } from '../../../core/access/role.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
-import type { Accounts } from '../../../services/accounts.ts';
+import type { Accounts } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { type AccessRules, actorOf, type Caller, type Peer } from '../../caller.ts';
 import { json } from '../../reply.ts';

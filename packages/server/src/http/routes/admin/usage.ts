@@ -1,5 +1,5 @@
 import { usageAnswer } from '@berth/protocol/offline';
-import type { Offline } from '../../../services/offline.ts';
+import type { Offline } from '../../../services/offline/offline.ts';
 import { actorOf } from '../../caller.ts';
 import { fileReply, json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
 import { ROLES } from '../../../core/access/role.ts';
 import type { Refused } from '../../../core/decision.ts';
-import type { Accounts, PasswordSet } from '../../../services/accounts.ts';
+import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../caller.ts';
 import { countReply } from '../../count-reply.ts';

@@ -8,8 +8,8 @@ import {
 } from '@berth/protocol/consumption';
 import type { z } from 'zod';
 import type { Measured } from '../../../core/decision.ts';
-import { type Counting, requireFeature } from '../../../services/counting.ts';
-import type { Executed } from '../../../services/lending.ts';
+import { type Counting, requireFeature } from '../../../services/lending/counting.ts';
+import type { Executed } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../caller.ts';
 import { limitFields, presentFeature } from '../../present-license.ts';

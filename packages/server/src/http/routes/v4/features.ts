@@ -4,7 +4,7 @@ import {
   featureReleaseRequest,
 } from '@berth/protocol/consumption';
 import type { Measured } from '../../../core/decision.ts';
-import type { Counting } from '../../../services/counting.ts';
+import type { Counting } from '../../../services/lending/counting.ts';
 import { actorOf } from '../../caller.ts';
 import { presentDate } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';

@@ -1,5 +1,5 @@
 import { setKeysAnswer, setKeysRequest } from '@berth/protocol/cloud-keys';
-import type { Credentials } from '../../../services/credentials.ts';
+import type { Credentials } from '../../../services/cloud/credentials.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { json } from '../../reply.ts';

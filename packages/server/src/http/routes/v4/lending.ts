@@ -10,7 +10,7 @@ import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
-import type { Executed, Lending, LendingRequest } from '../../../services/lending.ts';
+import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../caller.ts';
 import { presentGranted } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';

@@ -1,7 +1,7 @@
 import { licenseQuery, licensesQuery } from '@berth/protocol/lending';
 import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
-import type { Catalogue } from '../../../services/catalogue.ts';
+import type { Catalogue } from '../../../services/lending/catalogue.ts';
 import { presentLicense } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { jsonText } from '../../reply.ts';

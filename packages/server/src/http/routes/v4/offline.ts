@@ -7,7 +7,7 @@ import {
   generateRequest,
 } from '@berth/protocol/offline';
 import { licenseId } from '../../../core/nouns/license.ts';
-import type { Offline } from '../../../services/offline.ts';
+import type { Offline } from '../../../services/offline/offline.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { presentLicense } from '../../present-license.ts';

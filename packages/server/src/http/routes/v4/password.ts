@@ -1,5 +1,5 @@
 import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/passwords';
-import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/accounts.ts';
+import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { refusalReply } from '../../problem.ts';

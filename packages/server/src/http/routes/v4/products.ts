@@ -1,7 +1,7 @@
 import { licenseObject } from '@berth/protocol/license-object';
 import { addProductRequest, removeProductAnswer, removeProductRequest } from '@berth/protocol/products';
 import { licenseId } from '../../../core/nouns/license.ts';
-import type { CloudLink } from '../../../services/cloud-link.ts';
+import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../caller.ts';
 import { presentLicense } from '../../present-license.ts';

@@ -1,0 +1,192 @@
+import type { Role } from '../../core/access/role.ts';
+import type { Refused } from '../../core/decision.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import type { AccountRecord } from '../../store/query.ts';
+import type { Executed, Store } from '../../store/store.ts';
+import { RequestError } from '../request-error.ts';
+import { checkPassword, hashPassword, makeUpPassword, requireGoodPassword } from './passwords.ts';
+import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
+import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
+
+/** The name of the administrator that the first start creates. */
+export const FIRST_ADMINISTRATOR = 'admin';
+
+export interface AccountsOptions {
+  readonly readMonotonicMs: () => number;
+  /** Whether wrong passwords slow down; `false` only for measuring. */
+  readonly isThrottled?: boolean;
+}
+
+export interface SignInRequest {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+  readonly isBrowser?: boolean;
+  /** Whoever asks has gone away. */
+  readonly signal?: AbortSignal;
+}
+
+export interface PasswordChange {
+  readonly account: string;
+  readonly oldPassword: string;
+  readonly newPassword: string;
+  readonly address: string;
+  /** The token that asks, and goes on. */
+  readonly keptToken: string | null;
+  readonly signal?: AbortSignal;
+}
+
+/** A password that the server made up is told only now; `null`: it was given. */
+export interface PasswordSet {
+  readonly kind: 'password_set';
+  readonly oneTimePassword: string | null;
+}
+
+/** The people and programs that have a name and a password here. */
+export interface Accounts {
+  readonly tokens: Tokens;
+  /**
+   * Creates the administrator if there is none, and shows the one-time password. Of several servers that do
+   * so at once only one succeeds, and the others show nothing. One that dies in between has shown nothing
+   * either: "berth user password admin" on its machine then makes up another one.
+   */
+  ensureAdministrator(show: (password: string) => void): Promise<void>;
+  /**
+   * A new token, or `null` for a wrong name or password: the same answer in the same time. A one-time
+   * password that is too old is rejected with what to do.
+   */
+  signIn(request: SignInRequest): Promise<string | null>;
+  /** No administrator has replaced the password that the server made up. */
+  isBeingSetUp(): Promise<boolean>;
+  list(): Promise<readonly AccountRecord[]>;
+  /** Without a password the server makes one up. */
+  add(account: NewAccount, by: Actor): Promise<PasswordSet | Refused>;
+  setPassword(account: string, password: string | null, by: Actor): Promise<PasswordSet | Refused>;
+  /** By whoever knows the old one. */
+  changePassword(change: PasswordChange, by: Actor): Promise<Executed>;
+  setRole(account: string, role: Role, by: Actor): Promise<Executed>;
+  remove(account: string, by: Actor): Promise<Executed>;
+}
+
+export interface NewAccount {
+  readonly name: string;
+  readonly role: Role;
+  readonly password: string | null;
+}
+
+export function createAccounts(store: Store, options: AccountsOptions): Accounts {
+  const tokens = createTokens(store, options.readMonotonicMs);
+  const throttle =
+    options.isThrottled === false ? NO_THROTTLE : createSignInThrottle(options.readMonotonicMs);
+  const check = (request: SignInRequest) => judge(store, throttle, request);
+
+  const { execute } = tokens;
+
+  return {
+    tokens,
+    ensureAdministrator: (show) => ensureAdministrator(store, show),
+    signIn: (request) => signIn(store, request, check),
+    isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
+    list: () => store.read({ kind: 'list_accounts' }),
+    async add({ name, role, password }, by) {
+      requireGoodName(name);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name);
+      const wish = { kind: 'create_account', name, role, passwordHash, oneTime, by } as const;
+      return passwordSet(await execute(wish), oneTimePassword);
+    },
+    async setPassword(account, password, by) {
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, account);
+      const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
+      return passwordSet(await execute(wish), oneTimePassword);
+    },
+    async changePassword({ account, oldPassword, newPassword, keptToken, ...from }, by) {
+      requireGoodPassword(newPassword, account);
+      const checkedHash = await check({ name: account, password: oldPassword, ...from });
+      if (checkedHash === null) {
+        const { address } = from;
+        await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
+        throw new RequestError('invalid_credentials', 'The old password is wrong. Nothing was changed.');
+      }
+      if (oldPassword.normalize('NFC') === newPassword.normalize('NFC')) {
+        throw new RequestError('validation_error', 'The new password must be another one than the old.');
+      }
+      const passwordHash = await hashPassword(newPassword);
+      const wish = { kind: 'set_password', account, passwordHash, oneTime: false } as const;
+      return execute({ ...wish, checkedHash, keptToken, by });
+    },
+    setRole: (account, role, by) => execute({ kind: 'set_role', account, role, by }),
+    remove: (account, by) => execute({ kind: 'remove_account', account, by }),
+  };
+}
+
+async function ensureAdministrator(store: Store, show: (password: string) => void): Promise<void> {
+  if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
+  const password = makeUpPassword();
+  const outcome = await store.execute({
+    kind: 'create_account',
+    name: FIRST_ADMINISTRATOR,
+    role: 'admin',
+    passwordHash: await hashPassword(password),
+    oneTime: true,
+    by: 'server',
+  });
+  if (outcome.kind === 'done') show(password);
+}
+
+async function signIn(
+  store: Store,
+  request: SignInRequest,
+  check: (request: SignInRequest) => Promise<string | null>,
+): Promise<string | null> {
+  const { name: account, address, isBrowser = false } = request;
+  const checkedHash = await check(request);
+  const token = checkedHash === null ? null : makeToken();
+  const tokenHash = token === null ? null : hashToken(token);
+  const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser } as const;
+  const outcome = await store.execute(wish);
+  if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
+  return outcome.kind === 'done' && outcome.count === 1 ? token : null;
+}
+
+/** The hash that the password fits; `null` for a wrong name or password. */
+async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<string | null> {
+  const { name, password, address, signal } = request;
+  const attempt = throttle.begin(name, address);
+  let isRight: boolean | null = null;
+  try {
+    const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
+    isRight = await checkPassword(password, hash, address, signal);
+    return isRight ? hash : null;
+  } finally {
+    // Whoever was sent away by a queue or a disk has guessed nothing.
+    attempt.end(isRight ?? 'unknown');
+  }
+}
+
+async function choosePassword(given: string | null, account: string) {
+  const password = given ?? makeUpPassword();
+  if (given !== null) requireGoodPassword(given, account);
+  return {
+    oneTimePassword: given === null ? password : null,
+    passwordHash: await hashPassword(password),
+    oneTime: given === null,
+  };
+}
+
+function passwordSet(outcome: Executed, oneTimePassword: string | null): PasswordSet | Refused {
+  return outcome.kind === 'refused' ? outcome : { kind: 'password_set', oneTimePassword };
+}
+
+/** How the audit log calls those who have no account, and the server itself. */
+const RESERVED_NAMES = new Set(['client', 'cloud', 'control', 'local', 'server']);
+const GOOD_NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}._@+-]{0,62}[\p{L}\p{N}])?$/u;
+
+function requireGoodName(name: string): void {
+  if (GOOD_NAME.test(name) && !RESERVED_NAMES.has(name.toLowerCase())) return;
+  throw new RequestError(
+    'validation_error',
+    `"${name}" cannot be the name of an account: up to 64 letters, digits and . _ @ + - between them, ` +
+      `and none of ${[...RESERVED_NAMES].join(', ')}.`,
+    { field: 'name' },
+  );
+}

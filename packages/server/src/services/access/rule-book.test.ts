@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { openTestStore, readEvents, START } from '../../../../../test/support/test-app.ts';
+import { denying } from '../../core/examples.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import { plus } from '../../core/nouns/instant.ts';
+import { NO_RULES } from '../../core/rules/rules.ts';
+import type { Store } from '../../store/store.ts';
+import { RulesError } from './parse-rules.ts';
+import { createRuleBook, type RuleBook } from './rule-book.ts';
+import { openRulesFile } from './rules-file.ts';
+
+const ADA = 'deny: {users: [ada]}';
+
+async function setUp(t: TestContext, name = '') {
+  const { store, clock, folder } = await openTestStore(t);
+  const rules = name === '' ? '' : join(folder, name);
+  const path = join(folder, name || 'rules.yaml');
+  const open = (over: Store = store, isShared = false) =>
+    createRuleBook(over, openRulesFile({ rules, data: folder }, { isShared }));
+  return { store, clock, path, open, write: (text: string) => writeFileSync(path, text) };
+}
+
+/** As the loop does: a version is taken at the second look. */
+async function refreshTwice(book: RuleBook) {
+  assert.equal(await book.refresh(), null);
+  return book.refresh();
+}
+
+describe('at start', () => {
+  test('the file in the data folder is taken', async (t) => {
+    const { write, open } = await setUp(t);
+    write(ADA);
+    assert.deepEqual(await open().begin(), { kind: 'taken', rules: denying({ users: ['ada'] }) });
+    assert.deepEqual(await open().begin(), { kind: 'unchanged' });
+  });
+
+  test('no file in the data folder means no rules, whatever was in force', async (t) => {
+    const { store, write, path, open } = await setUp(t);
+    assert.deepEqual(await open().begin(), { kind: 'unchanged' });
+    write(ADA);
+    await open().begin();
+    rmSync(path);
+    assert.deepEqual(await open().begin(), { kind: 'taken', rules: NO_RULES });
+    assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, NO_RULES);
+  });
+
+  test('a file that cannot be used is a reason not to start, unless there are rules', async (t) => {
+    const { store, write, path, open } = await setUp(t);
+    write('deny: {user: [ada]}');
+    await assert.rejects(open().begin(), (error: Error) => {
+      assert.ok(error instanceof RulesError);
+      assert.equal(
+        error.message,
+        `The rules file ${path} cannot be used: "deny.user" is unknown. Did you mean "users"? ` +
+          'Put it right: started without it, the server would bar nobody.',
+      );
+      return true;
+    });
+    write(ADA);
+    await open().begin();
+    write('deny: [');
+    const book = open();
+    assert.equal((await book.begin()).kind, 'refused');
+    assert.equal(await refreshTwice(book), null, 'it was told');
+    write('deny: [[');
+    assert.equal((await refreshTwice(book))?.kind, 'refused');
+    assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, denying({ users: ['ada'] }));
+  });
+
+  test('a file that was asked for by name has to be there', async (t) => {
+    const { write, path, open } = await setUp(t, 'barred.yaml');
+    await assert.rejects(open().begin(), /barred\.yaml cannot be used: it is not there\. Put it right/);
+    write(ADA);
+    assert.equal((await open().begin()).kind, 'taken');
+    rmSync(path);
+    assert.equal((await open().begin()).kind, 'refused');
+  });
+});
+
+describe('while the server runs', () => {
+  test('each version of the file is taken once', async (t) => {
+    const { store, write, path, open } = await setUp(t);
+    const book = open();
+    await book.begin();
+    write(ADA);
+    assert.equal((await refreshTwice(book))?.kind, 'taken');
+    assert.equal(await book.refresh(), null);
+    write(`${ADA} # left last week`);
+    assert.equal((await refreshTwice(book))?.kind, 'unchanged');
+    rmSync(path);
+    assert.deepEqual(await refreshTwice(book), { kind: 'taken', rules: NO_RULES });
+    const events = (await readEvents(store)).filter(({ kind }) => kind === 'rules_changed');
+    assert.equal(events.length, 2);
+  });
+
+  test('a version that cannot be used is told once, and changes nothing', async (t) => {
+    const { write, path, open } = await setUp(t);
+    const book = open();
+    write(ADA);
+    await book.begin();
+    await refreshTwice(book);
+    for (const broken of ['deny: [', '']) {
+      write(broken);
+      assert.equal((await refreshTwice(book))?.kind, 'refused');
+      assert.equal(await book.refresh(), null);
+      const { rules, error, file } = await book.describe();
+      assert.deepEqual(rules, denying({ users: ['ada'] }));
+      assert.ok(error?.startsWith(`The rules file ${path} cannot be used: it is `));
+      assert.equal(file, path);
+    }
+    write(ADA);
+    assert.equal((await refreshTwice(book))?.kind, 'unchanged');
+    assert.equal((await book.describe()).error, null);
+  });
+
+  test('a version that the store could not keep is tried again', async (t) => {
+    const { store, write, open } = await setUp(t);
+    let isFull = false;
+    // The real store, on a disk that is full for a while.
+    const failing: Store = {
+      ...store,
+      read: (query) => store.read(query),
+      execute: (command) =>
+        isFull ? Promise.reject(new Fault('store_unavailable', 'full')) : store.execute(command),
+    };
+    const book = open(failing);
+    await book.begin();
+    write(ADA);
+    await book.refresh();
+    isFull = true;
+    await assert.rejects(book.refresh(), Fault);
+    await assert.rejects(book.refresh(), Fault);
+    isFull = false;
+    assert.equal((await book.refresh())?.kind, 'taken');
+    assert.equal(await book.refresh(), null);
+  });
+});
+
+test('rules are described with their digest, and since when they are in force', async (t) => {
+  const { store, clock, write, path, open } = await setUp(t);
+  const book = open();
+  const none = await book.describe();
+  assert.deepEqual(
+    { ...none, digest: '' },
+    { file: path, rules: NO_RULES, changedAt: null, digest: '', error: null },
+  );
+  clock.advance(5);
+  write(ADA);
+  await book.begin();
+  const { digest, changedAt } = await book.describe();
+  assert.match(digest, /^[0-9a-f]{16}$/);
+  assert.notEqual(digest, none.digest);
+  assert.equal(changedAt, plus(START, 5));
+  const event = (await readEvents(store)).at(-1);
+  assert.ok(event?.kind === 'rules_changed');
+  assert.deepEqual([event.users, event.digest, event.by], [1, digest, 'server']);
+});
+
+describe('with several servers', () => {
+  test("only the leader's file counts, and from the moment that it leads", async (t) => {
+    const { store, write, open } = await setUp(t);
+    const state = { leads: false };
+    const book = open({ ...store, isLeader: () => state.leads }, true);
+    write(ADA);
+    assert.deepEqual(await book.begin(), { kind: 'unchanged' });
+    assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, NO_RULES);
+    state.leads = true;
+    assert.deepEqual(await refreshTwice(book), { kind: 'taken', rules: denying({ users: ['ada'] }) });
+
+    const others = denying({ users: ['bob'] });
+    await store.execute({ kind: 'set_rules', rules: others, digest: 'other', by: 'server' });
+    assert.equal(await book.refresh(), null, 'the file is as it was');
+    book.takeOver();
+    assert.deepEqual(await book.refresh(), { kind: 'taken', rules: denying({ users: ['ada'] }) });
+    assert.equal(await book.refresh(), null);
+  });
+
+  test('one without a file lets nobody in whom another one has barred', async (t) => {
+    const { store, write, path, open } = await setUp(t);
+    write(ADA);
+    await open(store, true).begin();
+    rmSync(path);
+    assert.deepEqual(await open(store, true).begin(), { kind: 'unchanged' });
+    const inForce = async () => (await store.read({ kind: 'find_rules' })).rules;
+    assert.deepEqual(await inForce(), denying({ users: ['ada'] }));
+    write('deny: {}');
+    assert.equal((await open(store, true).begin()).kind, 'taken');
+    assert.deepEqual(await inForce(), NO_RULES);
+  });
+});

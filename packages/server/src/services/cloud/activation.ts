@@ -1,0 +1,111 @@
+import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import {
+  CloudFault,
+  type CloudRefusal,
+  type Identification,
+  type LicenseHolder,
+  type Vouched,
+} from '../../cloud/cloud.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import { type LicenseId, NO_TIE } from '../../core/nouns/license.ts';
+import type { LicenseRecord } from '../../store/query.ts';
+import type { Store } from '../../store/store.ts';
+import type { LicenseLocks } from '../lending/license-locks.ts';
+import { RequestError } from '../request-error.ts';
+import { type CheckParts, checkLicense, install } from './cloud-check.ts';
+
+/** A license to be added: by its key, or by the user it was issued to. */
+export interface AddRequest {
+  readonly product: string | null;
+  readonly licenseKey: string | null;
+  readonly username: string | null;
+  readonly password: string | null;
+}
+
+/**
+ * Activates a license at the cloud for this machine, and adds it, or refreshes it where it is known. Nothing
+ * is added before the vendor's signed word is there. Whatever happens in between, doing it again is harmless:
+ * the cloud takes it for the same activation.
+ */
+export async function addLicense(parts: AddParts, request: AddRequest, by: Actor): Promise<LicenseRecord> {
+  const { store, session, identity, host, locks } = parts;
+  const { product, holder } = readRequest(request);
+  const hardwareId = await identity.readHardwareId();
+  const { now: askedAt } = await store.keepClock();
+  const meant = { hardwareId, licenseId: null, product, holder };
+  const reply = await session.ask(null, (cloud, keys) => cloud.activate(keys, meant, host));
+  if (reply.kind === 'refused') throw refusalError(reply);
+  const { value } = reply;
+  return locks.withLock(value.license.id, async () => {
+    const known = await findRecord(store, value.license.id);
+    if (!value.isFloating && known === undefined) {
+      await rejectNotFloating(parts, { ...meant, licenseId: value.license.id });
+    }
+    const username = 'username' in holder ? holder.username : null;
+    const key = 'licenseKey' in holder ? holder.licenseKey : '';
+    const tie = { ...NO_TIE, hardwareId, username };
+    const counted = { ...value.counted, askedAt, takesLower: reply.isBound };
+    await install(store, reply, { tie, key, by, ...(known === undefined ? { counted } : {}) });
+    await checkAgain(parts, value.license.id);
+    return requireRecord(store, value);
+  });
+}
+
+export interface AddParts extends CheckParts {
+  readonly locks: LicenseLocks;
+}
+
+/**
+ * While the activation was on its way, a report may have been settled, or the license removed. The activation
+ * counts even if this cannot be asked now: the next check makes it good.
+ */
+async function checkAgain(parts: AddParts, id: LicenseId): Promise<void> {
+  const record = await findRecord(parts.store, id);
+  if (record === undefined) return;
+  await checkLicense(parts, record.license).catch((error: unknown) => {
+    if (!(error instanceof CloudFault)) throw error;
+  });
+}
+
+function readRequest({ product, licenseKey, username, password }: AddRequest) {
+  if (product === null) throw new RequestError('missing_parameters', 'Say which "product" it is.');
+  if (licenseKey !== null && username !== null) {
+    throw new RequestError('validation_error', 'Send a license key or a user, not both.', {
+      field: 'username',
+    });
+  }
+  if (licenseKey !== null) return { product, holder: { licenseKey } as LicenseHolder };
+  if (username === null || password === null) {
+    throw new RequestError(
+      'missing_parameters',
+      'Send the license key ("licenseKey"), or "username" and "password".',
+    );
+  }
+  return { product, holder: { username, password } as LicenseHolder };
+}
+
+/** The activation is given back, so that the vendor's books are as they were. */
+async function rejectNotFloating({ session }: CheckParts, meant: Identification): Promise<never> {
+  await session.ask(null, (cloud, keys) => cloud.deactivate(keys, meant)).catch(() => {});
+  throw new RequestError(
+    'license_not_floating',
+    'This license is for one machine: it has no slots that a server could lend. Ask its vendor for some.',
+  );
+}
+
+async function findRecord(store: Store, id: LicenseId): Promise<LicenseRecord | undefined> {
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  return records.find(({ license }) => license.id === id);
+}
+
+async function requireRecord(store: Store, { license }: Vouched): Promise<LicenseRecord> {
+  return (await findRecord(store, license.id)) as LicenseRecord;
+}
+
+/** The cloud's refusal for the administrator: under its own code where that is one of ours. */
+export function refusalError({ code, message }: CloudRefusal): RequestError {
+  const isOurs = Object.hasOwn(ERRORS, code) && ERRORS[code as ErrorCode].status < 500;
+  const said = message === '' ? code : message;
+  if (isOurs) return new RequestError(code as ErrorCode, `The licensing cloud refused: ${said}`);
+  return new RequestError('cloud_refused', `The licensing cloud refused: ${said}`, { cloudCode: code });
+}

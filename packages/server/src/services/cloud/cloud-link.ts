@@ -1,0 +1,266 @@
+import { CloudFault, type CloudHost, type CloudRefusal } from '../../cloud/cloud.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../core/nouns/license.ts';
+import type { BacklogRecord, LicenseRecord } from '../../store/query.ts';
+import type { Store } from '../../store/store.ts';
+import { LicenseLocks } from '../lending/license-locks.ts';
+import { RequestError } from '../request-error.ts';
+import type { Identity } from '../upkeep/identity.ts';
+import { type AddRequest, addLicense, refusalError } from './activation.ts';
+import { type CheckParts, checkLicense } from './cloud-check.ts';
+import type { CloudHold } from './cloud-hold.ts';
+import { createReporter, type Reporter } from './cloud-report.ts';
+import type { CloudSession } from './cloud-session.ts';
+import { goThrough } from './go-through.ts';
+import type { LinkError, LinkState, LinkStatus } from './link-state.ts';
+import { type RemoveRequest, removeLicense } from './removal.ts';
+
+/**
+ * The server's side of the licensing cloud: activates and deactivates licenses, checks them, and reports what
+ * was consumed. Lending never waits for any of it. Work on one license is done one piece at a time, so that a
+ * check never meets a report of the same license half-way. That holds within one server. Of several, only the
+ * leader does rounds; what administrators ask another one for may meet them, and does no harm: activating and
+ * giving back can be repeated, what is installed and settled is decided by the store, which takes no total
+ * that was overtaken by a report, and a report goes out twice only where the cloud counts it once.
+ */
+export interface CloudLink {
+  add(request: AddRequest, by: Actor): Promise<LicenseRecord>;
+  /** `isLocal`: the cloud is not told, and what it was not told before stays untold. */
+  remove(request: RemoveRequest, isLocal: boolean, by: Actor): Promise<License>;
+  /** Reports and checks now: one license, or all. What goes wrong with one is told with it. */
+  sync(licenseId: LicenseId | null, accepting?: Accepting): Promise<readonly SyncResult[]>;
+  /** The background's round of checks. Without a license it only tries the keys. */
+  checkAll(): Promise<void>;
+  /** The background's round of reports. */
+  reportAll(): Promise<void>;
+  /** An administrator knows what became of an uncertain report. */
+  settle(reportId: string, isCounted: boolean, by: Actor): Promise<void>;
+  listBacklog(): Promise<readonly BacklogRecord[]>;
+  describe(): Promise<CloudStatus>;
+  /** Whether the last exchange, about some license or about all, went wrong. */
+  isFailing(): boolean;
+  /** Other servers have done the rounds until now. */
+  takeOver(): void;
+}
+
+/** What an administrator takes from the cloud although it may be old. */
+export interface Accepting {
+  /** Totals that are lower than before. */
+  readonly older: boolean;
+  /** Answers that are not bound to a request, of a cloud that has bound them before. */
+  readonly unbound: boolean;
+  readonly by: Actor;
+}
+
+export interface SyncResult {
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  readonly error: LinkError | null;
+  /** What the cloud does not know for sure after this, of the license and its features together. */
+  readonly untold: { readonly pending: number; readonly underWay: number; readonly uncertain: number };
+}
+
+export interface CloudStatus extends LinkStatus {
+  readonly url: string | null;
+  /** Counted here, and in no report yet. */
+  readonly pending: number;
+  readonly reportsUnderWay: number;
+  readonly reportsUncertain: number;
+}
+
+export interface CloudLinkOptions {
+  readonly store: Store;
+  readonly session: CloudSession;
+  readonly hold: CloudHold;
+  readonly identity: Identity;
+  readonly state: LinkState;
+  readonly host: CloudHost;
+  readonly url: string | null;
+  readonly settleMs: number;
+  readonly readMonotonicMs: () => number;
+}
+
+interface LinkParts extends CheckParts {
+  readonly hold: CloudHold;
+  readonly reporter: Reporter;
+  readonly locks: LicenseLocks;
+}
+
+export function createCloudLink(options: CloudLinkOptions): CloudLink {
+  const { store, session, state } = options;
+  const parts: LinkParts = { ...options, reporter: createReporter(options), locks: new LicenseLocks() };
+  return {
+    add: (request, by) => addLicense(parts, request, by),
+    async remove(request, isLocal, by) {
+      const license = await removeLicense(parts, request, isLocal, by);
+      state.drop(license.id);
+      return license;
+    },
+    sync: (licenseId, accepting) => sync(parts, licenseId, accepting),
+    async checkAll() {
+      if ((await session.findObstacle()) !== null) return;
+      const licenses = await listCloudLicenses(store);
+      if (licenses.length === 0) await session.ask(null, (cloud, keys) => cloud.probe(keys));
+      await goThrough(licenses, ({ id }) => onLicense(parts, id, (license) => checkLicense(parts, license)));
+    },
+    async reportAll() {
+      if ((await session.findObstacle()) !== null) return;
+      await goThrough(await listReportable(store), (id) =>
+        onLicense(parts, id, async (license) => {
+          if (license.tie.movedAt === null) await parts.reporter.report(license);
+        }),
+      );
+    },
+    settle: (reportId, isCounted, by) => settle(parts, reportId, isCounted, by),
+    listBacklog: () => listCloudBacklog(store),
+    describe: () => describe(options),
+    isFailing: () => state.isFailing,
+    takeOver: () => parts.reporter.takeOver(),
+  };
+}
+
+async function listCloudLicenses(store: Store): Promise<readonly License[]> {
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  return records.map(({ license }) => license).filter(({ source }) => source === 'cloud');
+}
+
+/** Other licenses have no cloud to report to. */
+async function listCloudBacklog(store: Store): Promise<readonly BacklogRecord[]> {
+  return (await store.read({ kind: 'list_backlog' })).filter(({ source }) => source === 'cloud');
+}
+
+async function listReportable(store: Store): Promise<readonly LicenseId[]> {
+  const records = await listCloudBacklog(store);
+  const held = records.filter(({ isRemoved }) => !isRemoved);
+  const waiting = held.filter(({ pending, underWay }) => pending !== 0 || underWay !== null);
+  return [...new Set(waiting.map(({ licenseId }) => licenseId))];
+}
+
+/** With the license as it is once nobody else is at work on it; one that is gone is left alone. */
+function onLicense<T>(
+  { locks, store }: LinkParts,
+  id: LicenseId,
+  work: (license: License) => Promise<T>,
+): Promise<T | null> {
+  return locks.withLock(id, async () => {
+    const license = (await listCloudLicenses(store)).find((one) => one.id === id);
+    return license === undefined ? null : work(license);
+  });
+}
+
+async function sync(
+  parts: LinkParts,
+  licenseId: LicenseId | null,
+  accepting?: Accepting,
+): Promise<readonly SyncResult[]> {
+  const all = await listCloudLicenses(parts.store);
+  const meant = licenseId === null ? all : all.filter(({ id }) => id === licenseId);
+  if (licenseId !== null && meant.length === 0) {
+    throw new RequestError(
+      'license_not_found',
+      `This server holds no license with the id ${licenseId} that came from the cloud.`,
+    );
+  }
+  if (accepting?.unbound === true) await parts.hold.release(accepting.by);
+  const acceptedBy = accepting?.older === true ? accepting.by : undefined;
+  // Where nothing can be asked, that is the answer.
+  if (meant.length === 0) await probe(parts);
+  const results: SyncResult[] = [];
+  for (const { id, product } of meant) {
+    const error = await onLicense(parts, id, (license) => syncLicense(parts, license, acceptedBy));
+    results.push({ licenseId: id, product, error, untold: await sumUntold(parts.store, id) });
+  }
+  return results;
+}
+
+/** Without a license to ask about, whether the keys are taken is the answer. */
+async function probe({ session }: LinkParts): Promise<void> {
+  const reply = await session.ask(null, (cloud, keys) => cloud.probe(keys));
+  if (reply.kind === 'refused') throw refusalError(reply);
+}
+
+async function sumUntold(store: Store, id: LicenseId): Promise<SyncResult['untold']> {
+  const records = (await listCloudBacklog(store)).filter(({ licenseId }) => licenseId === id);
+  const sum = (amountOf: (record: BacklogRecord) => number) =>
+    records.reduce((total, record) => total + amountOf(record), 0);
+  return {
+    pending: sum(({ pending }) => pending),
+    underWay: sum(({ underWay }) => underWay?.amount ?? 0),
+    uncertain: sum(({ uncertain }) => uncertain.reduce((total, { amount }) => total + amount, 0)),
+  };
+}
+
+/** Of a refusal that may be old. Until then lending goes on. */
+const WAITS = '(counts only if the next check says the same)';
+
+/** Reports first: the check then finds the cloud's total with everything in it. */
+async function syncLicense(
+  parts: LinkParts,
+  license: License,
+  acceptedBy?: Actor,
+): Promise<LinkError | null> {
+  try {
+    const isHere = license.tie.movedAt === null;
+    const reported = isHere ? await parts.reporter.report(license) : null;
+    const checked = await checkLicense(parts, (await findAgain(parts, license)) ?? license, acceptedBy);
+    const refusal = checked.kind === 'refused' ? checked.refusal : reported;
+    if (refusal === null) return null;
+    const waiting = (await findAgain(parts, license))?.tie.assurance?.unconfirmed ?? null;
+    const error = describeRefusal(refusal);
+    return waiting === refusal.code ? { ...error, message: `${error.message} ${WAITS}` } : error;
+  } catch (error) {
+    if (!(error instanceof CloudFault)) throw error;
+    const { code, reason, message } = error;
+    return { code, reason, message };
+  }
+}
+
+async function findAgain({ store }: LinkParts, { id }: License): Promise<License | undefined> {
+  return (await listCloudLicenses(store)).find((license) => license.id === id);
+}
+
+function describeRefusal({ code, message }: CloudRefusal): LinkError {
+  return { code, reason: null, message };
+}
+
+async function settle(
+  { store, locks }: LinkParts,
+  reportId: string,
+  isCounted: boolean,
+  by: Actor,
+): Promise<void> {
+  const backlog = await listCloudBacklog(store);
+  if (backlog.some(({ underWay }) => underWay?.id === reportId)) {
+    throw new RequestError('report_not_uncertain', 'This report settles itself when the cloud is reached.');
+  }
+  const record = backlog.find(({ uncertain }) => uncertain.some(({ id }) => id === reportId));
+  if (record === undefined) {
+    throw new RequestError('report_not_found', `There is no report ${reportId}: it may be settled already.`);
+  }
+  const { licenseId, feature } = record;
+  const told = { isCounted, cloudTotal: null, isSure: true, takesLower: false, by };
+  await locks.withLock(licenseId, () =>
+    store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told }),
+  );
+}
+
+async function describe({ store, session, state, url }: CloudLinkOptions): Promise<CloudStatus> {
+  const [obstacle, licenses, backlog] = await Promise.all([
+    session.findObstacle(),
+    listCloudLicenses(store),
+    listCloudBacklog(store),
+  ]);
+  const link = state.describe();
+  const remembered = licenses.map(({ tie }) => tie.checkedAt ?? 0);
+  const reachedAt = Math.max(link.reachedAt ?? 0, ...remembered) as Instant;
+  return {
+    ...link,
+    state: obstacle ?? link.state,
+    url,
+    reachedAt: reachedAt === 0 ? null : reachedAt,
+    pending: backlog.reduce((sum, { pending }) => sum + pending, 0),
+    reportsUnderWay: backlog.filter(({ underWay }) => underWay !== null).length,
+    reportsUncertain: backlog.reduce((sum, { uncertain }) => sum + uncertain.length, 0),
+  };
+}

@@ -1,0 +1,82 @@
+import type { Actor } from '../../core/nouns/actor.ts';
+import type { CloudKeyName } from '../../core/nouns/audit-event.ts';
+import type { CloudKeys } from '../../core/system-command.ts';
+import { secretFingerprint } from '../../secrets/seal.ts';
+import type { Store } from '../../store/store.ts';
+import { RequestError } from '../request-error.ts';
+
+/** The vendor's keys for the licensing cloud. They go in, and only the cloud link gets them out. */
+export interface Credentials {
+  /** Keeps one key or both; `null` leaves that one as it is. Does not ask the cloud whether they work. */
+  setKeys(keys: CloudKeys, by: Actor): Promise<KeysSet>;
+  /** For the cloud link alone: no route may answer with it. */
+  readKeys(): Promise<CloudKeys>;
+  /** Fingerprints; `null` where none is set. */
+  describe(): Promise<KeyFingerprints>;
+  /** Looks whether another server has stored other keys, which then begin to count here, too. */
+  refresh(): Promise<void>;
+}
+
+export interface KeyFingerprints {
+  readonly apiKeyFingerprint: string | null;
+  readonly sharedKeyFingerprint: string | null;
+}
+
+export interface KeysSet extends KeyFingerprints {
+  readonly changed: readonly CloudKeyName[];
+}
+
+export interface CredentialsOptions {
+  /** Called after keys were stored: whoever talks to the cloud begins anew with them. */
+  readonly onKeysChanged?: () => void;
+}
+
+export function createCredentials(store: Store, { onKeysChanged }: CredentialsOptions = {}): Credentials {
+  const readKeys = () => store.read({ kind: 'find_cloud_keys' });
+  const describe = async () => describeKeys(await readKeys());
+  /** As text; `null`: nobody has looked yet. */
+  let last: string | null = null;
+
+  /** Answers whether they are other ones than before. */
+  function noteKeys(fingerprints: KeyFingerprints): boolean {
+    const [before, now] = [last, JSON.stringify(fingerprints)];
+    last = now;
+    return before !== null && before !== now;
+  }
+
+  return {
+    readKeys,
+    describe,
+    async refresh() {
+      if (noteKeys(await describe())) onKeysChanged?.();
+    },
+    async setKeys({ apiKey, sharedKey }, by) {
+      if (apiKey === null && sharedKey === null) {
+        throw new RequestError('missing_parameters', 'Send "apiKey", "sharedKey", or both.');
+      }
+      const { apiKeyFingerprint, sharedKeyFingerprint } = describeKeys({ apiKey, sharedKey });
+      const fingerprints = { apiKey: apiKeyFingerprint, sharedKey: sharedKeyFingerprint };
+      await store.execute({ kind: 'set_cloud_keys', apiKey, sharedKey, fingerprints, by });
+      onKeysChanged?.();
+      const stored = await describe();
+      noteKeys(stored);
+      return {
+        apiKeyFingerprint: apiKeyFingerprint ?? stored.apiKeyFingerprint,
+        sharedKeyFingerprint: sharedKeyFingerprint ?? stored.sharedKeyFingerprint,
+        changed: listGiven({ apiKey, sharedKey }),
+      };
+    },
+  };
+}
+
+function listGiven({ apiKey, sharedKey }: CloudKeys): readonly CloudKeyName[] {
+  const names: readonly CloudKeyName[] = ['api_key', 'shared_key'];
+  return names.filter((name) => (name === 'api_key' ? apiKey : sharedKey) !== null);
+}
+
+function describeKeys({ apiKey, sharedKey }: CloudKeys): KeyFingerprints {
+  return {
+    apiKeyFingerprint: apiKey === null ? null : secretFingerprint('cloud_api_key', apiKey),
+    sharedKeyFingerprint: sharedKey === null ? null : secretFingerprint('cloud_shared_key', sharedKey),
+  };
+}

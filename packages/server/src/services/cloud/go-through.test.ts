@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CloudFault } from '../../cloud/cloud.ts';
+import { goThrough } from './go-through.ts';
+
+const BROKEN = new CloudFault('broken_off', 'It broke off.', { mayHaveArrived: true });
+const SLOW = new CloudFault('timeout', 'It is slow.', { mayHaveArrived: true });
+const AWAY = new CloudFault('unreachable', 'It is away.', { mayHaveArrived: false });
+
+async function follow(outcomes: readonly (Error | null)[]) {
+  let asked = 0;
+  const thrown = await goThrough(outcomes, async (outcome) => {
+    asked += 1;
+    if (outcome !== null) throw outcome;
+  }).then(
+    () => null,
+    (error: Error) => error,
+  );
+  return { asked, thrown };
+}
+
+describe('asking about one thing after the other', () => {
+  test('gives every one its turn', async () => {
+    assert.deepEqual(await follow([null, null]), { asked: 2, thrown: null });
+    assert.deepEqual(await follow([]), { asked: 0, thrown: null });
+  });
+
+  test('goes on after a fault, and tells the first one in the end', async () => {
+    assert.deepEqual(await follow([BROKEN, null, SLOW]), { asked: 3, thrown: BROKEN });
+  });
+
+  test('ends where there is no way to the cloud, or something else is wrong', async () => {
+    assert.deepEqual(await follow([BROKEN, AWAY, null]), { asked: 2, thrown: AWAY });
+    const bug = new Error('A bug.');
+    assert.deepEqual(await follow([bug, null]), { asked: 1, thrown: bug });
+  });
+});

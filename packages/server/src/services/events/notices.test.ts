@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { openTestLink, openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../../test/support/test-license.ts';
+import { type Cloud, CloudFault } from '../../cloud/cloud.ts';
+import { DAY_MS, instant, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
+import type { License } from '../../core/nouns/license.ts';
+import { createNotices } from './notices.ts';
+
+/** The real link to a cloud of which only the way there is made up. */
+async function openNotices(t: TestContext, licenses: readonly License[] = []) {
+  const { store, clock } = await openTestStore(t, licenses);
+  let isAway = false;
+  const cloud = {
+    probe: async () => {
+      if (isAway) throw new CloudFault('timeout', 'It is away.', { mayHaveArrived: true });
+      return { kind: 'ok', value: null, isBound: false };
+    },
+  } as unknown as Cloud;
+  const { cloudLink, credentials } = openTestLink(store, clock, { cloud });
+  await credentials.setKeys({ apiKey: 'a'.repeat(20), sharedKey: 'b'.repeat(20) }, 'test');
+  const { readWall } = clock;
+  const open = () => createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  const notices = open();
+  const told = async () =>
+    (await readEvents(store)).filter(({ kind }) =>
+      /^((license|token)_expiring|cloud_(un)?reachable)$/.test(kind),
+    );
+  return {
+    store,
+    clock,
+    notices,
+    open,
+    told,
+    /** The background asks the cloud. */
+    async ask(away: boolean) {
+      isAway = away;
+      await cloudLink.checkAll().catch(() => {});
+    },
+  };
+}
+
+describe('licenses that end', () => {
+  test('are told of once, in time, whoever looks', async (t) => {
+    const { clock, store, notices, open, told } = await openNotices(t);
+    const validUntil = plus(clock.readWall(), 20 * DAY_MS);
+    const endless = testLicense(2, { product: 'cam' });
+    for (const license of [testLicense(1, { validUntil }), endless]) {
+      await store.execute({ kind: 'install_license', license, by: 'test' });
+    }
+    assert.equal(await notices.look(), 0);
+    clock.advance(6 * DAY_MS);
+    await store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.equal(await notices.look(), 1);
+    assert.equal(await notices.look(), 0);
+    assert.equal(await open().look(), 0);
+    assert.deepEqual(await told(), [{ kind: 'license_expiring', licenseId: 1, product: 'cad', validUntil }]);
+  });
+
+  test('are told of again when the vendor has prolonged them and that ends, too', async (t) => {
+    const { clock, store, notices, told } = await openNotices(t);
+    const install = (days: number) => {
+      const license = testLicense(1, { validUntil: plus(clock.readWall(), days * DAY_MS) });
+      return store.execute({ kind: 'install_license', license, by: 'test' });
+    };
+    for (const days of [3, 300, 10]) {
+      await install(days);
+      await notices.look();
+    }
+    assert.equal((await told()).length, 2);
+  });
+});
+
+describe('tokens that end', () => {
+  test('are told of once, in time; not those without an end, nor those that were revoked', async (t) => {
+    const { clock, store, notices, told } = await openNotices(t);
+    const create = (name: string, days: number | null) => {
+      const token = { tokenHash: `hash of ${name}`, name, role: 'user', days } as const;
+      return store.execute({ kind: 'create_token', ...token, by: 'test' });
+    };
+    await create('ci', 20);
+    await create('gone', 20);
+    await create('lab', null);
+    assert.equal(await notices.look(), 0);
+    await store.execute({ kind: 'revoke_token', tokenId: 'gone', by: 'test' });
+    const expiresAt = plus(clock.readWall(), 20 * DAY_MS);
+    clock.advance(6 * DAY_MS);
+    await store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.equal(await notices.look(), 1);
+    assert.equal(await notices.look(), 0);
+    assert.deepEqual(await told(), [
+      { kind: 'token_expiring', tokenId: 'hash of ci', name: 'ci', expiresAt },
+    ]);
+    clock.advance(14 * DAY_MS);
+    await store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.equal(await notices.look(), 0);
+  });
+
+  test('are told of again under the same id when another one has it', async (t) => {
+    const { store, notices } = await openNotices(t);
+    const token = { tokenHash: 'h1', name: 'ci', role: 'user', days: 3, by: 'test' } as const;
+    for (let time = 0; time < 2; time++) {
+      await store.execute({ kind: 'create_token', ...token });
+      assert.equal(await notices.look(), 1);
+      await store.execute({ kind: 'revoke_token', tokenId: 'ci', by: 'test' });
+    }
+  });
+});
+
+describe('a cloud that stays away', () => {
+  test('is told of when it has been away for long enough, once, and again when it is back', async (t) => {
+    const { clock, notices, open, told, ask } = await openNotices(t);
+    await ask(false);
+    assert.equal(await notices.look(), 0);
+    const failingAt = clock.readWall();
+    await ask(true);
+    clock.advance(15 * MINUTE_MS - 1);
+    assert.equal(await notices.look(), 0, 'not yet');
+    clock.advance(1);
+    await ask(true);
+    assert.equal(await notices.look(), 1);
+    clock.advance(60 * MINUTE_MS);
+    assert.equal(await open().look(), 0, 'told before');
+    await ask(false);
+    assert.equal(await notices.look(), 1);
+    assert.equal(await notices.look(), 0);
+    assert.deepEqual(await told(), [
+      { kind: 'cloud_unreachable', failingAt, code: 'cloud_unavailable', reason: 'timeout' },
+      { kind: 'cloud_reachable', failingAt },
+    ]);
+  });
+
+  test('for a moment is not worth a word', async (t) => {
+    const { clock, notices, told, ask } = await openNotices(t);
+    for (let n = 0; n < 5; n++) {
+      await ask(true);
+      clock.advance(10 * MINUTE_MS);
+      await notices.look();
+      await ask(false);
+      await notices.look();
+    }
+    assert.deepEqual(await told(), []);
+  });
+});
+
+test('an outage ends with the cloud that was taken out of the settings; the next one is told', async (t) => {
+  const { store, clock, notices, told, ask } = await openNotices(t);
+  const { cloudLink } = openTestLink(store, clock, {});
+  const { readWall } = clock;
+  const without = createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  await ask(true);
+  clock.advance(15 * MINUTE_MS);
+  assert.deepEqual([await notices.look(), await without.look(), await without.look()], [1, 1, 0]);
+  assert.equal(await notices.look(), 1);
+  const events = (await told()).map((event) => [event.kind, 'reason' in event ? event.reason : null]);
+  assert.deepEqual(events, [
+    ['cloud_unreachable', 'timeout'],
+    ['cloud_reachable', 'not_configured'],
+    ['cloud_unreachable', 'timeout'],
+  ]);
+});
+
+test('without a cloud there is nothing to say about it', async (t) => {
+  const { store, clock } = await openTestStore(t, []);
+  const { cloudLink } = openTestLink(store, clock, {});
+  const readWall = () => instant(clock.readWall() + DAY_MS);
+  const notices = createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  assert.equal(await notices.look(), 0);
+});

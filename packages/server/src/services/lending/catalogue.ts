@@ -1,0 +1,58 @@
+import type { Target } from '../../core/command.ts';
+import type { Refused } from '../../core/decision.ts';
+import { listMeant, newestOf } from '../../core/lending/choose-license.ts';
+import { DEMO_LICENSE } from '../../core/nouns/demo-license.ts';
+import { isUsable } from '../../core/nouns/license.ts';
+import type { LicenseRecord } from '../../store/query.ts';
+import type { Store } from '../../store/store.ts';
+
+/** The licenses that the server holds. */
+export interface Catalogue {
+  /** All of them, or those of one product, the most recently added first. */
+  list(product: string | null): Promise<readonly LicenseRecord[]>;
+  /** Those of the product that is meant, or why none is. */
+  listMeant(product: string | null): Promise<readonly LicenseRecord[] | Refused>;
+  /** The one that is named, or the one that newcomers are lent from first; or why none is. */
+  find(target: Target): Promise<LicenseRecord | Refused>;
+  /** A product of which a slot could be lent now; `null`: there is none. */
+  findLendable(): Promise<string | null>;
+  /** Adds the demo license to an empty store. Answers whether it did. */
+  addDemo(): Promise<boolean>;
+}
+
+export function createCatalogue(store: Store): Catalogue {
+  const list = (product: string | null) => store.read({ kind: 'list_licenses', product });
+  return {
+    list,
+    async find(target) {
+      const meant = listIn(await list(null), target);
+      if ('kind' in meant) return meant;
+      return newestOf(meant, (meant[0] as LicenseRecord).now);
+    },
+    async listMeant(product) {
+      return listIn(await list(null), { product, licenseId: null });
+    },
+    async findLendable() {
+      const records = await list(null);
+      return records.find(isLendable)?.license.product ?? null;
+    },
+    async addDemo() {
+      const isEmpty = (await list(null)).length === 0;
+      if (isEmpty) await store.execute({ kind: 'install_license', license: DEMO_LICENSE, by: 'demo' });
+      return isEmpty;
+    },
+  };
+}
+
+function isLendable({ license, now }: LicenseRecord): boolean {
+  return isUsable(license, now) && license.slots > 0;
+}
+
+function listIn(records: readonly LicenseRecord[], target: Target): readonly LicenseRecord[] | Refused {
+  const products = new Set(records.map(({ license }) => license.product)).size;
+  const isMeant = ({ license }: LicenseRecord) =>
+    target.product === null
+      ? target.licenseId !== null || products === 1
+      : license.product === target.product;
+  return listMeant(target, { products, licenses: records.filter(isMeant) });
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { BorrowUntil, Target } from '../../core/command.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import type { Narrowing } from '../../core/nouns/consumption.ts';
+import { userNameOf } from '../../core/nouns/user-name.ts';
+import type { Executed, Store } from '../../store/store.ts';
+import { RequestError } from '../request-error.ts';
+import { executeOnEachLicense } from './each-license.ts';
+import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';
+
+export interface CountRequest extends Target {
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  readonly user: string | null;
+  readonly count: number;
+  readonly narrowing: Narrowing;
+  /** What the caller calls this request, so that repeating it counts once. */
+  readonly idempotencyKey: string | null;
+  readonly by?: Actor;
+}
+
+/** Counts consumption, and lends the slots of features. */
+export interface Counting {
+  add(request: CountRequest): Promise<Executed>;
+  registerFeature(
+    request: LendingRequest,
+    feature: string | null,
+    until: BorrowUntil | null,
+  ): Promise<Executed>;
+  releaseFeature(request: LendingRequest, feature: string | null): Promise<Executed>;
+  /** Takes back every feature slot of every license. Answers how many that were. */
+  releaseAllFeatures(by: Actor): Promise<number>;
+}
+
+export function createCounting(store: Store): Counting {
+  return {
+    add: async ({ idempotencyKey, ...request }) =>
+      store.execute({
+        kind: 'add_consumption',
+        ...request,
+        user: identifyConsumer(request.user),
+        // The hash is of the request as it was sent.
+        idempotency: identifyRequest(idempotencyKey, request),
+      }),
+    registerFeature: async (request, feature, until) =>
+      store.execute({
+        kind: 'register_feature',
+        ...identifyTaker(request),
+        host: request.host,
+        feature: requireFeature(feature),
+        until,
+      }),
+    releaseFeature: async (request, feature) =>
+      store.execute({ kind: 'release_feature', ...identify(request), feature: requireFeature(feature) }),
+    releaseAllFeatures: (by) =>
+      executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all_features', licenseId, by })),
+  };
+}
+
+/** Nobody has to be named here. */
+function identifyConsumer(user: string | null): string | null {
+  if (user === null) return null;
+  const name = userNameOf(user);
+  requireFit(name, 'user');
+  return name;
+}
+
+export function requireFeature(feature: string | null): string {
+  if (feature === null) throw new RequestError('missing_parameters', 'Say which "feature" is meant.');
+  return feature;
+}
+
+/**
+ * The same fields in the same order are the same request, however its JSON was written, and wherever it
+ * came from.
+ */
+function identifyRequest(key: string | null, { by: _, ...request }: Omit<CountRequest, 'idempotencyKey'>) {
+  if (key === null) return null;
+  return { key, bodyHash: createHash('sha256').update(JSON.stringify(request)).digest('base64') };
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { licenseId } from '../../core/nouns/license.ts';
+import { LicenseLocks } from './license-locks.ts';
+
+const [ONE, TWO] = [licenseId(1), licenseId(2)];
+
+describe('work on a license', () => {
+  test('waits for the work on it that is under way, and not for that on others', async () => {
+    const locks = new LicenseLocks();
+    const told: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const first = locks.withLock(ONE, async () => {
+      await gate.promise;
+      told.push('first');
+    });
+    const second = locks.withLock(ONE, async () => told.push('second'));
+    await locks.withLock(TWO, async () => told.push('other'));
+    gate.resolve();
+    await Promise.all([first, second]);
+    assert.deepEqual(told, ['other', 'first', 'second']);
+  });
+
+  test('that fails does not stand in the way', async () => {
+    const locks = new LicenseLocks();
+    const failing = locks.withLock(ONE, () => Promise.reject(new Error('no')));
+    const next = locks.withLock(ONE, async () => 'done');
+    await assert.rejects(failing, /no/);
+    assert.equal(await next, 'done');
+  });
+});

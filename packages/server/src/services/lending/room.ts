@@ -1,0 +1,24 @@
+import { RequestError } from '../request-error.ts';
+
+/** Space for so many at once. */
+export interface Room {
+  /** Takes a place, or throws when there is none. Returns what gives the place back, once. */
+  enter(): () => void;
+}
+
+export function createRoom(most: number, refusal: string, retryAfterSeconds: number): Room {
+  let inside = 0;
+  return {
+    enter() {
+      if (inside >= most) {
+        throw new RequestError('too_many_requests', refusal, { retryAfterSeconds }, retryAfterSeconds);
+      }
+      inside += 1;
+      let isInside = true;
+      return () => {
+        if (isInside) inside -= 1;
+        isInside = false;
+      };
+    },
+  };
+}

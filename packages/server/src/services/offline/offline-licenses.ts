@@ -1,0 +1,177 @@
+import { createHash, type KeyObject } from 'node:crypto';
+import {
+  INITIALIZATION_CODE_BYTES,
+  isConfirmationCode,
+  makeActivationCode,
+  readInitializationCode,
+  SIGNED_CODE_BYTES,
+} from '@berth/protocol/airgap-codes';
+import { LicenseFileError } from '@berth/protocol/license-file';
+import { readTypedCode } from '@berth/protocol/typed-code';
+import type { FileFacts } from '../../core/command.ts';
+import type { Refused } from '../../core/decision.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import { type License, type LicenseTie, NO_TIE } from '../../core/nouns/license.ts';
+import { type FileKind, readVendorFile, type VendorFile } from '../../offline/read-file.ts';
+import type { LicenseRecord } from '../../store/query.ts';
+import type { Store } from '../../store/store.ts';
+import { RequestError } from '../request-error.ts';
+import type { Identity } from '../upkeep/identity.ts';
+
+/** Takes what the vendor wrote for this server. Whether to believe it is the core's decision. */
+export interface InstallOptions {
+  readonly store: Store;
+  readonly identity: Identity;
+  /** What license files are signed with; `null`: none is configured. */
+  readonly vendorKey: KeyObject | null;
+  /** What confirmation codes are signed with; `null`: none is configured. */
+  readonly airgapKey: KeyObject | null;
+  readonly acceptUnsignedPolicies: boolean;
+}
+
+export interface CodeWish {
+  readonly licenseKey: string | null;
+  readonly initializationCode: string | null;
+}
+
+export interface ActivationCode {
+  readonly activationCode: string;
+  readonly hardwareId: string;
+  readonly licenseKey: string;
+}
+
+export interface PolicyWish {
+  readonly policy: string | null;
+  readonly licenseKey: string | null;
+  readonly policyId: string | null;
+  readonly confirmationCode: string | null;
+}
+
+/** A license file: the answer to a request, or a refresh. */
+export async function installFile(
+  options: InstallOptions,
+  text: string,
+  by: Actor,
+): Promise<LicenseRecord | Refused> {
+  const { identity, store, vendorKey } = options;
+  if (vendorKey === null) {
+    throw new RequestError(
+      'offline_key_not_configured',
+      'License files cannot be checked: set cloud.publicKey to the public key of the vendor.',
+    );
+  }
+  const file = readOrReject(text, 'license', vendorKey);
+  const facts: FileFacts = {
+    kind: 'offline',
+    isSigned: file.isSigned,
+    boundTo: file.hardwareId,
+    requestId: file.requestId,
+    issuedAt: file.issuedAt,
+    isConfirmed: false,
+    licenseKey: null,
+    policyId: null,
+    confirmationId: null,
+  };
+  const bound = { hardwareId: file.hardwareId, isIdChosen: await identity.isChosen() };
+  return take(store, file, { source: 'offline', bound, facts, by });
+}
+
+function readOrReject(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
+  try {
+    return readVendorFile(text, kind, publicKey);
+  } catch (error) {
+    if (!(error instanceof LicenseFileError)) throw error;
+    const code = kind === 'license' ? 'offline_file_invalid' : 'airgap_policy_invalid';
+    throw new RequestError(code, `The file cannot be read. ${error.message}`);
+  }
+}
+
+interface Taking {
+  readonly source: 'offline' | 'airgap';
+  readonly bound: Pick<LicenseTie, 'hardwareId' | 'isIdChosen'>;
+  readonly facts: FileFacts;
+  readonly by: Actor;
+}
+
+/** A file for a single machine has no slots, whatever number it names. */
+async function take(store: Store, file: VendorFile, { source, bound, facts, by }: Taking) {
+  const slots = file.isFloating ? file.license.slots : 0;
+  const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, ...bound } };
+  // They only count where nothing was counted here.
+  const counted = { ...file.counted, askedAt: file.issuedAt, takesLower: true };
+  const outcome = await store.execute({ kind: 'install_license', license, counted, file: facts, by });
+  if (outcome.kind === 'refused') return outcome;
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  const record = records.find((one) => one.license.id === license.id);
+  if (record !== undefined) return record;
+  throw new RequestError('license_not_found', 'The license was removed at the same moment.');
+}
+
+export async function activateByCode({ identity }: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
+  const licenseKey = needField('license_key', wish.licenseKey);
+  const typed = needField('signing_key', wish.initializationCode);
+  const read = readTypedCode(typed, INITIALIZATION_CODE_BYTES);
+  const key = 'fault' in read ? null : readInitializationCode(read.code);
+  if (key === null) {
+    const where = 'fault' in read ? ` ${read.fault}` : '';
+    throw new RequestError(
+      'airgap_code_invalid',
+      `The initialization code ("signing_key") is not one: check it letter by letter.${where}`,
+    );
+  }
+  const hardwareId = await identity.readHardwareId();
+  return { activationCode: makeActivationCode(key, { hardwareId, licenseKey }), hardwareId, licenseKey };
+}
+
+export async function installPolicy(options: InstallOptions, wish: PolicyWish, by: Actor) {
+  const { store, identity, vendorKey, airgapKey } = options;
+  const policy = needField('license_policy', wish.policy);
+  const licenseKey = needField('license_key', wish.licenseKey);
+  const policyId = needField('policy_id', wish.policyId);
+  const typed = needField('confirmation_code', wish.confirmationCode);
+  if (airgapKey === null) {
+    throw new RequestError(
+      'airgap_key_not_configured',
+      "Confirmation codes cannot be checked: set airgap.publicKey to the vendor's.",
+    );
+  }
+  if (vendorKey === null && !options.acceptUnsignedPolicies) {
+    throw new RequestError(
+      'offline_key_not_configured',
+      'Policy files cannot be checked: set cloud.publicKey to the public key of the vendor.',
+    );
+  }
+  const code = readConfirmationCode(typed);
+  const hardwareId = await identity.readHardwareId();
+  const isConfirmed = isConfirmationCode(airgapKey, { hardwareId, licenseKey, policyId }, code);
+  const file = readOrReject(policy, 'policy', vendorKey);
+  const facts: FileFacts = {
+    kind: 'airgap',
+    isSigned: file.isSigned || options.acceptUnsignedPolicies,
+    boundTo: null,
+    requestId: null,
+    issuedAt: file.issuedAt,
+    isConfirmed,
+    licenseKey,
+    policyId,
+    confirmationId: hashCode(code),
+  };
+  const bound = { hardwareId, isIdChosen: await identity.isChosen() };
+  return take(store, file, { source: 'airgap', bound, facts, by });
+}
+
+function readConfirmationCode(typed: string): string {
+  const read = readTypedCode(typed, SIGNED_CODE_BYTES);
+  if ('code' in read) return read.code;
+  throw new RequestError('airgap_confirmation_invalid', `The confirmation code is mistyped. ${read.fault}`);
+}
+
+/** By its first half: the second can be written in two ways, and both are valid. */
+function hashCode(code: string): string {
+  return createHash('sha256').update(Buffer.from(code, 'base64').subarray(0, 32)).digest('hex');
+}
+
+function needField(name: string, value: string | null): string {
+  if (value !== null) return value;
+  throw new RequestError('missing_parameters', `"${name}" is missing.`, { field: name });
+}

@@ -1,0 +1,175 @@
+import { type KeyObject, randomUUID } from 'node:crypto';
+import { type RequestSigner, writeOfflineRequest } from '@berth/protocol/offline-request';
+import { formatTimestamp } from '@berth/protocol/timestamp';
+import { type Usage, writeUsageFile } from '@berth/protocol/usage-file';
+import type { CloudHost } from '../../cloud/cloud.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
+import type { UsageRecord } from '../../store/query.ts';
+import type { Store } from '../../store/store.ts';
+import type { ReadKeys } from '../cloud/cloud-session.ts';
+import { RequestError } from '../request-error.ts';
+import type { Identity } from '../upkeep/identity.ts';
+import { readIdentityKey } from '../upkeep/identity-key.ts';
+
+/** What this server writes for the vendor, to be carried there by a person. */
+export interface RequestOptions {
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly readKeys: ReadKeys;
+  readonly host: CloudHost;
+}
+
+export interface RequestWish {
+  readonly product: string | null;
+  readonly licenseKey: string | null;
+  /** Whose license it is, where the vendor issues licenses to users. */
+  readonly username: string | null;
+}
+
+export interface DeactivationWish extends RequestWish {
+  readonly licenseId: LicenseId | null;
+}
+
+export interface MadeRequest {
+  readonly requestId: string;
+  readonly requestData: string;
+  readonly fileName: string;
+  readonly hardwareId: string;
+  /** The fingerprint of this server's own key, for the vendor to compare. */
+  readonly identityKey: string;
+  readonly signedBy: 'cloud-keys' | 'server';
+}
+
+export interface MadeUsage {
+  readonly usageData: string;
+  readonly fileName: string;
+  readonly sequence: number;
+}
+
+/** A file that asks the vendor for a license. */
+export function requestLicense(options: RequestOptions, wish: RequestWish, by: Actor): Promise<MadeRequest> {
+  return makeRequest(options, { request: 'activation', ...wish, usage: null }, by);
+}
+
+interface RequestContent extends RequestWish {
+  readonly request: 'activation' | 'deactivation';
+  readonly usage: Usage | null;
+}
+
+async function makeRequest(
+  options: RequestOptions,
+  { request, product, licenseKey, username, usage }: RequestContent,
+  by: Actor,
+): Promise<MadeRequest> {
+  const { store, identity, host } = options;
+  const requestId = randomUUID();
+  const hardwareId = await identity.readHardwareId();
+  const own = await readIdentityKey(store);
+  const signer = await chooseSigner(options, own.privateKey);
+  await store.execute({ kind: 'open_request', requestId, request, product, by });
+  const { wall } = await store.keepClock();
+  const requestData = writeOfflineRequest(
+    {
+      request,
+      requestId,
+      product,
+      licenseKey,
+      username,
+      hardwareId,
+      date: formatTimestamp(wall),
+      serverKey: own.publicKey,
+      hostname: host.hostname,
+      appVersion: host.version,
+      usage,
+    },
+    signer,
+  );
+  const fileName = `berth-${request}-${requestId.slice(0, 8)}.req`;
+  const { fingerprint: identityKey } = own;
+  return { requestId, requestData, fileName, hardwareId, identityKey, signedBy: signer.kind };
+}
+
+/** The keys for the cloud where both are set; otherwise the server vouches for itself. */
+async function chooseSigner({ readKeys }: RequestOptions, privateKey: KeyObject): Promise<RequestSigner> {
+  const { apiKey, sharedKey } = await readKeys();
+  if (apiKey === null || sharedKey === null) return { kind: 'server', privateKey };
+  return { kind: 'cloud-keys', keys: { apiKey, sharedKey } };
+}
+
+/** First the license stops, so that nothing is counted after the amounts that the file tells. */
+export async function requestDeactivation(
+  options: RequestOptions,
+  wish: DeactivationWish,
+  by: Actor,
+): Promise<MadeRequest> {
+  const { store } = options;
+  const license = chooseToGiveBack(await store.read({ kind: 'list_usage' }), wish);
+  if (!license.isRemoved) {
+    await store.execute({
+      kind: 'remove_license',
+      licenseId: license.licenseId,
+      isGivenBack: true,
+      by,
+    });
+  }
+  const { usage } = await makeUsage(options, by);
+  const { product, licenseKey } = license;
+  const { username } = wish;
+  return makeRequest(options, { request: 'deactivation', product, licenseKey, username, usage }, by);
+}
+
+/** One that was removed can be given back still, as long as it is named. */
+function chooseToGiveBack(records: readonly UsageRecord[], wish: DeactivationWish): UsageRecord {
+  const { product, licenseKey, licenseId } = wish;
+  const isNamed = licenseKey !== null || licenseId !== null;
+  const meant = records
+    .filter(({ feature, isRemoved }) => feature === null && (isNamed || !isRemoved))
+    .filter((record) => product === null || record.product === product)
+    .filter((record) => licenseKey === null || record.licenseKey === licenseKey)
+    .filter((record) => licenseId === null || record.licenseId === licenseId);
+  if (meant[0] === undefined) {
+    throw new RequestError('license_not_found', 'This server holds no such license that came in a file.');
+  }
+  if (meant.length === 1) return meant[0];
+  throw new RequestError('missing_parameters', 'Say which license with "license_key" or "license_id".');
+}
+
+/** A file with everything that was consumed. */
+export async function writeUsage(options: RequestOptions, by: Actor): Promise<MadeUsage> {
+  const { usage, privateKey } = await makeUsage(options, by);
+  const fileName = `berth-usage-${usage.sequence}.usage`;
+  return { usageData: writeUsageFile(usage, privateKey), fileName, sequence: usage.sequence };
+}
+
+/** The number is taken first: what is counted in between is told, and told again with the next. */
+async function makeUsage({ store, identity }: RequestOptions, by: Actor) {
+  const outcome = await store.execute({ kind: 'number_usage', by });
+  const sequence = outcome.kind === 'done' ? outcome.count : 0;
+  const records = await store.read({ kind: 'list_usage' });
+  const { privateKey, publicKey } = await readIdentityKey(store);
+  const usage: Usage = {
+    schema_version: 1,
+    sequence,
+    hardware_id: await identity.readHardwareId(),
+    date: formatTimestamp((await store.keepClock()).wall),
+    server_key: publicKey,
+    licenses: records
+      .filter(({ feature }) => feature === null)
+      .map((record) => describeUsage(record, records)),
+  };
+  return { usage, privateKey };
+}
+
+function describeUsage({ licenseId, licenseKey, consumed }: UsageRecord, records: readonly UsageRecord[]) {
+  return {
+    license_id: licenseId as number,
+    license_key: licenseKey,
+    consumed,
+    features: records.flatMap((record) =>
+      record.licenseId === licenseId && record.feature !== null
+        ? [{ code: record.feature, consumed: record.consumed }]
+        : [],
+    ),
+  };
+}

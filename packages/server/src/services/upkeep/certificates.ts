@@ -1,0 +1,103 @@
+import type { Config } from '../../config.ts';
+import { DAY_MS, type Instant, instant, say } from '../../core/nouns/instant.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { CertificateError, describeLooks, loadFiles, type TlsContext } from './certificate-files.ts';
+
+/** The server's certificate, its key, and whom to believe about clients: from files that may change. */
+export interface Certificates {
+  read(): TlsContext;
+  onChange(listener: (context: TlsContext) => void): void;
+  /** Takes over what has changed in the files, or says once why it cannot be used. */
+  refresh(): Promise<void>;
+  /** Says in the log, once a day, that the certificate ends soon. */
+  warnBeforeEnd(): void;
+  describe(): CertificateFacts;
+  /** Whether the certificate in force is for this host name. */
+  isFor(name: string): boolean;
+}
+
+/** The certificate in force; nothing of it is secret. */
+export interface CertificateFacts {
+  readonly subject: string;
+  readonly fingerprint256: string;
+  readonly validUntil: Instant;
+  readonly asksClients: boolean;
+  /** Why what lies in the files now is not in force. */
+  readonly error: string | null;
+}
+
+interface Outside {
+  readonly log: Log;
+  readonly readWall: () => Instant;
+}
+
+const WARN_BEFORE_MS = 14 * DAY_MS;
+
+/** `null` where TLS is not set up; throws a CertificateError when it cannot be. */
+export function openCertificates(files: Config['tls'], { log, readWall }: Outside): Certificates | null {
+  if (files.cert === '') return null;
+  let current = loadFiles(files);
+  /** How the files looked when they were read; not known of the first time, so that nothing is missed. */
+  let looks: string | null = null;
+  let error: string | null = null;
+  let warnedAt: Instant | null = null;
+  const listeners: ((context: TlsContext) => void)[] = [];
+
+  function takeOver(): void {
+    const next = loadFiles(files);
+    error = null;
+    if (isSame(next.context, current.context)) return;
+    current = next;
+    warnedAt = null;
+    for (const listener of listeners) listener(current.context);
+    log.info(inForce(), 'the TLS files have changed: new connections use them');
+  }
+
+  function inForce() {
+    const { subject, subjectAltName = '', fingerprint256 } = current.certificate;
+    return { subject: subject?.replaceAll('\n', ', ') || subjectAltName, fingerprint256 };
+  }
+
+  function validUntil(): Instant {
+    return instant(current.certificate.validToDate.getTime());
+  }
+
+  return {
+    read: () => current.context,
+    onChange: (listener) => listeners.push(listener),
+    async refresh() {
+      const now = await describeLooks(files);
+      if (now === looks) return;
+      looks = now;
+      try {
+        takeOver();
+      } catch (cause) {
+        if (!(cause instanceof CertificateError)) throw cause;
+        error = cause.message;
+        log.error(
+          { error },
+          'the TLS files have changed and cannot be used: those from before stay in force',
+        );
+      }
+    },
+    warnBeforeEnd() {
+      const now = readWall();
+      const leftMs = validUntil() - now;
+      if (leftMs > WARN_BEFORE_MS || (warnedAt !== null && now - warnedAt < DAY_MS)) return;
+      warnedAt = now;
+      const facts = { ...inForce(), validUntil: say(validUntil()) };
+      log.warn(facts, leftMs > 0 ? 'the TLS certificate ends soon' : 'the TLS certificate has ended');
+    },
+    describe: () => ({
+      ...inForce(),
+      validUntil: validUntil(),
+      asksClients: current.context.ca !== undefined,
+      error,
+    }),
+    isFor: (name) => current.certificate.checkHost(name) !== undefined,
+  };
+}
+
+function isSame(a: TlsContext, b: TlsContext): boolean {
+  return a.cert === b.cert && a.key === b.key && a.ca === b.ca;
+}

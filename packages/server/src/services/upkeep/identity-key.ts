@@ -1,0 +1,18 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { publicKeyFingerprint } from '@berth/protocol/server-key';
+import type { Store } from '../../store/store.ts';
+
+/** The key with which this server vouches for what it hands out. */
+export interface IdentityKey {
+  readonly privateKey: KeyObject;
+  /** SPKI in base64. */
+  readonly publicKey: string;
+  readonly fingerprint: string;
+}
+
+export async function readIdentityKey(store: Store): Promise<IdentityKey> {
+  const der = await store.read({ kind: 'find_identity_key' });
+  const privateKey = createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
+  const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).toString('base64');
+  return { privateKey, publicKey, fingerprint: publicKeyFingerprint(publicKey) };
+}

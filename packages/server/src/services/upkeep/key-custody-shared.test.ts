@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
+import { temporaryFolder } from '../../../../../test/support/server-process.ts';
+import { openDatabase } from '../../store/postgres/open-database.ts';
+import { RequestError } from '../request-error.ts';
+import { createKeyCustody } from './key-custody.ts';
+
+const getPostgres = sharedPostgres();
+
+function openAt(url: string, masterKey: { value: null; file: string }) {
+  return openDatabase({
+    url,
+    masterKey,
+    maxConnections: 3,
+    prepareStatements: true,
+    version: 'exam',
+    onNotice: () => {},
+    onNews: () => {},
+    isServing: true,
+  });
+}
+
+test('a rotation beside other servers is refused, and the key stays where it is', async (t) => {
+  if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
+  const url = await (await getPostgres()).createDatabase();
+  const source = { value: null, file: join(temporaryFolder(t), 'master.key') };
+  const store = await openAt(url, source);
+  t.after(() => store.close());
+  const other = await openAt(url, source);
+  t.after(() => other.close());
+  const custody = createKeyCustody(store, source);
+  const [before, key] = [await custody.describe(), readFileSync(source.file, 'utf8')];
+  await assert.rejects(custody.rotate(null, 'ada'), (error: unknown) => {
+    assert.ok(error instanceof RequestError);
+    assert.equal(error.code, 'other_servers_running');
+    return true;
+  });
+  assert.equal(readFileSync(source.file, 'utf8'), key);
+  assert.equal(existsSync(`${source.file}.next`), false);
+  assert.deepEqual(await custody.describe(), before);
+  await other.close();
+  assert.equal((await custody.rotate(null, 'ada')).replaced, before.fingerprint);
+  assert.notEqual(readFileSync(source.file, 'utf8'), key);
+});

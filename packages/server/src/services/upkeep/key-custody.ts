@@ -1,0 +1,182 @@
+import type { Actor } from '../../core/nouns/actor.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import { type KeyExport, MIN_PASSPHRASE_LENGTH, sealExport } from '../../secrets/key-export.ts';
+import { findNextKey, settleNextKey, stageNextKey } from '../../secrets/key-rotation.ts';
+import {
+  loadMasterKey,
+  type MasterKeySource,
+  makeMasterKey,
+  parseMasterKey,
+} from '../../secrets/master-key.ts';
+import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
+import type { Store } from '../../store/store.ts';
+import { createTurns } from '../cloud/create-turns.ts';
+import { RequestError } from '../request-error.ts';
+
+/** Looks after the master key. One thing at a time: a rotation and an export never cross. */
+export interface KeyCustody {
+  describe(): Promise<MasterKeyDescription>;
+  /** Seals every secret anew. `null`: with a key that is made up here. */
+  rotate(newKey: string | null, by: Actor): Promise<Rotated>;
+  /** The master key under a passphrase, to be kept elsewhere. */
+  export(passphrase: string | null, by: Actor): Promise<KeyExport>;
+}
+
+export interface MasterKeyDescription {
+  readonly fingerprint: string;
+  readonly source: 'file' | 'environment';
+  /** `null` when the key is in the environment. */
+  readonly file: string | null;
+}
+
+export interface Rotated extends MasterKeyDescription {
+  readonly replaced: string;
+}
+
+export function createKeyCustody(store: Store, source: MasterKeySource): KeyCustody {
+  const custodian = new Custodian(store, source);
+  const inTurn = createTurns();
+  return {
+    describe: () => custodian.describe(),
+    rotate: (newKey, by) => inTurn(() => custodian.rotate(newKey, by)),
+    export: (passphrase, by) => inTurn(() => custodian.export(passphrase, by)),
+  };
+}
+
+class Custodian {
+  readonly #store: Store;
+  readonly #source: MasterKeySource;
+  /** A key that is in force, while the environment still holds the one before. */
+  #held: MasterKey | null = null;
+
+  constructor(store: Store, source: MasterKeySource) {
+    this.#store = store;
+    this.#source = source;
+  }
+
+  async describe(): Promise<MasterKeyDescription> {
+    const { sealedBy } = await this.#store.read({ kind: 'describe_seal' });
+    const isFile = this.#source.value === null;
+    return {
+      fingerprint: sealedBy,
+      source: isFile ? 'file' : 'environment',
+      file: isFile ? this.#source.file : null,
+    };
+  }
+
+  async rotate(newKeyText: string | null, by: Actor): Promise<Rotated> {
+    const newKey = this.#chooseNewKey(newKeyText);
+    const newFingerprint = fingerprint(newKey);
+    // A commit that failed may yet be found in the file. After this it is certain what seals the store.
+    await this.#store.keepClock();
+    const { fingerprint: replaced } = await this.describe();
+    if (newFingerprint === replaced) {
+      throw new RequestError('validation_error', 'The new master key is the one in use.', FIELD);
+    }
+    const isFile = this.#source.value === null;
+    if (isFile) this.#stage(newKey, replaced);
+    const outcome = await this.#store.execute({ kind: 'rotate_master_key', newKey, newFingerprint, by });
+    if (outcome.kind === 'refused') {
+      // The new key has sealed nothing, and must not take the place of the one that has.
+      if (isFile) settleNextKey(this.#source.file, replaced);
+      throw new RequestError(outcome.code, outcome.message);
+    }
+    if (isFile) this.#settle(newFingerprint);
+    else this.#held = newKey;
+    return { ...(await this.describe()), replaced };
+  }
+
+  async export(passphrase: string | null, by: Actor): Promise<KeyExport> {
+    const usable = requirePassphrase(passphrase);
+    const { sealedBy } = await this.#store.read({ kind: 'describe_seal' });
+    const { identity } = await this.#store.read({ kind: 'describe_store' });
+    const sealed = await sealExport({ masterKey: this.#getKey(sealedBy), identity }, usable);
+    const event = { kind: 'master_key_exported', fingerprint: sealedBy, by } as const;
+    await this.#store.execute({ kind: 'record_event', event });
+    return sealed;
+  }
+
+  #chooseNewKey(text: string | null): MasterKey {
+    if (text !== null) return parseNewKey(text);
+    if (this.#source.value === null) return makeMasterKey();
+    throw new RequestError(
+      'missing_parameters',
+      'The master key comes from the environment, where this server cannot write: send the new one as ' +
+        '"new_key" ("berth key rotate --new-key" reads it from standard input).',
+      FIELD,
+    );
+  }
+
+  #stage(key: MasterKey, replaced: string): void {
+    const { file } = this.#source;
+    try {
+      settleNextKey(file, replaced);
+      stageNextKey(file, key);
+    } catch (error) {
+      const reason = (error as Error).message;
+      throw new Fault(
+        'store_unavailable',
+        `The new master key cannot be written beside ${file}: ${reason}. Nothing was changed.`,
+        { cause: error },
+      );
+    }
+  }
+
+  #settle(sealedBy: string): void {
+    const { file } = this.#source;
+    try {
+      settleNextKey(file, sealedBy);
+    } catch (error) {
+      const reason = (error as Error).message;
+      throw new Fault(
+        'store_unavailable',
+        `The store is sealed with the new master key, but ${file} cannot be replaced: ${reason}. ` +
+          `Leave ${file}.next where it is: the next start puts it in place.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** The key that is in force, from wherever it is. */
+  #getKey(sealedBy: string): MasterKey {
+    const { value, file } = this.#source;
+    const candidates = [this.#held, loadOrNull(this.#source), value === null ? findNextKey(file) : null];
+    const found = candidates.find((key) => key !== null && fingerprint(key) === sealedBy);
+    if (found != null) return found;
+    throw new Fault(
+      'store_unavailable',
+      `The master key ${sealedBy} is not at ${file} any more. Put it back.`,
+    );
+  }
+}
+
+const FIELD = { field: 'new_key' };
+
+function loadOrNull(source: MasterKeySource): MasterKey | null {
+  try {
+    return loadMasterKey({ ...source, mayCreate: false });
+  } catch (error) {
+    if (error instanceof SealError) return null;
+    throw error;
+  }
+}
+
+function parseNewKey(text: string): MasterKey {
+  try {
+    return parseMasterKey(text, 'new_key');
+  } catch {
+    throw new RequestError(
+      'validation_error',
+      '"new_key" must be 32 bytes, written in hex or base64.',
+      FIELD,
+    );
+  }
+}
+
+function requirePassphrase(passphrase: string | null): string {
+  const field = { field: 'passphrase' };
+  if (passphrase === null) throw new RequestError('missing_parameters', '"passphrase" is missing.', field);
+  if (passphrase.normalize('NFC').length >= MIN_PASSPHRASE_LENGTH) return passphrase;
+  const message = `The passphrase must have at least ${MIN_PASSPHRASE_LENGTH} characters.`;
+  throw new RequestError('validation_error', message, field);
+}

@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../../secrets/master-key.ts';
+import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
+import { describeHolder, lockFolder } from '../../store/folder-lock.ts';
+
+export interface Placing {
+  readonly folder: string;
+  readonly source: MasterKeySource;
+  readonly key: MasterKey;
+  /**
+   * The fingerprint of the key that the store is sealed with; `null`: there is no store, or nothing in it.
+   */
+  findSealedBy(): Promise<string | null>;
+}
+
+/** Puts a master key in its place, in the folder of a stopped server. It replaces no other key. */
+export async function placeMasterKey({ folder, source, key, findSealedBy }: Placing): Promise<void> {
+  if (source.value !== null) {
+    throw new SealError('The master key comes from BERTH_MASTER_KEY. Unset it, or put the right key there.');
+  }
+  if (!existsSync(folder)) throw new SealError(`There is no folder ${folder}. Restore the data first.`);
+  const lock = lockFolder(folder);
+  if (lock === null) throw new SealError(`${folder} is in use by ${describeHolder(folder)}. Stop it first.`);
+  try {
+    requireFitting(await findSealedBy(), key);
+    requireNoOther(source.file, key);
+    writeKeyFile(source.file, key);
+  } finally {
+    lock.release();
+  }
+}
+
+/** An export from before the last rotation, or of another server, would only stand in the way. */
+function requireFitting(sealedBy: string | null, key: MasterKey): void {
+  if (sealedBy === null || sealedBy === fingerprint(key)) return;
+  throw new SealError(
+    `The export holds the master key ${fingerprint(key)}, but the store needs ${sealedBy}. ` +
+      'Nothing was written.',
+  );
+}
+
+function requireNoOther(file: string, key: MasterKey): void {
+  if (!existsSync(file)) return;
+  const present = fingerprint(parseMasterKey(readFileSync(file, 'utf8'), file));
+  if (present === fingerprint(key)) return;
+  throw new SealError(
+    `${file} is another master key (${present}; the export holds ${fingerprint(key)}). ` +
+      'Move it away first. Nothing was written.',
+  );
+}
