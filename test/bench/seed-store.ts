@@ -1,8 +1,8 @@
 import type { Register } from '../../packages/server/src/core/command.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
-import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
-import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
+import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
+import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { userDigits } from './load-plan.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { startServer } from '../../packages/server/src/compose.ts';
 import { type Config, loadConfig } from '../../packages/server/src/config.ts';
-import { openConnection } from '../../packages/server/src/store/postgres/database.ts';
-import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/database-url.ts';
+import { openConnection } from '../../packages/server/src/store/postgres/wire/database.ts';
+import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/wire/database-url.ts';
 import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import connect from 'postgres';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
-import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
+import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 import { openRoundRobinProxy, type RoundRobinProxy } from '../support/round-robin-proxy.ts';
 import type { StartOptions } from '../support/server-process.ts';

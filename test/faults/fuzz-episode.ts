@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { Route } from '@berth/server/http/route';
-import { expectSound } from '@berth/server/store/exercise-soundness';
-import { expectSoundFile } from '@berth/server/store/sqlite/exercise-file';
+import { expectSound } from '@berth/server/store/exam/soundness';
+import { expectSoundFile } from '@berth/server/store/exam/sqlite-file';
 import type { Store } from '@berth/server/store/store';
 import fc from 'fast-check';
 import { type FuzzAnswer, judgeForm, judgePrototypes, judgeTraces, readFuzzAnswer } from './fuzz-judge.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { from } from '@berth/server/core/examples';
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
-import type { Bench } from '@berth/server/store/exercise-bench';
+import type { Bench } from '@berth/server/store/exam/exam-store';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
 import type { Facts, Origin } from './lending-model.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { MasterKey } from '../../packages/server/src/secrets/seal.ts';
 import { moveStore } from '../../packages/server/src/services/upkeep/move-store.ts';
-import { openPostgresTarget } from '../../packages/server/src/store/postgres/postgres-target.ts';
-import { openSqliteSource } from '../../packages/server/src/store/sqlite/sqlite-source.ts';
+import { openPostgresTarget } from '../../packages/server/src/store/postgres/move/postgres-target.ts';
+import { openSqliteSource } from '../../packages/server/src/store/sqlite/move/sqlite-source.ts';
 
 /** Moves what is in a data folder to an empty database, so that both can be asked the same. */
 export async function copyToPostgres(folder: string, url: string, masterKey: MasterKey): Promise<void> {

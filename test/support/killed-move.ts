@@ -1,8 +1,8 @@
 import { moveStore } from '../../packages/server/src/services/upkeep/move-store.ts';
-import { openPostgresSource } from '../../packages/server/src/store/postgres/postgres-source.ts';
-import { openPostgresTarget } from '../../packages/server/src/store/postgres/postgres-target.ts';
-import { openSqliteSource } from '../../packages/server/src/store/sqlite/sqlite-source.ts';
-import { openSqliteTarget } from '../../packages/server/src/store/sqlite/sqlite-target.ts';
+import { openPostgresSource } from '../../packages/server/src/store/postgres/move/postgres-source.ts';
+import { openPostgresTarget } from '../../packages/server/src/store/postgres/move/postgres-target.ts';
+import { openSqliteSource } from '../../packages/server/src/store/sqlite/move/sqlite-source.ts';
+import { openSqliteTarget } from '../../packages/server/src/store/sqlite/move/sqlite-target.ts';
 import type { StoreSource, StoreTarget } from '../../packages/server/src/store/store-copy.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { openConnection } from '@berth/server/store/postgres/database';
-import { parseDatabaseUrl } from '@berth/server/store/postgres/database-url';
-import { migrate } from '@berth/server/store/postgres/migrate';
+import { openConnection } from '@berth/server/store/postgres/wire/database';
+import { parseDatabaseUrl } from '@berth/server/store/postgres/wire/database-url';
+import { migrate } from '@berth/server/store/postgres/wire/migrate';
 
 /** Every table, and every row that a new database has, beside the marks of what was migrated. */
 const LIST_TABLES = `SELECT tablename AS name FROM pg_tables

@@ -10,17 +10,20 @@ import { MINUTE_MS, plus } from '../../packages/server/src/core/nouns/instant.ts
 import { licenseId } from '../../packages/server/src/core/nouns/license.ts';
 import type { MasterKey } from '../../packages/server/src/secrets/seal.ts';
 import { createManualClock, type ManualClock } from '../../packages/server/src/store/clock.ts';
-import { headDigest, linkMac } from '../../packages/server/src/store/engine/audit-chain.ts';
-import { type Ask, askOver } from '../../packages/server/src/store/postgres/ask.ts';
-import type { Connection } from '../../packages/server/src/store/postgres/connection.ts';
-import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/database-url.ts';
-import type { Parameter } from '../../packages/server/src/store/postgres/encode-parameter.ts';
-import { Pool } from '../../packages/server/src/store/postgres/pool.ts';
-import { verifyAudit } from '../../packages/server/src/store/postgres/verify-audit.ts';
-import type { VerifyingKeys } from '../../packages/server/src/store/postgres/walk-chains.ts';
+import { headDigest, linkMac } from '../../packages/server/src/store/engine/audit/audit-chain.ts';
+import { verifyAudit } from '../../packages/server/src/store/postgres/read/verify-audit.ts';
+import type { VerifyingKeys } from '../../packages/server/src/store/postgres/read/walk-chains.ts';
+import { type Ask, askOver } from '../../packages/server/src/store/postgres/wire/ask.ts';
+import type { Connection } from '../../packages/server/src/store/postgres/wire/connection.ts';
+import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/wire/database-url.ts';
+import type { Parameter } from '../../packages/server/src/store/postgres/wire/encode-parameter.ts';
+import { Pool } from '../../packages/server/src/store/postgres/wire/pool.ts';
 import type { AuditVerdict } from '../../packages/server/src/store/query.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
-import { loadAuditKey, loadIdentityKey } from '../../packages/server/src/store/sqlite/sealed-secrets.ts';
+import {
+  loadAuditKey,
+  loadIdentityKey,
+} from '../../packages/server/src/store/sqlite/write/sealed-secrets.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { copyToPostgres } from './copied-store.ts';
 import { hasPostgres, sharedPostgres } from './postgres.ts';

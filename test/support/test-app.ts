@@ -32,7 +32,7 @@ import { createOffline } from '../../packages/server/src/services/offline/offlin
 import { createIdentity } from '../../packages/server/src/services/upkeep/identity.ts';
 import { createKeyCustody } from '../../packages/server/src/services/upkeep/key-custody.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
-import { openExamined } from '../../packages/server/src/store/postgres/exercise-database.ts';
+import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { testLicense } from './test-license.ts';

@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test';
-import { openConnection } from '../../packages/server/src/store/postgres/database.ts';
-import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/database-url.ts';
+import { openConnection } from '../../packages/server/src/store/postgres/wire/database.ts';
+import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/wire/database-url.ts';
 import { hasPostgres, sharedPostgres, type TestPostgres } from './postgres.ts';
 
 // On a terminal, the test runner sets it for its children. What programs print is compared without color.

@@ -10,11 +10,11 @@ import { createIdentity } from './services/upkeep/identity.ts';
 import { type MovedStore, MoveError, moveStore as move } from './services/upkeep/move-store.ts';
 import { describeHolder, lockFolder } from './store/folder-lock.ts';
 import { readMachineId } from './store/machine-id.ts';
-import { openPostgresSource } from './store/postgres/postgres-source.ts';
-import { openPostgresTarget } from './store/postgres/postgres-target.ts';
-import { hasData, openDataFolder } from './store/sqlite/data-folder.ts';
-import { openSqliteSource } from './store/sqlite/sqlite-source.ts';
-import { openSqliteTarget } from './store/sqlite/sqlite-target.ts';
+import { openPostgresSource } from './store/postgres/move/postgres-source.ts';
+import { openPostgresTarget } from './store/postgres/move/postgres-target.ts';
+import { openSqliteSource } from './store/sqlite/move/sqlite-source.ts';
+import { openSqliteTarget } from './store/sqlite/move/sqlite-target.ts';
+import { hasData, openDataFolder } from './store/sqlite/wire/data-folder.ts';
 
 export type MoveDirection = 'to-postgres' | 'to-sqlite';
 

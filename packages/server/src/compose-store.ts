@@ -17,8 +17,8 @@ import {
   LOCK_FILE,
   lockFolder,
 } from './store/folder-lock.ts';
-import { openDatabase } from './store/postgres/open-database.ts';
-import { DATABASE_FILE, findSealedBy, hasData, openDataFolder } from './store/sqlite/data-folder.ts';
+import { openDatabase } from './store/postgres/wire/open-database.ts';
+import { DATABASE_FILE, findSealedBy, hasData, openDataFolder } from './store/sqlite/wire/data-folder.ts';
 import type { Store } from './store/store.ts';
 
 /** A reason not to start that a person can do something about. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
-import { openDatabase } from '../../store/postgres/open-database.ts';
+import { openDatabase } from '../../store/postgres/wire/open-database.ts';
 import { RequestError } from '../request-error.ts';
 import { createKeyCustody } from './key-custody.ts';
 

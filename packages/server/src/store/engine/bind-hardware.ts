@@ -2,7 +2,7 @@ import type { Done, Refused } from '../../core/decision.ts';
 import { refuseChosenId } from '../../core/nouns/chosen-id.ts';
 import { moveTie } from '../../core/nouns/license.ts';
 import type { BindHardware } from '../../core/system-command.ts';
-import { eventText } from './audit-chain.ts';
+import { eventText } from './audit/audit-chain.ts';
 import type { Batch } from './execute-command.ts';
 
 /**

@@ -17,19 +17,19 @@ import { decideSetRules } from '../../core/system/set-rules.ts';
 import type { SystemView } from '../../core/view.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
-import { type AnswerCount, applyChange, applySystemChange } from './apply.ts';
-import { type ChainHead, eventText } from './audit-chain.ts';
+import { type AnswerCount, applyChange, applySystemChange } from './apply/apply.ts';
+import { type ChainHead, eventText } from './audit/audit-chain.ts';
+import { signHeads } from './audit/sign-heads.ts';
+import { thinAudit } from './audit/thin-audit.ts';
 import { bindHardware } from './bind-hardware.ts';
-import { loadAccountView } from './load-account-view.ts';
-import { loadPool, repeatRemoved } from './load-pool.ts';
-import { findNotice, loadView } from './load-view.ts';
+import { loadAccountView } from './load/load-account-view.ts';
+import { loadPool, repeatRemoved } from './load/load-pool.ts';
+import { findNotice, loadView } from './load/load-view.ts';
 import { acceptClock, resetClock } from './move-clock.ts';
 import { cursorFromRow } from './rows.ts';
 import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
-import { signHeads } from './sign-heads.ts';
 import { standingOf } from './standing.ts';
 import type { Statements } from './statements.ts';
-import { thinAudit } from './thin-audit.ts';
 
 /** What the commands of one transaction work on. */
 export interface Batch {

@@ -7,7 +7,7 @@ import { featureHeartbeatEnd, isFloating } from '../../core/nouns/feature-slot.t
 import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/nouns/instant.ts';
 import { heartbeatEnd, type LicenseId, pullBackTie } from '../../core/nouns/license.ts';
 import type { ResetClock } from '../../core/system-command.ts';
-import { eventText } from './audit-chain.ts';
+import { eventText } from './audit/audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';
 import { planRestoration } from './restore-borrows.ts';
 import type { ShelfEntry } from './shelf.ts';

@@ -22,7 +22,7 @@ import { foldCase } from '../../core/nouns/user-name.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
 import type { AccountRecord, BacklogRecord, ListRegistrations, UsageRecord } from '../query.ts';
-import type { Segment } from './audit-chain.ts';
+import type { Segment } from './audit/audit-chain.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
 

@@ -1,7 +1,7 @@
 import type { Standing } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
-import { type ChainHead, EMPTY_HEAD } from './audit-chain.ts';
+import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
 import { Meters } from './meters.ts';
 import { instantOrNull, licenseFromRow, type Row } from './rows.ts';
 

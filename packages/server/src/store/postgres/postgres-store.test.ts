@@ -1,8 +1,8 @@
 import { test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
 import { reuseDatabase } from '../../../../../test/support/reused-database.ts';
-import { exerciseStore } from '../exercise-store.ts';
-import { expectSoundDatabase, openExamined } from './exercise-database.ts';
+import { exerciseStore } from '../exam/exercise-store.ts';
+import { expectSoundDatabase, openExamined } from '../exam/postgres-database.ts';
 
 const shared = sharedPostgres();
 // The cases come one after the other, and leave nobody behind.

@@ -5,14 +5,14 @@ import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import type { CommandResult } from '../engine/execute-command.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
-import type { Attendance } from './attendance.ts';
-import { isConnectionLost, translate } from './database-error.ts';
-import { Lanes, OtherLane } from './lanes.ts';
-import type { News } from './news.ts';
-import type { Pool } from './pool.ts';
-import type { PostgresReader } from './reader.ts';
-import { type Lane, laneOf } from './scope.ts';
-import type { PostgresWriter } from './writer.ts';
+import type { Attendance } from './fleet/attendance.ts';
+import type { News } from './fleet/news.ts';
+import type { PostgresReader } from './read/reader.ts';
+import { isConnectionLost, translate } from './wire/database-error.ts';
+import type { Pool } from './wire/pool.ts';
+import { Lanes, OtherLane } from './write/lanes.ts';
+import { type Lane, laneOf } from './write/scope.ts';
+import type { PostgresWriter } from './write/writer.ts';
 
 export interface StoreParts {
   readonly pools: readonly Pool[];

@@ -4,10 +4,10 @@ import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import type { Clock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Store } from '../store.ts';
-import { GroupCommit } from './group-commit.ts';
-import { SqliteReader } from './reader.ts';
-import { storeFault, type ThreadData } from './thread-messages.ts';
-import { SqliteWriter } from './writer.ts';
+import { SqliteReader } from './read/reader.ts';
+import { storeFault, type ThreadData } from './wire/thread-messages.ts';
+import { GroupCommit } from './write/group-commit.ts';
+import { SqliteWriter } from './write/writer.ts';
 
 export interface InThreadOptions extends ThreadData {
   readonly clock: Clock;

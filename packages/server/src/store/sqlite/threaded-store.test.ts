@@ -10,9 +10,9 @@ import { exampleLicense, LICENSE_ID, register, release } from '../../core/exampl
 import { Fault } from '../../core/nouns/fault.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { SCHEMA_VERSION } from '../engine/migrations.ts';
-import { grantedOf, users } from '../exercise-bench.ts';
-import { expectSound } from '../exercise-soundness.ts';
-import { exerciseContention } from '../exercise-store.ts';
+import { grantedOf, users } from '../exam/exam-store.ts';
+import { exerciseContention } from '../exam/exercise-store.ts';
+import { expectSound } from '../exam/soundness.ts';
 import type { Store } from '../store.ts';
 import { openThreadedStore } from './threaded-store.ts';
 

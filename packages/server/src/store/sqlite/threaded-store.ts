@@ -7,17 +7,17 @@ import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
-import { GroupCommit } from './group-commit.ts';
-import { needsMasterKey, type ReaderOptions } from './reader.ts';
-import { ReaderThread } from './reader-client.ts';
+import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
+import { Verifier } from './read/verifier.ts';
+import { ReaderThread } from './wire/reader-client.ts';
 import {
   type FromWriter,
   ResultUnpacker,
   storeFault,
   type ThreadData,
   type ToWriter,
-} from './thread-messages.ts';
-import { Verifier } from './verifier.ts';
+} from './wire/thread-messages.ts';
+import { GroupCommit } from './write/group-commit.ts';
 
 export interface ThreadedOptions extends ThreadData {
   readonly onNotice: (notice: StoreNotice) => void;
@@ -62,7 +62,7 @@ class ThreadedStore implements Store {
     const { file, masterKey, nextMasterKey = null, ignoresCase } = options;
     this.#masterKeys = nextMasterKey === null ? [masterKey] : [masterKey, nextMasterKey];
     const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
-    this.#writer = startThread(new URL('./writer-thread.ts', import.meta.url), data);
+    this.#writer = startThread(new URL('./wire/writer-thread.ts', import.meta.url), data);
     this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }));
     this.#verifier = new Verifier({
       openThread: () => startReader(file, () => {}),
@@ -226,5 +226,5 @@ function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker 
 }
 
 function startReader(file: string, onLost: (error: unknown) => void): ReaderThread {
-  return new ReaderThread(startThread(new URL('./reader-thread.ts', import.meta.url), { file }), onLost);
+  return new ReaderThread(startThread(new URL('./wire/reader-thread.ts', import.meta.url), { file }), onLost);
 }

@@ -1,0 +1,105 @@
+import { instant } from '../../../core/nouns/instant.ts';
+import type { AuditProblem } from '../../query.ts';
+import { type Row, segmentFromRow } from '../rows.ts';
+import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, type Segment, segmentMac } from './audit-chain.ts';
+
+/** More than this is not told apart: the log is broken, and the first problems say where. */
+const MAX_PROBLEMS = 100;
+
+/** Every link of a log may be broken: what is not told is not kept either. */
+export class ProblemList {
+  readonly told: AuditProblem[] = [];
+
+  tell(chain: number | null, n: number, problem: string): void {
+    if (this.told.length < MAX_PROBLEMS) this.told.push({ chain, n, problem });
+  }
+}
+
+/** The totals of a chain with the MAC that is kept beside them. */
+export interface StoredSegment {
+  readonly segment: Segment;
+  readonly mac: Uint8Array;
+}
+
+/** By their chains. */
+export function segmentsFromRows(rows: readonly Row[]): ReadonlyMap<number, StoredSegment> {
+  return new Map(
+    rows.map((row) => [row.chain as number, { segment: segmentFromRow(row), mac: row.mac as Uint8Array }]),
+  );
+}
+
+/** What is asked of one chain. */
+export interface WalkedChain {
+  readonly key: Uint8Array;
+  readonly chain: number;
+  readonly segment: StoredSegment | null;
+  readonly problems: ProblemList;
+}
+
+/** One chain, from its first link or from what is left of its first links. */
+export class ChainWalk {
+  links = 0;
+  events = 0;
+  readonly #walked: WalkedChain;
+  #last: ChainHead = EMPTY_HEAD;
+  #lastSeq = 0;
+
+  constructor(walked: WalkedChain) {
+    this.#walked = walked;
+    if (walked.segment === null) return;
+    const { segment, mac } = walked.segment;
+    const isKept = segment.firstN === 1 && isSameMac(mac, segmentMac(walked.key, segment));
+    if (!isKept) this.tell(segment.lastN, 'The totals of the links that were thinned out were changed.');
+    this.#last = { n: segment.lastN, mac: segment.lastMac };
+  }
+
+  /** The next link. A store that numbers its links later has no `seq` for the newest ones yet. */
+  step(row: Row): void {
+    const [n, seq] = [row.n as number, row.seq as number | null];
+    const problem = this.#checkLink(n, row) ?? (this.#isInPlace(seq) ? null : 'The link was moved.');
+    if (problem !== null) this.tell(n, problem);
+    this.#last = { n, mac: row.mac as Uint8Array };
+    this.#lastSeq = seq ?? Number.POSITIVE_INFINITY;
+    this.links += 1;
+    this.events += countEvents(row.events as string);
+  }
+
+  /** Something that was put in the place of a link. */
+  stepOver(n: number): void {
+    this.tell(n, 'The link does not hold what a link holds.');
+    this.links += 1;
+  }
+
+  end(head: ChainHead): void {
+    if (this.#last.n === head.n && isSameMac(this.#last.mac, head.mac)) return;
+    this.tell(head.n, `The chain ends at ${this.#last.n}, but its head is ${head.n}.`);
+  }
+
+  tell(n: number, problem: string): void {
+    this.#walked.problems.tell(this.#walked.chain, n, problem);
+  }
+
+  /** Nothing is listed from the largest number on. */
+  #isInPlace(seq: number | null): boolean {
+    return seq === null || (seq > this.#lastSeq && seq < Number.MAX_SAFE_INTEGER);
+  }
+
+  #checkLink(n: number, row: Row): string | null {
+    const { key, chain } = this.#walked;
+    const previous = this.#last;
+    if (n <= previous.n) return 'The link was put in.';
+    if (n !== previous.n + 1) return `Links ${previous.n + 1} to ${n - 1} are missing.`;
+    const link = { chain, n, at: instant(row.at as number), events: row.events as string };
+    const mac = linkMac(key, previous.mac, link);
+    return isSameMac(mac, row.mac as Uint8Array) ? null : 'The link was changed, or the one before it was.';
+  }
+}
+
+/** A link that was tampered with may hold anything. */
+function countEvents(text: string): number {
+  try {
+    return (JSON.parse(text) as unknown[]).length;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,86 @@
+import type { RecordedEvent } from '../../../core/nouns/audit-event.ts';
+import { instant } from '../../../core/nouns/instant.ts';
+import type { AuditLink, AuditSegment, WrittenLink } from '../../query.ts';
+import { type Row, type RowValue, segmentFromRow } from '../rows.ts';
+
+const UNREADABLE: RecordedEvent = { kind: 'unreadable' };
+
+/** A link for people to read. Whatever somebody has made of it is told too, and never fails a list. */
+function auditLinkFromRow(row: Row): AuditLink {
+  return { ...placeOf(row), events: readEvents(row.events) ?? [UNREADABLE] };
+}
+
+/** The first links, up to the one with which there are so many events. */
+export class LinkList {
+  readonly links: AuditLink[] = [];
+  readonly #eventLimit: number;
+  #events = 0;
+
+  constructor(eventLimit = Number.POSITIVE_INFINITY) {
+    this.#eventLimit = eventLimit;
+  }
+
+  get isFull(): boolean {
+    return this.#events >= this.#eventLimit;
+  }
+
+  add(row: Row): void {
+    if (this.isFull) return;
+    const link = auditLinkFromRow(row);
+    this.links.push(link);
+    this.#events += link.events.length;
+  }
+}
+
+/** A link with its seal, for an export. */
+export function writtenLinkFromRow(row: Row): WrittenLink {
+  return { ...placeOf(row), events: writtenEvents(row.events), mac: hex(row.mac) };
+}
+
+export function describeSegment(row: Row): AuditSegment {
+  return {
+    ...segmentFromRow(row),
+    firstMac: hex(row.first_mac),
+    lastMac: hex(row.last_mac),
+    totals: JSON.parse(row.totals as string),
+    mac: hex(row.mac),
+  };
+}
+
+function placeOf(row: Row): Pick<AuditLink, 'seq' | 'chain' | 'n' | 'at'> {
+  const [seq, chain, n, at] = [row.seq, row.chain, row.n, row.at].map(Number) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { seq, chain, n, at: instant(Math.abs(at) <= LAST_DATE_MS ? at : 0) };
+}
+
+/** What a date can be. A link that says more is told as one of 1970. */
+const LAST_DATE_MS = 8.64e15;
+
+/** `null`: this was not written here. */
+function readEvents(stored: RowValue | undefined): readonly RecordedEvent[] | null {
+  if (typeof stored !== 'string') return null;
+  try {
+    const events: unknown = JSON.parse(stored);
+    return Array.isArray(events) && events.every(isEvent) ? events : null;
+  } catch {
+    return null;
+  }
+}
+
+function isEvent(value: unknown): value is RecordedEvent {
+  return typeof (value as { kind?: unknown } | null)?.kind === 'string';
+}
+
+/** Byte for byte; what would be no line of an export is told in hex. */
+function writtenEvents(stored: RowValue | undefined): string {
+  if (typeof stored === 'string' && !stored.includes('\n') && readEvents(stored) !== null) return stored;
+  return JSON.stringify([{ kind: 'unreadable', hex: hex(stored) }]);
+}
+
+function hex(value: RowValue | undefined): string {
+  return Buffer.from(value instanceof Uint8Array ? value : String(value)).toString('hex');
+}

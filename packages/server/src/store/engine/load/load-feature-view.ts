@@ -1,0 +1,92 @@
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { Registration } from '../../../core/nouns/registration.ts';
+import { COLLECT_LIMIT, type LicenseHead, type LicenseView, type ViewNeeds } from '../../../core/view.ts';
+import { featureSlotFromRow, instantOrNull } from '../rows.ts';
+import { mayHaveFeatureSlots, NO_END, type ShelfEntry } from '../shelf.ts';
+import type { Statements } from '../statements.ts';
+
+type FeatureView = Pick<
+  LicenseView,
+  'featureSlots' | 'featureEndedBeyond' | 'featureNextEndsAt' | 'featureSlotCount'
+>;
+
+const NO_SLOTS: readonly FeatureSlot[] = [];
+
+const NO_FEATURE_VIEW: FeatureView = {
+  featureSlots: NO_SLOTS,
+  featureEndedBeyond: 0,
+  featureNextEndsAt: null,
+  featureSlotCount: 0,
+};
+
+/** What a decision asks about feature slots. A license on which nobody holds one costs nothing here. */
+export function loadFeatureView(
+  statements: Statements,
+  entry: ShelfEntry,
+  head: LicenseHead,
+  needs: ViewNeeds,
+  now: Instant,
+): FeatureView {
+  if (!mayHaveFeatureSlots(entry)) return NO_FEATURE_VIEW;
+  const { id } = entry.license;
+  const feature = needs.featureSlotsEnd ? (head.meter?.feature ?? WHOLE_LICENSE) : WHOLE_LICENSE;
+  return {
+    featureSlots:
+      needs.featureSlotsOf === null ? NO_SLOTS : listSlotsOf(statements, id, needs.featureSlotsOf),
+    featureEndedBeyond: feature === WHOLE_LICENSE ? 0 : countBeyond(statements, head, feature, now),
+    featureNextEndsAt:
+      feature === WHOLE_LICENSE
+        ? null
+        : instantOrNull(statements.findNextFeatureEnd.get({ id, feature, now })?.ends_at),
+    featureSlotCount: needs.featureSlotCount ? countLive(statements, id, null, now) : 0,
+  };
+}
+
+/** Slots whose own time is over, and those of users whose license slot has ended. */
+export function loadEndedFeatureSlots(
+  statements: Statements,
+  entry: ShelfEntry,
+  ended: readonly Registration[],
+  now: Instant,
+): readonly FeatureSlot[] {
+  if (!mayHaveFeatureSlots(entry)) return NO_SLOTS;
+  const { id } = entry.license;
+  const byThemselves = listEnded(statements, entry, now);
+  const withTheirUser = ended.flatMap(({ user }) => listSlotsOf(statements, id, user));
+  const stillAhead = withTheirUser.filter((slot) => slot.endsAt > now);
+  return stillAhead.length === 0 ? byThemselves : [...byThemselves, ...stillAhead];
+}
+
+function listEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly FeatureSlot[] {
+  if (now < entry.noFeatureEndBefore) return NO_SLOTS;
+  const { id } = entry.license;
+  const ended = statements.listEndedFeatureSlots.all(id, now, COLLECT_LIMIT).map(featureSlotFromRow);
+  if (ended.length === 0) {
+    entry.noFeatureEndBefore = instantOrNull(statements.findFirstFeatureEnd.get(id)?.ends_at) ?? NO_END;
+  }
+  return ended;
+}
+
+/** All slots of a user, whether or not their time is over. */
+export function listFeatureSlots(statements: Statements, entry: ShelfEntry, user: string) {
+  return mayHaveFeatureSlots(entry) ? listSlotsOf(statements, entry.license.id, user) : NO_SLOTS;
+}
+
+function listSlotsOf(statements: Statements, id: number, user: string): readonly FeatureSlot[] {
+  return statements.listFeatureSlotsOf.all(id, user).map(featureSlotFromRow);
+}
+
+/** Ended slots of a feature that this command leaves to the next; none unless very many ended at once. */
+function countBeyond(statements: Statements, head: LicenseHead, feature: string, now: Instant): number {
+  if (head.endedBeyond === 0 && head.endedFeatureSlots.length < COLLECT_LIMIT) return 0;
+  const stored = head.meter?.storedInUse ?? 0;
+  const collected = head.endedFeatureSlots.filter((slot) => slot.feature === feature).length;
+  return stored - collected - countLive(statements, head.license.id, feature, now);
+}
+
+/** Slots of a feature, or of all of them, whose time is not over and whose user holds the license's slot. */
+export function countLive(statements: Statements, id: number, feature: string | null, now: Instant): number {
+  return statements.countLiveFeatureSlots.get({ id, feature, now })?.count as number;
+}

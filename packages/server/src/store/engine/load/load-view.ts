@@ -1,0 +1,175 @@
+import type { AddressRange } from '@berth/protocol/address-range';
+import type { LicenseCommand } from '../../../core/command.ts';
+import { meterNeedOf, needsOf, withDenials } from '../../../core/decide.ts';
+import { crowdToCount } from '../../../core/lending/address-limits.ts';
+import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { Registration } from '../../../core/nouns/registration.ts';
+import type { Rules } from '../../../core/rules/rules.ts';
+import type { NoticeKey } from '../../../core/system/notice.ts';
+import {
+  type AnswerScope,
+  COLLECT_LIMIT,
+  type Crowd,
+  type LicenseHead,
+  type LicenseView,
+  type RememberedAnswer,
+  type ViewNeeds,
+} from '../../../core/view.ts';
+import {
+  answerFromRow,
+  denialFromRow,
+  endedBorrowFromRow,
+  instantOrNull,
+  originKeys,
+  placeDenialFromRow,
+  registrationFromRow,
+  reportFromRow,
+} from '../rows.ts';
+import { NO_END, type ShelfEntry } from '../shelf.ts';
+import type { Statements } from '../statements.ts';
+import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
+
+/** Where a view is loaded from. */
+export interface ViewSource {
+  readonly statements: Statements;
+  readonly rules: Rules;
+  readonly now: Instant;
+}
+
+/** Loads the narrow view that a decision asks for. A renewal costs one statement. */
+export function loadView(source: ViewSource, entry: ShelfEntry, command: LicenseCommand): LicenseView {
+  const { statements, now } = source;
+  const head = loadHead(source, entry, command);
+  const asked = needsOf(command, head, now);
+  const id = entry.license.id;
+  const registration =
+    asked.registrationOf === null ? null : findRegistration(statements, id, asked.registrationOf);
+  const crowd = crowdToCount(command, registration, now);
+  const needs = crowd === null ? asked : withDenials(asked, command);
+  return {
+    ...head,
+    ...loadFeatureView(statements, entry, head, needs, now),
+    ...loadHousekeeping(statements, id, needs),
+    nextEndsAt: needs.nextEnd ? instantOrNull(statements.findNextEnd.get(id, now)?.ends_at) : null,
+    registration,
+    endedBorrow:
+      needs.endedBorrow && registration === null
+        ? findEndedBorrow(statements, id, needs.registrationOf as string)
+        : null,
+    crowd: crowd === null ? null : countCrowd(statements, id, crowd, now),
+    holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
+    denials:
+      needs.denialsOf === null ? [] : statements.listDenialsOf.all(id, needs.denialsOf).map(denialFromRow),
+    placeDenials:
+      needs.denialsFrom === null
+        ? NONE
+        : statements.listPlaceDenialsOf.all(id, needs.denialsFrom).map(placeDenialFromRow),
+    rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
+    reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
+    meters: needs.meters.map((need) => entry.meters.get(statements, need)),
+  };
+}
+
+export function findRegistration(
+  statements: Statements,
+  licenseId: number,
+  user: string,
+): Registration | null {
+  const row = statements.findRegistration.get(licenseId, user);
+  return row === undefined ? null : registrationFromRow(row);
+}
+
+function findEndedBorrow(statements: Statements, licenseId: number, user: string): EndedBorrow | null {
+  const row = statements.findEndedBorrow.get(licenseId, user);
+  return row === undefined ? null : endedBorrowFromRow(row);
+}
+
+function countCrowd(statements: Statements, id: number, range: AddressRange, now: Instant): Crowd {
+  const row = statements.countCrowd.get({ id, now, ...originKeys(range) });
+  return { slots: countOf(row), borrows: row?.borrows as number };
+}
+
+function listHolders(statements: Statements, entry: ShelfEntry, users: readonly string[]) {
+  return users.flatMap((user) => {
+    const registration = findRegistration(statements, entry.license.id, user);
+    if (registration === null) return [];
+    return [{ registration, featureSlots: listFeatureSlots(statements, entry, user) }];
+  });
+}
+
+export function findAnswer(
+  statements: Statements,
+  licenseId: number,
+  { operation, user, key }: AnswerScope,
+): RememberedAnswer | null {
+  const row = statements.findAnswer.get(licenseId, operation, user, key);
+  return row === undefined ? null : answerFromRow(row);
+}
+
+/** What was told before of the same thing; `null`: nothing. */
+export function findNotice(statements: Statements, { kind, subject }: NoticeKey): number | null {
+  return (statements.findNotice.get(kind, subject)?.value as number | undefined) ?? null;
+}
+
+function loadHead(
+  { statements, rules, now }: ViewSource,
+  entry: ShelfEntry,
+  command: LicenseCommand,
+): LicenseHead {
+  const { license, storedInUse } = entry;
+  const need = meterNeedOf(command, license, now);
+  const ended = loadEnded(statements, entry, now);
+  return {
+    license,
+    storedInUse,
+    ended,
+    endedBeyond: countBeyond(statements, entry, ended.length, now),
+    endedFeatureSlots: loadEndedFeatureSlots(statements, entry, ended, now),
+    meter: need === null ? null : entry.meters.get(statements, need),
+    rules,
+  };
+}
+
+const NONE: readonly never[] = [];
+
+function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly Registration[] {
+  if (now < entry.noEndBefore) return NONE;
+  const { id } = entry.license;
+  const ended = statements.listEnded.all(id, now, COLLECT_LIMIT).map(registrationFromRow);
+  if (ended.length === 0) {
+    entry.noEndBefore = instantOrNull(statements.findFirstEnd.get(id)?.ends_at) ?? NO_END;
+  }
+  return ended;
+}
+
+function countBeyond(statements: Statements, entry: ShelfEntry, collected: number, now: Instant): number {
+  if (collected < COLLECT_LIMIT) return 0;
+  return countOf(statements.countEnded.get(entry.license.id, now)) - collected;
+}
+
+/** What only the sweeper asks for. */
+function loadHousekeeping(
+  statements: Statements,
+  id: number,
+  { denialsOpenedBy, placesOpenedBy, answersGivenBy }: ViewNeeds,
+): Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'staleAnswers'> {
+  return {
+    staleDenials:
+      denialsOpenedBy === null
+        ? NONE
+        : statements.listDenialsBy.all(id, denialsOpenedBy, COLLECT_LIMIT).map(denialFromRow),
+    stalePlaceDenials:
+      placesOpenedBy === null
+        ? NONE
+        : statements.listPlaceDenialsBy.all(id, placesOpenedBy, COLLECT_LIMIT).map(placeDenialFromRow),
+    staleAnswers:
+      answersGivenBy === null
+        ? 0
+        : countOf(statements.countStaleAnswers.get(answersGivenBy, id, COLLECT_LIMIT)),
+  };
+}
+
+export function countOf(row: Record<string, unknown> | undefined): number {
+  return row?.count as number;
+}

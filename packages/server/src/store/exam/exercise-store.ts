@@ -1,0 +1,144 @@
+import { describe, test } from 'node:test';
+import { ACCOUNTS } from './accounts.ts';
+import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './clock.ts';
+import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './cloud.ts';
+import { CONTENTION } from './contention.ts';
+import { COUNTING, COUNTING_AT_ONCE, countingRestartCases, REPEATED_REQUESTS, WINDOWS } from './counting.ts';
+import { DATABASE_CLOCK } from './database-clock.ts';
+import { Bench, type OpenStore } from './exam-store.ts';
+import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './features.ts';
+import { fileCases, ownFileCases } from './files.ts';
+import { LENDING } from './lending.ts';
+import { ISOLATION, LICENSES } from './licenses.ts';
+import { IGNORED_CASE } from './names.ts';
+import { noticeCases } from './notices.ts';
+import { ONE_ORDER } from './one-order.ts';
+import { ORIGINS } from './origins.ts';
+import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './pools.ts';
+import { restartCases, wallClockCases } from './restart.ts';
+import { RESTORED_BORROWS } from './restored-borrows.ts';
+import { RULES, rulesRestartCases } from './rules.ts';
+import { expectSound } from './soundness.ts';
+import { TWO_SERVERS } from './two-servers.ts';
+import { unboundCases } from './unbound.ts';
+
+type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
+
+/** Looks into the folder of a store, at what no question shows. */
+type Inspect = (folder: string) => Promise<void>;
+
+const EXAM: Readonly<Record<string, Chapter>> = {
+  'many at once': CONTENTION,
+  'slots come and go': LENDING,
+  'where slots were taken from': ORIGINS,
+  'users whose names differ only in case': IGNORED_CASE,
+  'licenses change': LICENSES,
+  'pools of licenses': POOLS,
+  'many who want a slot of a pool': POOLS_AT_ONCE,
+  'pools after a close': poolRestartCases('restart'),
+  'pools after a crash': poolRestartCases('crash'),
+  'failures stay alone': ISOLATION,
+  'rules of the administrator': RULES,
+  'rules after a close': rulesRestartCases('restart'),
+  'rules after a crash': rulesRestartCases('crash'),
+  accounts: ACCOUNTS,
+  'opened again after it was closed': restartCases('restart'),
+  'opened again after a crash': restartCases('crash'),
+  'many who count at once': COUNTING_AT_ONCE,
+  counting: COUNTING,
+  'requests that are repeated': REPEATED_REQUESTS,
+  'windows of counting': WINDOWS,
+  'reports to the vendor': REPORTS,
+  'totals of the cloud': CLOUD_TOTALS,
+  'what the cloud says about a license': VERDICTS,
+  'other machines': MACHINES,
+  'licenses that were removed, after a close': removalCases('restart'),
+  'licenses that were removed, after a crash': removalCases('crash'),
+  'licenses in files, after a close': fileCases('restart'),
+  'licenses in files, after a crash': fileCases('crash'),
+  "the server's own files, after a close": ownFileCases('restart'),
+  "the server's own files, after a crash": ownFileCases('crash'),
+  'answers that may be old, after a close': unboundCases('restart'),
+  'answers that may be old, after a crash': unboundCases('crash'),
+  'what was told, after a close': noticeCases('restart'),
+  'what was told, after a crash': noticeCases('crash'),
+  'counting goes on after a close': countingRestartCases('restart'),
+  'counting goes on after a crash': countingRestartCases('crash'),
+  'many who want a feature at once': FEATURES_AT_ONCE,
+  'feature slots come and go': FEATURES,
+  'feature slots and the clock': FEATURE_CLOCK,
+  'feature slots after a close': featureRestartCases('restart'),
+  'borrows that a wrong clock ended': RESTORED_BORROWS,
+  'feature slots after a crash': featureRestartCases('crash'),
+};
+
+/** Where one server has the data for itself, its own clocks rule, and all commands have one order. */
+const ALONE: Readonly<Record<string, Chapter>> = {
+  'the order of all commands': ONE_ORDER,
+  'the wall clock, after a close': wallClockCases('restart'),
+  'the wall clock, after a crash': wallClockCases('crash'),
+  'the clock while running': RUNNING_CLOCK,
+  'a clock that is followed': ACCEPTED_CLOCK,
+  'a clock that is reset': RESET_CLOCK,
+};
+
+/** Where several servers share the data, the clock of the database rules. */
+const SHARED: Readonly<Record<string, Chapter>> = {
+  'the clock of the database': DATABASE_CLOCK,
+  'two servers': TWO_SERVERS,
+};
+
+/**
+ * The one exam for every store: each guarantee of `store.ts`. After every case the whole store must be sound.
+ * What a store promises beyond depends on whether one server has it `alone`, or several have it together.
+ */
+export function exerciseStore(
+  name: string,
+  open: OpenStore,
+  { servers, inspect }: { readonly servers: 'alone' | 'several'; readonly inspect: Inspect },
+): void {
+  examine(name, { ...EXAM, ...(servers === 'alone' ? ALONE : SHARED) }, open, inspect);
+}
+
+/** The part that asks for no clock of its own, for stores that run on the machine's. */
+export function exerciseContention(name: string, open: OpenStore): void {
+  const exam = {
+    'many at once': CONTENTION,
+    'many who want a slot of a pool': POOLS_AT_ONCE,
+    'many who count at once': COUNTING_AT_ONCE,
+    'many who want a feature at once': FEATURES_AT_ONCE,
+  };
+  examine(name, exam, open, async () => {});
+}
+
+function examine(
+  name: string,
+  exam: Readonly<Record<string, Chapter>>,
+  open: OpenStore,
+  inspect: Inspect,
+): void {
+  describe(name, () => {
+    for (const [title, chapter] of Object.entries(exam)) {
+      describe(title, () => {
+        for (const [caseTitle, run] of Object.entries(chapter)) {
+          test(caseTitle, () => examineCase(run, open, inspect));
+        }
+      });
+    }
+  });
+}
+
+async function examineCase(
+  run: (bench: Bench) => Promise<void>,
+  open: OpenStore,
+  inspect: Inspect,
+): Promise<void> {
+  const bench = await Bench.start(open);
+  try {
+    await run(bench);
+    await expectSound(bench.store);
+    await inspect(bench.folder);
+  } finally {
+    await bench.end();
+  }
+}

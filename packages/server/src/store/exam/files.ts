@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import type { FileFacts } from '../../core/command.ts';
+import { exampleLicense, NOW } from '../../core/examples.ts';
+import { DAY_MS, HOUR_MS, plus } from '../../core/nouns/instant.ts';
+import { type License, NO_TIE } from '../../core/nouns/license.ts';
+import { type Bench, codeOf, grantedOf } from './exam-store.ts';
+
+const HOME = 'home';
+
+/** A file of the vendor that answers a request of this server; say what is different. */
+function file(facts: Partial<FileFacts> = {}): FileFacts {
+  return {
+    kind: 'offline',
+    isSigned: true,
+    boundTo: HOME,
+    requestId: 'r1',
+    issuedAt: NOW,
+    isConfirmed: false,
+    licenseKey: null,
+    policyId: null,
+    confirmationId: null,
+    ...facts,
+  };
+}
+
+function policy(license: License, facts: Partial<FileFacts> = {}): FileFacts {
+  const { id, key } = license;
+  const confirmed = { isConfirmed: true, licenseKey: key, policyId: String(id) };
+  return file({ kind: 'airgap', boundTo: null, requestId: null, ...confirmed, ...facts });
+}
+
+function fileLicense(facts: Partial<License> = {}): License {
+  return exampleLicense({ source: 'offline', tie: { ...NO_TIE, hardwareId: HOME }, ...facts });
+}
+
+async function take(bench: Bench, license: License, facts: FileFacts): Promise<string> {
+  return codeOf(await bench.execute({ kind: 'install_license', license, file: facts, by: 'admin' }));
+}
+
+async function prepare(bench: Bench, ...requestIds: readonly string[]): Promise<void> {
+  await bench.execute({ kind: 'bind_hardware', hardwareId: HOME });
+  for (const requestId of requestIds) {
+    await bench.execute({
+      kind: 'open_request',
+      requestId,
+      request: 'activation',
+      product: null,
+      by: 'admin',
+    });
+  }
+}
+
+/** What is believed, and that it still is after the store was opened again. */
+export function fileCases(again: 'restart' | 'crash') {
+  return {
+    'a request is answered once': async (bench: Bench) => {
+      await prepare(bench, 'r1', 'r2');
+      assert.equal(await take(bench, fileLicense(), file()), 'done');
+      await bench[again]();
+      assert.equal(await take(bench, fileLicense(), file()), 'done', 'the same file again');
+      const other = fileLicense({ slots: 9 });
+      assert.equal(await take(bench, other, file()), 'offline_file_outdated', 'of the same date');
+      const foreign = fileLicense({ id: 99 as License['id'] });
+      assert.equal(await take(bench, foreign, file()), 'offline_request_used');
+      assert.equal(await take(bench, foreign, file({ requestId: 'unknown' })), 'offline_request_unknown');
+      assert.equal(await take(bench, foreign, file({ requestId: 'r2' })), 'done');
+    },
+
+    'dates only go forward, also for a license that was removed': async (bench: Bench) => {
+      await prepare(bench, 'r1', 'r2', 'r3');
+      await take(bench, fileLicense(), file({ issuedAt: plus(NOW, HOUR_MS) }));
+      const refresh = file({ requestId: null });
+      assert.equal(await take(bench, fileLicense({ slots: 9 }), refresh), 'offline_file_outdated');
+      const newer = { ...refresh, issuedAt: plus(NOW, 2 * HOUR_MS) };
+      assert.equal(await take(bench, fileLicense({ slots: 9 }), newer), 'done');
+      const { id: licenseId } = fileLicense();
+      await bench.execute({ kind: 'remove_license', licenseId, by: 'admin' });
+      await bench[again]();
+      assert.equal(await take(bench, fileLicense({ slots: 9 }), newer), 'license_not_found');
+      assert.equal(await take(bench, fileLicense(), file()), 'offline_request_used');
+      assert.equal(await take(bench, fileLicense(), file({ requestId: 'r2' })), 'offline_file_outdated');
+      const fresh = file({ requestId: 'r3', issuedAt: plus(NOW, 3 * HOUR_MS) });
+      assert.equal(await take(bench, fileLicense(), fresh), 'done');
+      grantedOf(await bench.register('ada'));
+    },
+
+    'what is not for this server, or not signed, leaves nothing behind': async (bench: Bench) => {
+      await prepare(bench, 'r1');
+      assert.equal(await take(bench, fileLicense(), file({ isSigned: false })), 'offline_signature_mismatch');
+      assert.equal(await take(bench, fileLicense(), file({ boundTo: 'other' })), 'offline_hardware_mismatch');
+      assert.equal(await take(bench, fileLicense({ slots: 0 }), file()), 'license_not_floating');
+      await bench[again]();
+      assert.deepEqual(await bench.listLicenses(), []);
+      assert.equal(await take(bench, fileLicense(), file()), 'done', 'the request was not used up');
+    },
+
+    'a policy needs its confirmation, its signature and its number': async (bench: Bench) => {
+      await prepare(bench);
+      const license = fileLicense({ source: 'airgap' });
+      for (const [facts, code] of [
+        [{ isConfirmed: false }, 'airgap_confirmation_invalid'],
+        [{ isSigned: false }, 'airgap_policy_invalid'],
+        [{ policyId: '1' }, 'airgap_policy_mismatch'],
+        [{ licenseKey: 'OTHER' }, 'airgap_policy_mismatch'],
+      ] as const) {
+        assert.equal(await take(bench, license, policy(license, facts)), code);
+      }
+      assert.equal(await take(bench, license, policy(license)), 'done');
+      await bench.execute({ kind: 'remove_license', licenseId: license.id, by: 'admin' });
+      await bench[again]();
+      assert.equal(await take(bench, license, policy(license)), 'done', 'it may come back');
+      const older = policy(license, { issuedAt: plus(NOW, -1) });
+      assert.equal(await take(bench, license, older), 'offline_file_outdated');
+    },
+  };
+}
+
+/** What the server itself puts into files, and what it learns from them beside licenses. */
+export function ownFileCases(again: 'restart' | 'crash') {
+  return {
+    'usage files are numbered, whatever happens in between': async (bench: Bench) => {
+      const number = async () => {
+        const outcome = await bench.execute({ kind: 'number_usage', by: 'admin' });
+        return outcome.kind === 'done' ? outcome.count : 0;
+      };
+      assert.equal(await number(), 1);
+      await bench[again]();
+      assert.deepEqual([await number(), await number()], [2, 3]);
+    },
+
+    'the server has one key of its own for ever': async (bench: Bench) => {
+      const before = await bench.store.read({ kind: 'find_identity_key' });
+      await bench[again]();
+      const after = await bench.store.read({ kind: 'find_identity_key' });
+      assert.deepEqual(Buffer.from(after), Buffer.from(before));
+    },
+
+    'no reset of the clock goes below the newest file': async (bench: Bench) => {
+      await prepare(bench, 'r1');
+      await take(bench, fileLicense(), file());
+      bench.clock.advance(DAY_MS);
+      await bench.now();
+      bench.clock.setWall(plus(NOW, -DAY_MS));
+      await bench[again]();
+      assert.equal(codeOf(await bench.execute({ kind: 'reset_clock', by: 'admin' })), 'clock_reset');
+      assert.equal(await bench.now(), NOW);
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import type { ClockJump } from '../../../core/clock/clock.ts';
+import { CLOCK_TOLERANCE_MS } from '../../../core/clock/clock.ts';
+import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
+import type { Row } from '../../engine/rows.ts';
+import type { ClockStatus } from '../../store.ts';
+import type { Connection } from '../wire/connection.ts';
+import type { Pool } from '../wire/pool.ts';
+import { DATABASE_NOW, rollBack, setLimits } from '../wire/transaction.ts';
+import { numberLinks } from '../write/number-links.ts';
+import { STATEMENTS } from '../write/statements.ts';
+import { type PostgresWriter, REST_MS } from '../write/writer.ts';
+
+/** Leadership lasts this long after it was last renewed, which happens every second. */
+const LEASE_MS = 6 * SECOND_MS;
+
+/** A server stops to lead a little before the others may: it learns of its lease later than the database. */
+const LEASE_MARGIN_MS = SECOND_MS;
+
+/** Servers that were not seen for a day are forgotten. */
+const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
+
+/** How many first answers are remembered is counted every so many rounds, about once a minute. */
+const TRIM_ROUNDS = 60;
+
+const NOW = `coalesce($1::bigint, ${DATABASE_NOW})`;
+
+const READ_TIME = `SELECT ${NOW} AS wall, mark, alive_at FROM server WHERE id = 1`;
+
+const SAY_ALIVE = `WITH clock AS (SELECT ${NOW} AS wall)
+  UPDATE server SET alive_at = greatest(alive_at, wall), mark = greatest(mark, wall) FROM clock
+  WHERE id = 1 AND alive_at >= wall - $2::bigint RETURNING wall, mark`;
+
+const NOTE_INSTANCE = `INSERT INTO server_instance (id, hostname, version, started_at, seen_at)
+  VALUES ($2, $3, $4, ${NOW}, ${NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
+
+const FORGET_INSTANCES = `DELETE FROM server_instance WHERE abs(seen_at - ${NOW}) > $2::bigint`;
+
+/**
+ * A lease that is far longer than any was given by a clock that was ahead. Somewhat longer is one that was
+ * taken while we waited for the row.
+ */
+const TAKE_LEAD = `WITH clock AS (SELECT ${NOW} AS wall)
+  UPDATE leader SET holder = $2, expires_at = wall + $3::bigint FROM clock
+  WHERE id = 1 AND (holder = $2 OR expires_at <= wall OR expires_at > wall + 2 * $3::bigint)
+  RETURNING holder`;
+
+const GIVE_UP_LEAD = 'UPDATE leader SET expires_at = 0 WHERE id = 1 AND holder = $1';
+
+const COUNT_OTHERS = `SELECT count(*) AS count FROM server_instance
+  WHERE id <> $2 AND abs(seen_at - ${NOW}) < $3::bigint`;
+
+export interface AttendanceOptions {
+  readonly pool: Pool;
+  readonly writer: PostgresWriter;
+  readonly serverId: string;
+  readonly hostname: string;
+  readonly version: string;
+  /** `false`: only looks at the time. */
+  readonly isServing: boolean;
+  readonly readWall: (() => Instant) | null;
+  readonly readMonotonicMs: () => number;
+  readonly maxRememberedAnswers: number;
+}
+
+/** Which servers there are on the database, and which of them does the work that only one does. */
+export class Attendance {
+  readonly #options: AttendanceOptions;
+  #attending: Promise<ClockStatus> | null = null;
+  #rounds = 0;
+  #leadsUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: AttendanceOptions) {
+    this.#options = options;
+  }
+
+  isLeader(): boolean {
+    return this.#options.readMonotonicMs() < this.#leadsUntilMs;
+  }
+
+  /** Says that this server is alive, and takes the lead when nobody has it. */
+  attend(): Promise<ClockStatus> {
+    this.#attending ??= this.#attend().finally(() => {
+      this.#attending = null;
+    });
+    return this.#attending;
+  }
+
+  /** Others can take over at once. */
+  async leave(): Promise<void> {
+    const { pool, serverId, isServing, readWall } = this.#options;
+    if (!isServing) return;
+    this.#leadsUntilMs = Number.NEGATIVE_INFINITY;
+    await pool.use(async (connection) => {
+      const given = [readWall?.() ?? null, REST_MS];
+      await Promise.all([
+        connection.query(SAY_ALIVE, given),
+        connection.query(GIVE_UP_LEAD, [serverId]),
+        connection.query('DELETE FROM server_instance WHERE id = $1', [serverId]),
+      ]);
+    });
+  }
+
+  /** How many other servers are alive. */
+  async countOthers(): Promise<number> {
+    const { pool, serverId, readWall } = this.#options;
+    const rows = await pool.use((connection) =>
+      connection.query(COUNT_OTHERS, [readWall?.() ?? null, serverId, REST_MS]),
+    );
+    return rows[0]?.count as number;
+  }
+
+  async #attend(): Promise<ClockStatus> {
+    const { isServing, readMonotonicMs, pool } = this.#options;
+    const startedMs = readMonotonicMs();
+    if (!isServing) return pool.use((connection) => this.#look(connection));
+    let found = await pool.use((connection) => this.#sayAlive(connection));
+    if (found.alive === undefined) {
+      await this.#options.writer.resume();
+      found = await pool.use((connection) => this.#sayAlive(connection));
+    }
+    this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
+    if (found.leads) await pool.use((connection) => this.#lookAfter(connection));
+    return this.#describe(found.alive as Row);
+  }
+
+  /** What the leader does for all. */
+  async #lookAfter(connection: Connection): Promise<void> {
+    // Whoever reads the log by a cursor finds links when they have a number.
+    await numberLinks(connection);
+    if (this.#rounds++ % TRIM_ROUNDS === 0) await trimAnswers(connection, this.#options.maxRememberedAnswers);
+  }
+
+  async #look(connection: Connection): Promise<ClockStatus> {
+    const [row] = await connection.query(READ_TIME, [this.#options.readWall?.() ?? null]);
+    return this.#describe(row as Row);
+  }
+
+  async #sayAlive(connection: Connection) {
+    const { serverId, hostname, version, readWall } = this.#options;
+    const wall = readWall?.() ?? null;
+    try {
+      const begun = [connection.query('BEGIN ISOLATION LEVEL READ COMMITTED'), setLimits(connection)];
+      const alive = connection.query(SAY_ALIVE, [wall, REST_MS]);
+      begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
+      begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));
+      const lead = connection.query(TAKE_LEAD, [wall, serverId, LEASE_MS]);
+      await Promise.all([...begun, alive, lead, connection.query('COMMIT')]);
+      return { alive: (await alive)[0], leads: (await lead).length > 0 };
+    } catch (error) {
+      await rollBack(connection);
+      throw error;
+    }
+  }
+
+  #describe(row: Row): ClockStatus {
+    const wall = instant(row.wall as number);
+    const now = instant(Math.max(wall, (row.mark as number | null) ?? 0));
+    this.#options.writer.follow(now);
+    return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
+  }
+}
+
+/** The oldest go when there are too many; so many at once that the next time is not soon. */
+async function trimAnswers(connection: Connection, limit: number): Promise<void> {
+  const [row] = await connection.query('SELECT count(*) AS count FROM remembered_answer');
+  const surplus = (row?.count as number) - limit;
+  if (surplus <= 0) return;
+  const { text } = STATEMENTS.removeOldestAnswers;
+  await connection.query(text, [surplus + Math.ceil(limit / 100)]);
+}
+
+/** A clock that was ahead and was set right leaves times behind that it has not reached again. */
+function findJump(now: Instant, wall: Instant): ClockJump | null {
+  const gapMs = wall - now;
+  return -gapMs <= CLOCK_TOLERANCE_MS ? null : { direction: 'behind', seenAt: now, gapMs };
+}

@@ -1,0 +1,33 @@
+import { Fault } from '../../../core/nouns/fault.ts';
+import type { Ask } from '../wire/ask.ts';
+
+/**
+ * A table of its own: it is there only in a database whose data was moved away, and whoever looks for the
+ * data finds it.
+ */
+const FIND_MARK = "SELECT to_regclass('moved_away')::text AS mark";
+const MARK_TABLE = 'CREATE TABLE moved_away (moved_to TEXT, moved_at TIMESTAMPTZ NOT NULL DEFAULT now())';
+
+export async function isMoved(ask: Ask): Promise<boolean> {
+  const [found] = await ask(FIND_MARK);
+  return found !== undefined && found.mark !== null;
+}
+
+/** Every server looks for it when it starts, and when the revision is another one. */
+export async function refuseMoved(ask: Ask): Promise<void> {
+  if (!(await isMoved(ask))) return;
+  const [row] = await ask('SELECT max(moved_to) AS moved_to FROM moved_away');
+  throw new Fault(
+    'store_unavailable',
+    `The data of this database was moved to ${row?.moved_to ?? 'another place'}. Start the server there, ` +
+      'without BERTH_DATABASE_URL. Only if that is never used again, run "DROP TABLE moved_away" in this ' +
+      'database to go on from here.',
+  );
+}
+
+/** A server that was only silent finds another revision with the next thing that it does. */
+export async function markMoved(ask: Ask, to: string): Promise<void> {
+  await ask(MARK_TABLE);
+  await ask('INSERT INTO moved_away (moved_to) VALUES ($1)', [to]);
+  await ask('UPDATE server SET revision = revision + 1 WHERE id = 1');
+}

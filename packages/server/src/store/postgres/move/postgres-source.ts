@@ -1,0 +1,117 @@
+import { Fault } from '../../../core/nouns/fault.ts';
+import { SECOND_MS } from '../../../core/nouns/instant.ts';
+import { COPIED_TABLE_NAMES, PAGE_ROWS } from '../../engine/copied-tables.ts';
+import type { AuditVerdict } from '../../query.ts';
+import type { CopiedRow, RowCounts, StoreSource } from '../../store-copy.ts';
+import type { Ask } from '../wire/ask.ts';
+import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from '../wire/copy-connection.ts';
+import { hasTables, migrate } from '../wire/migrate.ts';
+import { DATABASE_NOW } from '../wire/transaction.ts';
+import { numberLinks } from '../write/number-links.ts';
+import { countRows, readHead, readTable } from './copied-rows.ts';
+import { markMoved, refuseMoved } from './moved-mark.ts';
+
+/** A server says every second that it is alive. One that was silent for so long is gone. */
+const SILENCE_MS = 30 * SECOND_MS;
+
+/**
+ * Every change locks a row of one of these first. What comes before the first question does not see anything
+ * yet, so whatever was done until the locks were had is seen.
+ */
+const BEGIN = [
+  'BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE',
+  'SET LOCAL lock_timeout = 5000',
+  'LOCK TABLE server, license IN EXCLUSIVE MODE',
+];
+
+const FIND_RUNNING = `SELECT count(*) AS count, string_agg(DISTINCT hostname, ', ') AS hosts
+  FROM server_instance WHERE seen_at > ${DATABASE_NOW} - ${SILENCE_MS}`;
+
+/** Opens the data in a database to be moved elsewhere. */
+export async function openPostgresSource(options: CopyOptions): Promise<StoreSource> {
+  const copy = await connectForCopy(options);
+  try {
+    await prepare(copy);
+    for (const text of BEGIN) await copy.ask(text);
+    await bePatient(copy.ask);
+    await refuseRunning(copy.ask);
+    // With another master key everything would fail later, and the sentence would be about the log.
+    await copy.readKeys();
+    const [row] = await copy.ask('SELECT identity FROM server');
+    return new PostgresSource(copy, row?.identity as string);
+  } catch (error) {
+    await copy.connection.close();
+    throw error;
+  }
+}
+
+/** As a server does it when it starts: the newest links may have no number yet. */
+async function prepare({ connection, ask, place }: CopyConnection): Promise<void> {
+  if (!(await hasTables(connection))) {
+    throw new Fault('store_unavailable', `There is no data of Berth in the database at ${place}.`);
+  }
+  await migrate(connection);
+  await refuseMoved(ask);
+  await refuseRunning(ask);
+  await numberLinks(connection);
+}
+
+async function refuseRunning(ask: Ask): Promise<void> {
+  const [row] = await ask(FIND_RUNNING);
+  const count = row?.count as number;
+  if (count === 0) return;
+  const servers = count === 1 ? 'A server uses' : `${count} servers use`;
+  throw new Fault(
+    'store_unavailable',
+    `${servers} the database, or did so less than ${SILENCE_MS / SECOND_MS} seconds ago (${row?.hosts}). ` +
+      'Stop all servers first, and try again.',
+  );
+}
+
+class PostgresSource implements StoreSource {
+  readonly place: string;
+  readonly identity: string;
+  readonly tables = COPIED_TABLE_NAMES;
+  readonly #copy: CopyConnection;
+
+  constructor(copy: CopyConnection, identity: string) {
+    this.place = copy.place;
+    this.identity = identity;
+    this.#copy = copy;
+  }
+
+  verifyAudit(): Promise<AuditVerdict> {
+    return this.#copy.verifyAudit();
+  }
+
+  countRows(): Promise<RowCounts> {
+    return countRows(this.#copy.ask);
+  }
+
+  readHead(): Promise<string> {
+    return readHead(this.#copy.ask);
+  }
+
+  async *listPages(table: string): AsyncGenerator<readonly CopiedRow[]> {
+    const { ask } = this.#copy;
+    // One name each: a statement that was prepared must not come to mean other columns.
+    const cursor = `copied_${table}`;
+    await ask(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${readTable(table)}`);
+    for (;;) {
+      const page = await ask(`FETCH ${PAGE_ROWS} FROM ${cursor}`);
+      if (page.length === 0) break;
+      yield page;
+    }
+    await ask(`CLOSE ${cursor}`);
+  }
+
+  async markMoved(to: string): Promise<void> {
+    await markMoved(this.#copy.ask, to);
+    await this.#copy.ask('COMMIT');
+  }
+
+  /** What was not committed is undone with the connection. */
+  async close(): Promise<void> {
+    await this.#copy.connection.close();
+  }
+}

@@ -1,0 +1,118 @@
+import { headDigest, isSameMac, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
+import { ProblemList, type StoredSegment, segmentsFromRows } from '../../engine/audit/chain-walk.ts';
+import type { AuditVerdict } from '../../query.ts';
+import { type Ask, readable } from '../wire/ask.ts';
+import { chainsMac } from '../write/audit-ledger.ts';
+import {
+  type Inspection,
+  type KnownChain,
+  type VerifyingKeys,
+  type Walks,
+  walkChains,
+} from './walk-chains.ts';
+
+/**
+ * Walks every chain from its first link to the head that stands in the license's row. Whoever asks makes sure
+ * that all answers are as of one moment.
+ */
+export async function verifyAudit(ask: Ask, keys: VerifyingKeys, signal: AbortSignal): Promise<AuditVerdict> {
+  const [chains, segments] = await Promise.all([listChains(ask), listSegments(ask)]);
+  const problems = new ProblemList();
+  const inspection = { ask, keys, chains, segments, problems, signal };
+  const walks = await walkChains(inspection);
+  for (const [chain, known] of chains) checkEnd(inspection, walks, chain, known);
+  await checkSet(inspection);
+  await checkNumbers(inspection);
+  await checkTable(inspection, walks.seen);
+  const { told } = problems;
+  return { ok: told.length === 0, chains: chains.size, ...sumUp(inspection, walks), problems: told };
+}
+
+async function listChains(ask: Ask): Promise<ReadonlyMap<number, KnownChain>> {
+  const columns = `${readable('audit_n')}, audit_mac, audit_anchor`;
+  const rows = await ask(`SELECT ${SYSTEM_CHAIN}::bigint AS chain, ${columns} FROM server
+    UNION ALL SELECT ${readable('id')}, ${columns} FROM license ORDER BY 1`);
+  return new Map(
+    rows.map((row) => [
+      row.chain as number,
+      {
+        head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },
+        anchor: row.audit_anchor as Uint8Array | null,
+      },
+    ]),
+  );
+}
+
+async function listSegments(ask: Ask): Promise<ReadonlyMap<number, StoredSegment>> {
+  const numbers = ['chain', 'first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'];
+  const columns = numbers.map((column) => readable(column)).join(', ');
+  return segmentsFromRows(
+    await ask(`SELECT ${columns}, first_mac, last_mac, totals, mac FROM audit_segment ORDER BY 1`),
+  );
+}
+
+/** What a chain cannot tell by itself: that it ends where the server has left it. */
+function checkEnd({ keys, problems }: Inspection, walks: Walks, chain: number, known: KnownChain): void {
+  const { head, anchor } = known;
+  walks.byChain.get(chain)?.end(head);
+  if (isSameMac(anchor, headDigest(keys.audit, chain, head))) return;
+  const problem =
+    anchor === null
+      ? 'The anchor of the chain is missing.'
+      : 'The chain does not end where the server has left it: a tail was cut off, or its anchor was changed.';
+  problems.tell(chain, head.n, problem);
+}
+
+/** What no single chain can tell: that none is missing, and none too many. */
+async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<void> {
+  const licenses = [...chains.keys()].filter((chain) => chain !== SYSTEM_CHAIN);
+  const [row] = await ask('SELECT audit_chains FROM server');
+  const stored = (row?.audit_chains ?? null) as Uint8Array | null;
+  if (isSameMac(stored, chainsMac(keys.audit, licenses))) return;
+  const problem =
+    stored === null
+      ? 'What vouches for the set of all chains is missing.'
+      : 'The chains are not those that the server has begun: a license was taken out or put in, or what ' +
+        'vouches for them was changed.';
+  problems.tell(null, 0, problem);
+}
+
+/** A number from beyond the last one that was given: whoever reads on from it would miss the next links. */
+async function checkNumbers({ ask, problems }: Inspection): Promise<void> {
+  const [row] = await ask(`SELECT 1 FROM audit_link
+    WHERE seq > coalesce((SELECT max(last_seq) FROM audit_order WHERE id = 1), 0) LIMIT 1`);
+  if (row !== undefined) problems.tell(null, 0, 'Links have numbers that were never given.');
+}
+
+/** Lets the next question look at the table itself. Not every engine has all of them. */
+const AVOID_INDEXES = `SELECT set_config(name, 'off', true) FROM pg_settings
+  WHERE name IN ('enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan')`;
+
+/** The chains are walked by the index, lists and exports are not: a link must not be in one of them only. */
+async function checkTable({ ask, problems }: Inspection, seen: number): Promise<void> {
+  const [, [row]] = await Promise.all([
+    ask(AVOID_INDEXES),
+    ask('SELECT count(*) AS count FROM audit_link'),
+  ] as const);
+  const count = row?.count as number;
+  if (count === seen) return;
+  problems.tell(
+    null,
+    0,
+    `The table of the links is not sound: of ${count} links ${seen} are in their chains.`,
+  );
+}
+
+function sumUp(
+  { segments, chains }: Inspection,
+  { byChain }: Walks,
+): Pick<AuditVerdict, 'links' | 'events' | 'thinned'> {
+  let [links, events, thinned] = [0, 0, 0];
+  for (const chain of chains.keys()) {
+    const walk = byChain.get(chain);
+    links += walk?.links ?? 0;
+    events += walk?.events ?? 0;
+    thinned += segments.get(chain)?.segment.links ?? 0;
+  }
+  return { links, events, thinned };
+}

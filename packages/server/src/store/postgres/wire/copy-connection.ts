@@ -1,0 +1,67 @@
+import type { MasterKeySource } from '../../../secrets/master-key.ts';
+import { AUDIT_KEY, IDENTITY_KEY } from '../../engine/sealed-secrets.ts';
+import type { AuditVerdict } from '../../query.ts';
+import { listSecrets, openSecret } from '../read/read-server.ts';
+import { verifyAudit } from '../read/verify-audit.ts';
+import type { VerifyingKeys } from '../read/walk-chains.ts';
+import { type Ask, askOver } from './ask.ts';
+import type { Connection } from './connection.ts';
+import { openConnection } from './database.ts';
+import { describeTarget } from './database-url.ts';
+import { readTarget, takeMasterKey } from './open-database.ts';
+
+export interface CopyOptions {
+  readonly url: string;
+  readonly masterKey: MasterKeySource;
+  readonly prepareStatements: boolean;
+}
+
+/** One connection, on which one transaction reads or writes everything. */
+export interface CopyConnection {
+  readonly connection: Connection;
+  readonly ask: Ask;
+  /** For people. */
+  readonly place: string;
+  readKeys(): Promise<VerifyingKeys>;
+  verifyAudit(): Promise<AuditVerdict>;
+}
+
+const CONNECT_TIMEOUT_MS = 5000;
+/** The whole log is counted and walked on it. */
+const ANSWER_TIMEOUT_MS = 15 * 60_000;
+
+export async function connectForCopy(options: CopyOptions): Promise<CopyConnection> {
+  const target = readTarget(options.url);
+  const connection = await openConnection({
+    target,
+    prepareStatements: options.prepareStatements,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+  });
+  const ask = askOver(connection);
+  const place = describeTarget(target);
+  const readKeys = async () => {
+    const secrets = await listSecrets(ask);
+    const masterKey = takeMasterKey(secrets, options.masterKey, place);
+    return {
+      audit: openSecret(secrets, AUDIT_KEY, [masterKey]),
+      identity: openSecret(secrets, IDENTITY_KEY, [masterKey]),
+    };
+  };
+  const never = new AbortController().signal;
+  return {
+    connection,
+    ask,
+    place,
+    readKeys,
+    verifyAudit: async () => verifyAudit(ask, await readKeys(), never),
+  };
+}
+
+/** What a database may have set against transactions that take long. Not every release knows all of them. */
+const BE_PATIENT = `SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
+  ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
+export async function bePatient(ask: Ask): Promise<void> {
+  await ask(BE_PATIENT);
+}

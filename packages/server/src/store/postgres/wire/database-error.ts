@@ -1,0 +1,123 @@
+import { Fault } from '../../../core/nouns/fault.ts';
+import { SealError } from '../../../secrets/seal.ts';
+
+/** A connection that is gone, and with it whatever was asked over it and not yet answered. */
+export class ConnectionLost extends Error {
+  readonly code = 'CONNECTION_LOST';
+}
+
+/** What the driver and the system say when there is no connection, or none any more. */
+const LOST = new Set([
+  'CONNECTION_LOST',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EAI_AGAIN',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/** The server ends: by an administrator, by a crash; or it starts. */
+const ENDING = new Set(['57P01', '57P02', '57P03', '57P05']);
+
+/** By SQLSTATE; of five characters the first two are a class. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  '08': 'The connection to the database was lost. Check the database and the network.',
+  '25006': 'The database only lets us read. Point the URL to the one that can be written.',
+  '28': 'The database refused the user or the password. Check both in the URL.',
+  '3D000': 'There is no database of that name. Create it, or correct its name in the URL.',
+  '3F000': 'There is no schema to work in. Create one that the search_path of the database user names.',
+  '42501': 'The database user lacks a right. Make it the owner of the database or of its schema.',
+  '53100': 'The disk of the database is full. Make room there.',
+  '53200': 'The database has no memory left. Try again in a moment.',
+  '53300': 'The database has no connection left. Raise its max_connections, or let Berth use fewer.',
+  '55P03': 'The database was busy for too long. Try again in a moment.',
+  '57014': 'The database took too long. Try again in a moment.',
+  '57P03': 'The database is starting or stopping. Try again in a moment.',
+};
+
+const UNREACHABLE = 'The database cannot be reached. Check that it runs, its URL and the network.';
+const FAILED = 'The database could not carry it out. Try again in a moment; the log says more.';
+
+/** Whether the connection is gone. Whether what was asked last has been done, nobody can tell then. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof Fault) return error.cause !== undefined && isConnectionLost(error.cause);
+  const code = codeOf(error);
+  if (LOST.has(code) || ENDING.has(code)) return true;
+  return isState(code) && (code.startsWith('08') || isFatal(error));
+}
+
+/**
+ * Whether the connection serves no longer: also the one to a server that others have taken over from, and one
+ * on which statements are not what they were when they were prepared.
+ */
+export function isConnectionUseless(error: unknown): boolean {
+  return isConnectionLost(error) || codeOf(error) === '25006' || isOutdated(error);
+}
+
+/** By the place in the server that says so: as codes, some of them mean other things too. */
+function isOutdated(error: unknown): boolean {
+  const routine = error instanceof Error && 'routine' in error ? error.routine : undefined;
+  return codeOf(error) === '26000' || routine === 'RevalidateCachedQuery';
+}
+
+/** Whether the whole transaction may go through when it is tried again: it met another one. */
+export function isRetryable(error: unknown): boolean {
+  return ['40001', '40P01'].includes(codeOf(error));
+}
+
+/** Whether it gave up waiting: for a lock, or for its own end. */
+export function isLockTimeout(error: unknown): boolean {
+  return ['55P03', '57014'].includes(codeOf(error));
+}
+
+/** Whether the values are at fault, so that trying again would not help. */
+export function isDataError(error: unknown): boolean {
+  return /^2[23]...$/.test(codeOf(error));
+}
+
+/**
+ * What the database is to blame for is a fault, and goes by; anything else is a bug, and stays what it is.
+ */
+export function translate(error: unknown): unknown {
+  if (error instanceof SealError) return new Fault('store_unavailable', error.message, { cause: error });
+  return isConnectionLost(error) || isState(codeOf(error)) ? toFault(error) : error;
+}
+
+/** What people are told. The error itself is its cause, for the log. */
+export function toFault(error: unknown): Fault {
+  return error instanceof Fault ? error : new Fault('store_unavailable', describe(error), { cause: error });
+}
+
+function describe(error: unknown): string {
+  const code = codeOf(error);
+  const sentence = SENTENCES[code] ?? (isState(code) ? SENTENCES[code.slice(0, 2)] : undefined);
+  if (sentence !== undefined) return sentence;
+  if (error instanceof ConnectionLost) return error.message;
+  return isConnectionLost(error) ? UNREACHABLE : FAILED;
+}
+
+/** A driver's error has the server's SQLSTATE in the same place as the system's errors have their code. */
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+function isState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code);
+}
+
+function isFatal(error: unknown): boolean {
+  const { severity, severity_local: local } = error as { severity?: unknown; severity_local?: unknown };
+  return ['FATAL', 'PANIC'].includes(String(severity ?? local));
+}

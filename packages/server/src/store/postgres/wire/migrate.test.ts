@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
+import { temporaryFolder } from '../../../../../../test/support/server-process.ts';
+import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
+import type { Row } from '../../engine/rows.ts';
+import { expectNewNames, OLD_NAMES } from '../../exam/old-names.ts';
+import { openWritable } from '../../sqlite/wire/database.ts';
+import type { Connection } from './connection.ts';
+import { openConnection } from './database.ts';
+import { parseDatabaseUrl } from './database-url.ts';
+import { migrate } from './migrate.ts';
+
+const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
+const shared = sharedPostgres();
+
+async function open(t: TestContext, url: string): Promise<Connection> {
+  const options = { prepareStatements: true, answerTimeoutMs: 30_000, connectTimeoutMs: 10_000 };
+  const connection = await openConnection({ ...options, target: parseDatabaseUrl(url) });
+  t.after(() => connection.close());
+  return connection;
+}
+
+async function openFresh(t: TestContext): Promise<Connection> {
+  return open(t, await (await shared()).createDatabase());
+}
+
+/** As an earlier release left the database that knew none of the migrations from this one on. */
+async function migrateBefore(connection: Connection, next: (typeof MIGRATIONS)[number]): Promise<void> {
+  await connection.query('CREATE TABLE berth_schema (version BIGINT PRIMARY KEY)');
+  for (const [index, name] of MIGRATIONS.slice(0, MIGRATIONS.indexOf(next)).entries()) {
+    await connection.query(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
+    await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [index + 1]);
+  }
+  await connection.query("INSERT INTO server (id, identity, audit_mac) VALUES (1, 'x', '')");
+}
+
+async function listTables(connection: Connection): Promise<unknown[]> {
+  const text = 'SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename';
+  return (await connection.query(text)).map((row) => row.tablename);
+}
+
+describe('migrating', { skip }, () => {
+  test('is done once when many servers start together on an empty database', async (t) => {
+    const url = await (await shared()).createDatabase();
+    const connections = await Promise.all(Array.from({ length: 10 }, () => open(t, url)));
+    await Promise.all(connections.map(migrate));
+    const [connection] = connections as [Connection];
+    const versions = await connection.query('SELECT version FROM berth_schema ORDER BY version');
+    assert.deepEqual(
+      versions.map(({ version }) => version),
+      Array.from({ length: SCHEMA_VERSION }, (_, index) => index + 1),
+    );
+    const servers = await connection.query('SELECT identity FROM server');
+    assert.equal(servers.length, 1);
+    assert.match(servers[0]?.identity as string, /^[0-9a-f]{32}$/);
+    await migrate(connection);
+    assert.deepEqual((await connection.query('SELECT identity FROM server'))[0], servers[0]);
+  });
+
+  test('sees what was done while it waited, whatever the database does by default', async (t) => {
+    const url = await (await shared()).createDatabase();
+    const [first, second] = [await open(t, url), await open(t, url)];
+    const name = parseDatabaseUrl(url).database;
+    await first.query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
+    const strict = [await open(t, url), await open(t, url)];
+    await Promise.all([...strict, second].map(migrate));
+    assert.equal((await first.query('SELECT 1 FROM berth_schema')).length, SCHEMA_VERSION);
+  });
+
+  test('goes on from where an earlier release stopped, with what it left', async (t) => {
+    const connection = await openFresh(t);
+    await migrateBefore(connection, '0009-origins.sql');
+    await connection.query(
+      `INSERT INTO registration VALUES (7, 'ada', 'desk', '10.0.0.1', NULL, 1, 2, NULL);
+       INSERT INTO recall VALUES (7, 1, 'bob', 2);
+       INSERT INTO account VALUES ('admin', 'admin', 'hash', 1, 5), ('ada', 'admin', 'hash', 0, 5);
+       INSERT INTO token VALUES ('hash', 'id', 'api', NULL, 'ci', 'user', 1, 2, NULL)`,
+    );
+    const startedMs = Date.now();
+    await migrate(connection);
+    const [row] = await connection.query('SELECT * FROM registration');
+    assert.deepEqual([row?.user, row?.origin, row?.credential], ['ada', null, null]);
+    const [ada, admin] = await connection.query('SELECT * FROM account ORDER BY name');
+    assert.deepEqual([ada?.one_time_at, ada?.one_time_used], [null, 0]);
+    assert.ok((admin?.one_time_at as number) >= startedMs - 60_000, 'its days begin with the upgrade');
+    const [token] = await connection.query('SELECT * FROM token');
+    assert.deepEqual([token?.name, token?.expires_at, token?.restriction], ['ci', null, null]);
+    const [version] = await connection.query('SELECT max(version) AS version FROM berth_schema');
+    assert.equal(version?.version, SCHEMA_VERSION);
+  });
+
+  test('makes one of users whose names are the same, with the later end, all or nothing', async (t) => {
+    const connection = await openFresh(t);
+    await migrateBefore(connection, NAMES_USERS);
+    const ask = async (sql: string) => [...(await connection.query(sql))];
+    for (const sql of OLD_NAMES) await connection.query(sql);
+    const before = await ask('SELECT * FROM registration ORDER BY "user"');
+    await connection.query(
+      "CREATE FUNCTION refuse() RETURNS trigger AS 'BEGIN RAISE ''no''; END' LANGUAGE plpgsql",
+    );
+    await connection.query('CREATE TRIGGER t BEFORE DELETE ON denial EXECUTE FUNCTION refuse()');
+    await assert.rejects(migrate(connection));
+    assert.deepEqual(await ask('SELECT * FROM registration ORDER BY "user"'), before);
+    await connection.query('DROP TRIGGER t ON denial');
+    await migrate(connection);
+    await expectNewNames(ask);
+  });
+
+  test('renames fifty thousand users at once', async (t) => {
+    const connection = await openFresh(t);
+    await migrateBefore(connection, NAMES_USERS);
+    await connection.query(
+      `INSERT INTO registration (license_id, "user", registered_at, ends_at)
+       SELECT 7, 'jose' || chr(769) || n, 1, 2 FROM generate_series(1, 50000) AS n`,
+    );
+    await migrate(connection);
+    const [row] = await connection.query(
+      `SELECT count(*) AS count FROM registration WHERE "user" LIKE 'jos' || chr(233) || '%'`,
+    );
+    assert.equal(row?.count, 50_000);
+  });
+
+  test('refuses what a newer Berth wrote', async (t) => {
+    const connection = await openFresh(t);
+    await migrate(connection);
+    await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [SCHEMA_VERSION + 1]);
+    const known = `schema ${SCHEMA_VERSION + 1}; this one knows ${SCHEMA_VERSION}`;
+    await assert.rejects(migrate(connection), {
+      code: 'store_unavailable',
+      message: new RegExp(`written by a newer Berth \\(${known}\\)`),
+    });
+  });
+
+  test('leaves a database alone that has tables of others', async (t) => {
+    const connection = await openFresh(t);
+    await connection.query('CREATE TABLE invoice (n INT)');
+    await assert.rejects(migrate(connection), /'public' of the database has tables that were not created/);
+    assert.deepEqual(await listTables(connection), ['invoice']);
+    assert.equal(connection.isDead, false);
+  });
+
+  test('works in the schema that comes first, beside the tables of others', async (t) => {
+    const url = await (await shared()).createDatabase();
+    const other = await open(t, url);
+    await other.query('CREATE TABLE invoice (n INT); CREATE SCHEMA berth');
+    const connection = await open(t, `${url}?options=-c%20search_path%3Dberth,public`);
+    await migrate(connection);
+    assert.ok((await listTables(connection)).includes('registration'));
+    assert.deepEqual(await listTables(other), ['invoice']);
+  });
+
+  test('refuses to begin anew in front of its own data', async (t) => {
+    const url = await (await shared()).createDatabase();
+    await migrate(await open(t, url));
+    const connection = await open(t, `${url}?options=-c%20search_path%3Dberth,public`);
+    await migrate(connection);
+    await connection.query('CREATE SCHEMA berth');
+    await assert.rejects(migrate(connection), /begins with the schema 'berth', but .* is in 'public'/);
+  });
+
+  test('says so when there is no schema to work in', async (t) => {
+    const url = await (await shared()).createDatabase();
+    const connection = await open(t, `${url}?options=-c%20search_path%3Dnowhere`);
+    await assert.rejects(migrate(connection), /There is no schema to work in/);
+  });
+
+  test('leaves nothing half done when it fails', async (t) => {
+    const connection = await openFresh(t);
+    await connection.query('CREATE TYPE notice AS ENUM ()');
+    await assert.rejects(migrate(connection), /could not carry it out/);
+    assert.deepEqual(await listTables(connection), []);
+    await connection.query('DROP TYPE notice');
+    await migrate(connection);
+    assert.ok((await listTables(connection)).includes('notice'));
+  });
+});
+
+/** What only servers that share a database need. */
+const EXTRA_COLUMNS: Record<string, readonly string[]> = {
+  license: ['audit_anchor', 'mark', 'receipts'],
+  server: ['alive_at', 'audit_chains', 'receipts', 'revision'],
+  audit_link: ['id'],
+};
+const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'server_instance'];
+const EXTRA_INDEXES = ['CREATE INDEX audit_link_without_seq ON audit_link (id) WHERE seq IS NULL'];
+
+/** In SQLite the columns of the key stand at the end of every index, and are not said. */
+const KEYS_AT_END: Record<string, string> = {
+  'registration (license_id, ends_at)': 'registration (license_id, ends_at, "user")',
+  'feature_slot (license_id, ends_at)': 'feature_slot (license_id, ends_at, "user", feature)',
+};
+
+/** The number of a link is its key in SQLite, and is given later here. */
+const OTHER_KEYS = { audit_link: 'chain, n' };
+const LATER = ['audit_link.seq'];
+
+const TYPES: Record<string, string> = { INTEGER: 'bigint', TEXT: 'text', BLOB: 'bytea' };
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly isRequired: boolean;
+}
+
+function describeSqlite(db: DatabaseSync) {
+  const names = (type: string) =>
+    db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite_%' ORDER BY name")
+      .all(type)
+      .map(({ name }) => String(name));
+  const tables = names('table').map((table) => {
+    const rows = db.prepare(`SELECT * FROM pragma_table_info('${table}') ORDER BY name`).all();
+    const columns = rows.map(
+      (row): Column => ({
+        name: String(row.name),
+        type: TYPES[String(row.type)] ?? String(row.type),
+        isRequired: (row.notnull === 1 || row.pk !== 0) && !LATER.includes(`${table}.${row.name}`),
+      }),
+    );
+    const keys = rows.filter(({ pk }) => pk !== 0).sort((a, b) => Number(a.pk) - Number(b.pk));
+    return [table, { columns, key: keys.map(({ name }) => name).join(', ') }] as const;
+  });
+  const indexes = names('index').map((name) => {
+    const sql = db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(name)?.sql;
+    return normalizeIndex(String(sql)).replace(/\w+ \([^)]*\)$/, (on) => KEYS_AT_END[on] ?? on);
+  });
+  return { tables: Object.fromEntries(tables), indexes };
+}
+
+/** Each of the two writes the same index in its own way. */
+function normalizeIndex(sql: string): string {
+  return sql.replace(/\bpublic\.|USING btree /g, '').replace(/WHERE \((.*)\)$/, 'WHERE $1');
+}
+
+async function describePostgres(connection: Connection) {
+  const columns = await connection.query(
+    `SELECT table_name, column_name, data_type, is_nullable, collation_name FROM information_schema.columns
+     WHERE table_schema = 'public' ORDER BY column_name COLLATE "C"`,
+  );
+  const keys = await connection.query(
+    `SELECT table_name, string_agg(column_name, ', ' ORDER BY ordinal_position) AS key
+     FROM information_schema.key_column_usage JOIN information_schema.table_constraints
+       USING (table_name, constraint_name)
+     WHERE constraint_type = 'PRIMARY KEY' GROUP BY table_name`,
+  );
+  const indexes = await connection.query(
+    `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexname LIKE '%\\_by\\_%'
+       OR indexname LIKE '%\\_without\\_%' ORDER BY indexname COLLATE "C"`,
+  );
+  return { columns, keys, indexes: indexes.map(({ indexdef }) => normalizeIndex(String(indexdef))) };
+}
+
+function columnsOf(rows: readonly Row[], table: string): Column[] {
+  const extra = EXTRA_COLUMNS[table] ?? [];
+  return rows
+    .filter((row) => row.table_name === table && !extra.includes(row.column_name as string))
+    .map((row) => ({
+      name: String(row.column_name),
+      type: String(row.data_type),
+      isRequired: row.is_nullable === 'NO',
+    }));
+}
+
+describe('the schema', { skip }, () => {
+  test('has the tables, columns, keys and indexes of SQLite, and what several servers need', async (t) => {
+    const db = openWritable(join(temporaryFolder(t), 'berth.db'));
+    t.after(() => db.close());
+    const connection = await openFresh(t);
+    await migrate(connection);
+    const [expected, actual] = [describeSqlite(db), await describePostgres(connection)];
+    const tables = [...Object.keys(expected.tables), ...EXTRA_TABLES].toSorted();
+    assert.deepEqual(await listTables(connection), tables);
+    for (const [table, { columns, key }] of Object.entries(expected.tables)) {
+      assert.deepEqual(columnsOf(actual.columns, table), columns, table);
+      const found = actual.keys.find((row) => row.table_name === table)?.key ?? '';
+      assert.equal(found, { ...OTHER_KEYS }[table as 'audit_link'] ?? key, table);
+    }
+    for (const [table, names] of Object.entries(EXTRA_COLUMNS)) {
+      const all = actual.columns.filter((row) => row.table_name === table).map((row) => row.column_name);
+      for (const name of names) assert.ok(all.includes(name), `${table}.${name}`);
+    }
+    assert.deepEqual(actual.indexes, [...expected.indexes, ...EXTRA_INDEXES].toSorted());
+    const texts = actual.columns.filter(({ data_type }) => data_type === 'text');
+    for (const row of texts) assert.equal(row.collation_name, 'C', `${row.table_name}.${row.column_name}`);
+  });
+
+  test('begins with one row for the order of the links and one for the leader', async (t) => {
+    const connection = await openFresh(t);
+    await migrate(connection);
+    const [order] = await connection.query('SELECT * FROM audit_order');
+    const [leader] = await connection.query('SELECT * FROM leader');
+    assert.deepEqual(
+      [order, leader],
+      [
+        { id: 1, last_seq: 0 },
+        { id: 1, holder: null, expires_at: 0 },
+      ],
+    );
+  });
+});

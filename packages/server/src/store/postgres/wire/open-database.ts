@@ -1,0 +1,266 @@
+import { createPrivateKey, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { MAX_REMEMBERED_ANSWERS } from '../../../core/decisions/add-consumption.ts';
+import { Fault } from '../../../core/nouns/fault.ts';
+import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import { findNextKey, settleNextKey } from '../../../secrets/key-rotation.ts';
+import { loadMasterKey, type MasterKeySource } from '../../../secrets/master-key.ts';
+import { fingerprint, type MasterKey, SealError, seal, unseal } from '../../../secrets/seal.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { type AuditKeys, EMPTY_HEAD, headDigest, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
+import {
+  AUDIT_KEY,
+  chooseMasterKey,
+  findSealingFingerprint,
+  IDENTITY_KEY,
+  makeKey,
+  type SealedSecrets,
+} from '../../engine/sealed-secrets.ts';
+import type { Store } from '../../store.ts';
+import { Attendance } from '../fleet/attendance.ts';
+import { News } from '../fleet/news.ts';
+import { setIgnoresCase } from '../move/respell-users.ts';
+import { PostgresStore } from '../postgres-store.ts';
+import { listSecrets } from '../read/read-server.ts';
+import { PostgresReader } from '../read/reader.ts';
+import { chainsMac } from '../write/audit-ledger.ts';
+import { readCatalogue } from '../write/catalogue.ts';
+import { PostgresWriter } from '../write/writer.ts';
+import type { Connection } from './connection.ts';
+import { openConnection } from './database.ts';
+import { toFault } from './database-error.ts';
+import { type DatabaseTarget, describeTarget, parseDatabaseUrl } from './database-url.ts';
+import { migrate } from './migrate.ts';
+import { Pool, type PoolOptions } from './pool.ts';
+import { rollBack, setLimits } from './transaction.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly masterKey: MasterKeySource;
+  readonly maxConnections: number;
+  /** Whether statements may be prepared once and used again. Some poolers in front of a database cannot. */
+  readonly prepareStatements: boolean;
+  /** Of Berth, for others to see. */
+  readonly version: string;
+  readonly onNotice: (notice: StoreNotice) => void;
+  /** There may be new events in the log, from whichever server; at most ten times a second. */
+  readonly onNews: () => void;
+  /** `false`: a command that only opens the data; it leads nothing and prolongs nothing. */
+  readonly isServing: boolean;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
+  /** Most commands in one transaction. */
+  readonly maxBatch?: number;
+  /** How many first answers are remembered at most. */
+  readonly maxRememberedAnswers?: number;
+  /** Instead of the database's clock, in tests. */
+  readonly clock?: Clock;
+}
+
+const MAX_BATCH = 256;
+const CONNECT_TIMEOUT_MS = 5000;
+const ACQUIRE_TIMEOUT_MS = 5000;
+/** Longer than any statement may take. */
+const ANSWER_TIMEOUT_MS = 20_000;
+
+/** The same for questions, and for one that takes minutes. */
+const READ_TIMEOUT_MS = 40_000;
+const PATIENCE_MS = 15 * 60_000;
+
+/** Opens the store in a database, which other servers may have open too. */
+export async function openDatabase(options: DatabaseOptions): Promise<Store> {
+  const opening = openingOptions(options);
+  const pools = openPools(options.maxConnections, opening);
+  try {
+    return await openStore(options, pools, opening);
+  } catch (error) {
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
+    throw error instanceof SealError ? error : toFault(error);
+  }
+}
+
+interface Pools {
+  readonly writing: Pool;
+  readonly reading: Pool;
+  /** For a check of the whole log, which counts all of it. */
+  readonly patient: Pool;
+}
+
+/** Questions have connections of their own, so that no list keeps a command waiting. */
+function openPools(maxConnections: number, opening: Opening): Pools {
+  const open = (max: number, answerTimeoutMs: number) =>
+    new Pool({ ...opening, max, answerTimeoutMs, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS });
+  const reading = Math.max(1, Math.floor(maxConnections / 4));
+  // One is for the check of the log, and one for what is told from server to server.
+  const writing = Math.max(1, maxConnections - reading - 2);
+  return {
+    writing: open(writing, ANSWER_TIMEOUT_MS),
+    reading: open(reading, READ_TIMEOUT_MS),
+    patient: open(1, PATIENCE_MS),
+  };
+}
+
+type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
+
+function openingOptions({ url, prepareStatements }: DatabaseOptions): Opening {
+  return {
+    target: readTarget(url),
+    prepareStatements,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+  };
+}
+
+export function readTarget(url: string): DatabaseTarget {
+  try {
+    return parseDatabaseUrl(url);
+  } catch (error) {
+    throw new Fault('store_unavailable', (error as Error).message);
+  }
+}
+
+async function openStore(options: DatabaseOptions, pools: Pools, opening: Opening): Promise<Store> {
+  const { writing: pool, reading, patient } = pools;
+  // Others may be at it, and their migration may take long.
+  await patient.use((connection) => migrate(connection));
+  const { ignoresCase } = options;
+  if (ignoresCase !== undefined) {
+    const wall = options.clock?.readWall() ?? null;
+    await patient.use((connection) => setIgnoresCase(connection, ignoresCase, wall));
+  }
+  const where = describeTarget(opening.target);
+  const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
+  const { onNotice, onNews, isServing, version, clock } = options;
+  const serverId = randomBytes(8).toString('hex');
+  const news = isServing
+    ? new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews })
+    : null;
+  const { readMonotonicMs } = clock ?? systemClock;
+  const readWall = clock === undefined ? null : () => clock.readWall();
+  const writer = new PostgresWriter({
+    pool,
+    keys,
+    masterKey,
+    catalogue: await pool.use((connection) => readCatalogue(connection)),
+    serverId,
+    readWall,
+    readMonotonicMs,
+    onNotice,
+    onEvents: () => news?.tell(),
+  });
+  const attendance = new Attendance({
+    pool,
+    writer,
+    serverId,
+    hostname: hostname(),
+    version,
+    isServing,
+    readWall,
+    readMonotonicMs,
+    maxRememberedAnswers: options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
+  });
+  const reader = new PostgresReader({ pool: reading, patientPool: patient });
+  const maxBatch = options.maxBatch ?? MAX_BATCH;
+  const store = new PostgresStore({
+    pools: Object.values(pools),
+    writer,
+    reader,
+    attendance,
+    news,
+    onNotice,
+    maxBatch,
+  });
+  try {
+    await store.keepClock();
+    return store;
+  } catch (error) {
+    // Nobody would close what could not be opened.
+    await news?.close();
+    throw error;
+  }
+}
+
+interface OpenedKeys {
+  readonly masterKey: MasterKey;
+  readonly keys: AuditKeys;
+}
+
+/**
+ * The keys of the store; made when it is new. Whoever comes first makes them, and the others wait: the row of
+ * the server is locked.
+ */
+async function openKeys(connection: Connection, source: MasterKeySource, where: string): Promise<OpenedKeys> {
+  await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+  try {
+    await setLimits(connection);
+    await connection.query('SELECT id FROM server WHERE id = 1 FOR UPDATE');
+    const secrets = await listSecrets((text) => connection.query(text));
+    const masterKey = takeMasterKey(secrets, source, where);
+    const audit = await takeKey(connection, secrets, masterKey, AUDIT_KEY);
+    const der = Buffer.from(await takeKey(connection, secrets, masterKey, IDENTITY_KEY));
+    if (!secrets.has(AUDIT_KEY)) await anchorUnused(connection, audit);
+    await connection.query('COMMIT');
+    return {
+      masterKey,
+      keys: { audit, identity: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) },
+    };
+  } catch (error) {
+    await rollBack(connection);
+    throw error;
+  }
+}
+
+const SAME_KEY =
+  'All servers on one database need the same master key: take it from another one (berth key export, berth ' +
+  'key import), or set BERTH_MASTER_KEY.';
+
+/** A key is made up only for a database that nothing was sealed in yet. */
+export function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
+  const sealedBy = findSealingFingerprint(secrets);
+  const nextKey = source.value === null ? findNextKey(source.file) : null;
+  if (sealedBy !== null && source.value === null && !existsSync(source.file)) {
+    throw new SealError(
+      `The database at ${where} is sealed with the master key ${sealedBy}, and this server has none. ` +
+        SAME_KEY,
+    );
+  }
+  const key = loadMasterKey({ ...source, mayCreate: sealedBy === null });
+  const chosen = chooseMasterKey(secrets, nextKey === null ? [key] : [key, nextKey]);
+  if (sealedBy !== null && fingerprint(chosen) !== sealedBy) {
+    throw new SealError(
+      `The database at ${where} is sealed with the master key ${sealedBy}, and this server has ` +
+        `${fingerprint(chosen)}. ${SAME_KEY}`,
+    );
+  }
+  if (source.value === null && sealedBy !== null) settleNextKey(source.file, sealedBy);
+  return chosen;
+}
+
+async function takeKey(
+  connection: Connection,
+  secrets: SealedSecrets,
+  masterKey: MasterKey,
+  name: typeof AUDIT_KEY | typeof IDENTITY_KEY,
+): Promise<Uint8Array> {
+  const sealed = secrets.get(name);
+  if (sealed !== undefined) return unseal(masterKey, name, sealed);
+  const key = makeKey(name);
+  await connection.query('INSERT INTO sealed_secret (name, sealed) VALUES ($1, $2)', [
+    name,
+    seal(masterKey, name, key),
+  ]);
+  return key;
+}
+
+/**
+ * A database that is in use and has lost the key of its log gets a new key, and never an anchor: nothing is
+ * left that could vouch for what is found.
+ */
+async function anchorUnused(connection: Connection, audit: Uint8Array): Promise<void> {
+  await connection.query(
+    `UPDATE server SET audit_chains = $1, audit_anchor = $2 WHERE id = 1 AND audit_n = 0 AND alive_at IS NULL
+     AND NOT EXISTS (SELECT 1 FROM license) AND NOT EXISTS (SELECT 1 FROM audit_link)`,
+    [chainsMac(audit, []), headDigest(audit, SYSTEM_CHAIN, EMPTY_HEAD)],
+  );
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
+import type { Row } from '../../engine/rows.ts';
+import type { Connection } from '../wire/connection.ts';
+import { openConnection } from '../wire/database.ts';
+import { parseDatabaseUrl } from '../wire/database-url.ts';
+import { migrate } from '../wire/migrate.ts';
+import { setLimits } from '../wire/transaction.ts';
+import { readGroups, readLicenses, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
+import type { TableSpec } from './row-table.ts';
+import { TABLES } from './tables.ts';
+
+const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
+const shared = sharedPostgres();
+
+async function openMigrated(t: TestContext): Promise<Connection> {
+  const connection = await openConnection({
+    target: parseDatabaseUrl(await (await shared()).createDatabase()),
+    prepareStatements: true,
+    answerTimeoutMs: 30_000,
+    connectTimeoutMs: 10_000,
+  });
+  t.after(() => connection.close());
+  await migrate(connection);
+  return connection;
+}
+
+/** How the database would go about it, in a transaction like those of the writer. */
+async function explain(connection: Connection, { text, values }: Sql): Promise<string> {
+  await connection.query('BEGIN');
+  await setLimits(connection);
+  const rows = await connection.query(`EXPLAIN ${text}`, values);
+  await connection.query('ROLLBACK');
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
+
+/** A row of the table; its texts are numbers, too. */
+function sampleRow({ columns }: TableSpec): Row {
+  return Object.fromEntries(Object.keys(columns).map((column) => [column, 1]));
+}
+
+/** Whatever is read of a table is found by an index, also if the table is so small that it need not be. */
+function assertByIndex(plan: string): void {
+  assert.match(plan, /Index (?:Only )?Scan/);
+  assert.doesNotMatch(plan, /Seq Scan|Bitmap|Hash Join|Merge Join/);
+}
+
+describe('what a batch asks, while its tables are empty', { skip }, () => {
+  test('is planned as if they were large', async (t) => {
+    const connection = await openMigrated(t);
+    for (const spec of Object.values(TABLES)) {
+      const row = sampleRow(spec);
+      const [gone] = writeChanges(spec, new Map([['', { row: null, key: row }]]));
+      for (const sql of [readGroups(spec, [row]), readLicenses(spec, [1]), gone as Sql]) {
+        assertByIndex(await explain(connection, sql));
+      }
+    }
+  });
+
+  test('those that end first come from the index in their order', async (t) => {
+    const connection = await openMigrated(t);
+    for (const spec of [TABLES.registration, TABLES.feature_slot]) {
+      const plan = await explain(connection, readSoonest(spec, [1], 8));
+      assert.match(plan, new RegExp(`Index Scan using ${spec.name}_by_end`));
+      assert.doesNotMatch(plan, /Sort/);
+    }
+  });
+});

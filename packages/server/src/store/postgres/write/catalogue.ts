@@ -1,0 +1,89 @@
+import { ANSWER_LIFETIME_MS } from '../../../core/decisions/add-consumption.ts';
+import { type Instant, plus } from '../../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import type { Rules } from '../../../core/rules/rules.ts';
+import { licenseFromRow, type Row, rulesFromRow } from '../../engine/rows.ts';
+import { listRemovedOf, type RemovedLicense } from '../../engine/shelf.ts';
+import { refuseMoved } from '../move/moved-mark.ts';
+import type { Sender } from './working-set.ts';
+
+/**
+ * Which licenses there are, and which rules are in force, as of a revision. Every transaction looks at the
+ * number of the revision: as long as it is the same, nothing of this has changed.
+ */
+export interface Catalogue {
+  readonly revision: number;
+  readonly rules: Rules;
+  /** Whether users that differ only in case are one. */
+  readonly ignoresCase: boolean;
+  /** Removed ones too. */
+  readonly chains: readonly LicenseId[];
+  /** Held ones, by product. */
+  readonly byProduct: ReadonlyMap<string, readonly LicenseId[]>;
+  readonly productOf: ReadonlyMap<LicenseId, string>;
+  readonly lastOrder: number;
+  readonly removed: readonly RemovedLicense[];
+}
+
+const LIST = 'SELECT id, product, removed_at, added_order FROM license ORDER BY id';
+
+export async function readCatalogue(sender: Sender): Promise<Catalogue> {
+  // The revision first: what is read after it is at least as new.
+  const [[server], licenses] = await Promise.all([
+    sender.query('SELECT revision, rules, ignores_case FROM server WHERE id = 1', []),
+    sender.query(LIST, []),
+    refuseMoved((text) => sender.query(text, [])),
+  ]);
+  const held = licenses.filter((row) => row.removed_at === null);
+  const byProduct = new Map<string, LicenseId[]>();
+  for (const row of held) {
+    const product = row.product as string;
+    byProduct.set(product, [...(byProduct.get(product) ?? []), row.id as LicenseId]);
+  }
+  return {
+    revision: server?.revision as number,
+    rules: rulesFromRow(server),
+    ignoresCase: server?.ignores_case === 1,
+    chains: licenses.map((row) => row.id as LicenseId),
+    byProduct,
+    productOf: new Map(held.map((row) => [row.id as LicenseId, row.product as string])),
+    removed: licenses
+      .filter((row) => row.removed_at !== null)
+      .map((row) => ({
+        id: row.id as LicenseId,
+        product: row.product as string,
+        removedAt: row.removed_at as Instant,
+      })),
+    lastOrder: Math.max(0, ...licenses.map((row) => row.added_order as number)),
+  };
+}
+
+/** Licenses of the same product whose answers to earlier requests still count, although they were removed. */
+export function listRemovedBeside(
+  [id]: readonly LicenseId[],
+  { productOf, removed }: Catalogue,
+  now: Instant,
+): readonly LicenseId[] {
+  const product = id === undefined ? undefined : productOf.get(id);
+  return product === undefined ? [] : listRemovedOf(removed, product, plus(now, -ANSWER_LIFETIME_MS));
+}
+
+/** Licenses by their text: it is read with every transaction, and seldom another one. */
+export class LicenseTexts {
+  readonly #known = new Map<LicenseId, { readonly text: string; readonly license: License }>();
+
+  read(row: Row): License {
+    const id = row.id as LicenseId;
+    const text = row.facts as string;
+    const known = this.#known.get(id);
+    if (known?.text === text) return known.license;
+    const license = licenseFromRow(row);
+    this.#known.set(id, { text, license });
+    return license;
+  }
+
+  /** As it was when it was last read. */
+  find(id: LicenseId): License | undefined {
+    return this.#known.get(id)?.license;
+  }
+}

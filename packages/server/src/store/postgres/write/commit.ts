@@ -1,0 +1,103 @@
+import type { ChainHead } from '../../engine/audit/audit-chain.ts';
+import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
+import type { Batch } from '../../engine/execute-command.ts';
+import type { Row } from '../../engine/rows.ts';
+import type { ShelfEntry } from '../../engine/shelf.ts';
+import type { Opened } from '../wire/transaction.ts';
+import type { AuditLedger } from './audit-ledger.ts';
+import type { Sql } from './bulk-writes.ts';
+import type { Catalogue } from './catalogue.ts';
+import { type BatchName, withReceipt } from './receipts.ts';
+import type { Scope } from './scope.ts';
+import type { WorkingSet } from './working-set.ts';
+
+const SAVE_LICENSE = `UPDATE license SET in_use = $2, audit_n = $3, audit_mac = $4,
+  audit_anchor = coalesce($5::bytea, audit_anchor), mark = $6, receipts = $7 WHERE id = $1`;
+
+/** Nobody was alive at a time that a reset has taken back: a rest would not be noticed before it. */
+const SAVE_SERVER = `UPDATE server SET mark = $1,
+  alive_at = CASE WHEN alive_at > $1 THEN $1 ELSE alive_at END, audit_n = $2, audit_mac = $3,
+  audit_anchor = coalesce($4::bytea, audit_anchor), receipts = $5, revision = revision + $6::bigint,
+  audit_chains = coalesce($7::bytea, audit_chains),
+  audit_signed_links = coalesce($8::bigint, audit_signed_links) WHERE id = 1`;
+
+/** A batch that was decided, and everything that its commit is made from. */
+export interface Decided {
+  readonly batch: Batch & { readonly ledger: AuditLedger };
+  readonly set: WorkingSet;
+  readonly scope: Scope;
+  readonly opened: Opened;
+  readonly catalogue: Catalogue;
+  /** How many links there were, where the heads are signed. */
+  readonly links: number;
+  /** `null`: it leaves no receipt. */
+  readonly name: BatchName | null;
+}
+
+export interface Commit {
+  readonly writes: readonly Sql[];
+  readonly hasEvents: boolean;
+}
+
+/** All that a batch writes, in its order. */
+export function planCommit(decided: Decided): Commit {
+  const { batch, set, scope } = decided;
+  const entries = [...batch.shelf.entries()].filter(({ isTouched }) => isTouched || scope.licenses === 'all');
+  for (const entry of entries) entry.meters.flush(batch.statements);
+  const writes = [...set.takeWrites(), ...entries.flatMap((entry) => saveEntry(decided, entry))];
+  if (scope.server) writes.push(...saveServer(decided, entries));
+  const hasEvents = batch.systemEvents.length > 0 || entries.some(({ events }) => events.length > 0);
+  return { writes, hasEvents };
+}
+
+const NEW_ROW: Row = { receipts: '{}', audit_anchor: null };
+
+function saveEntry({ batch, opened, name }: Decided, entry: ShelfEntry): readonly Sql[] {
+  const { license, storedInUse, events } = entry;
+  const row = opened.licenses.find(({ id }) => id === license.id) ?? NEW_ROW;
+  const { head, anchor, writes } = batch.ledger.addLink(
+    license.id,
+    chainOf(entry.head, row),
+    events,
+    batch.now,
+  );
+  const receipts = withReceipt(row, name);
+  const values = [license.id, storedInUse, head.n, head.mac, anchor, batch.now, receipts];
+  return [...writes, { text: SAVE_LICENSE, values }];
+}
+
+function saveServer(decided: Decided, entries: readonly ShelfEntry[]): readonly Sql[] {
+  const { batch, opened, name } = decided;
+  const row = opened.server as Row;
+  const chain = chainOf(batch.systemHead, row);
+  const { head, anchor, writes } = batch.ledger.addLink(SYSTEM_CHAIN, chain, batch.systemEvents, batch.now);
+  const values = [
+    batch.now,
+    head.n,
+    head.mac,
+    anchor,
+    withReceipt(row, name),
+    isNewRevision(decided) ? 1 : 0,
+    moveChains(decided, entries),
+    batch.signed !== null && batch.systemEvents.length === 1 ? decided.links + 1 : null,
+  ];
+  return [...writes, { text: SAVE_SERVER, values }];
+}
+
+function chainOf(head: ChainHead, row: Row) {
+  return { head, anchor: row.audit_anchor as Uint8Array | null };
+}
+
+function isNewRevision({ batch, set, catalogue }: Decided): boolean {
+  return set.written.has('license') || batch.rules !== catalogue.rules;
+}
+
+/** The anchor of the set of chains, when there is a new one. */
+function moveChains(
+  { batch, opened, catalogue }: Decided,
+  entries: readonly ShelfEntry[],
+): Uint8Array | null {
+  const added = entries.map(({ license }) => license.id).filter((id) => !catalogue.chains.includes(id));
+  if (added.length === 0) return null;
+  return batch.ledger.addChains(opened.server?.audit_chains as Uint8Array | null, catalogue.chains, added);
+}

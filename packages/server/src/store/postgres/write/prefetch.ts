@@ -1,0 +1,156 @@
+import type { Command, LicenseCommand } from '../../../core/command.ts';
+import { targetOf } from '../../../core/decide.ts';
+import { answerScope } from '../../../core/decisions/add-consumption.ts';
+import { deniedPlace } from '../../../core/lending/deny.ts';
+import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import type { Row } from '../../engine/rows.ts';
+import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
+import { TABLES } from './tables.ts';
+import { groupRow, type WorkingSet } from './working-set.ts';
+
+/** One question that is asked ahead, and what its answer says. */
+export interface Prefetched {
+  readonly sql: Sql;
+  learn(set: WorkingSet, rows: readonly Row[]): void;
+}
+
+/** The licenses of the product, and those that were removed and may have answered the same request before. */
+interface ScopedIds {
+  readonly held: readonly LicenseId[];
+  readonly removed: readonly LicenseId[];
+}
+
+/**
+ * What the commands of a batch will most likely ask for, so that one question answers all of them. A guess:
+ * what is not in it is read when it is missed.
+ */
+export function planPrefetch(
+  commands: readonly Command[],
+  { held: ids, removed }: ScopedIds,
+  licenses: readonly License[],
+  now: Instant,
+): readonly Prefetched[] {
+  const users = [...new Set(commands.flatMap((command) => usersOf(command as LicenseCommand)))];
+  const plan = [
+    soonest('registration', ids, users.length),
+    soonest('feature_slot', ids, users.length),
+    meters(ids),
+  ];
+  if (users.length > 0) {
+    plan.push(ofUsers('registration', ids, users), ofUsers('denial', ids, users));
+    if (licenses.some(hasFloatingFeature)) plan.push(ofUsers('feature_slot', ids, users));
+  }
+  const deniable = commands.filter(({ kind }) => OFTEN_DENIED.has(kind));
+  const places = listPlaces(deniable, ids);
+  if (places.length > 0) plan.push(groups('place_denial', places));
+  const windows = licenses.flatMap((license) => windowsOf(license, now));
+  if (windows.length > 0) plan.push(groups('consumption_total', windows));
+  const scopes = commands.flatMap((command) => scopesOf(command as LicenseCommand, [...ids, ...removed]));
+  if (scopes.length > 0) plan.push(groups('remembered_answer', scopes));
+  return plan;
+}
+
+/**
+ * Commands that nothing was asked ahead for may still need the meters of all features of a license, one by
+ * one. With the first that is missed all are read: otherwise each would cost a question, and the command
+ * begin anew a thousand times.
+ */
+export function expectMeters(set: WorkingSet, licenses: () => readonly License[], now: Instant): void {
+  set.expect('consumption_total', () => licenses().flatMap((license) => windowsOf(license, now)));
+  set.expect('meter', () => licenses().flatMap(meterGroupsOf));
+}
+
+function meterGroupsOf({ id, features }: License): readonly (string | number)[][] {
+  return [[id, WHOLE_LICENSE], ...features.map(({ code }) => [id, code])];
+}
+
+function usersOf(command: LicenseCommand): readonly string[] {
+  if (command.kind === 'release_from') return command.users;
+  const { user } = targetOf(command);
+  return typeof user === 'string' ? [user] : [];
+}
+
+/** Commands that ask for earlier denials before they know better. Heartbeats do not. */
+const OFTEN_DENIED: ReadonlySet<Command['kind']> = new Set(['borrow', 'register_feature', 'add_consumption']);
+
+/** Where the commands come from, on each license. */
+export function listPlaces(commands: readonly Command[], ids: readonly LicenseId[]) {
+  const places = commands.map((command) => deniedPlace('by' in command ? command.by : undefined));
+  return crossed(ids, [...new Set(places.filter((place) => place !== null))]);
+}
+
+function hasFloatingFeature({ features }: License): boolean {
+  return features.some(({ floating }) => floating !== null);
+}
+
+function windowsOf({ id, consumption, features }: License, now: Instant): readonly (string | number)[][] {
+  return [
+    [id, WHOLE_LICENSE, windowStart(consumption.period, now)],
+    ...features.map((feature) => [id, feature.code, windowStart(feature.consumption.period, now)]),
+  ];
+}
+
+function scopesOf(command: LicenseCommand, ids: readonly LicenseId[]): readonly (string | number)[][] {
+  const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
+  if (scope === null || ![scope.user, scope.key].every((text) => typeof text === 'string')) return [];
+  return ids.map((id) => [id, scope.operation, scope.user, scope.key]);
+}
+
+/** Whoever is touched by the batch may be among those that end first; one more shows who comes after them. */
+const SPARE_ROWS = 4;
+
+function soonest(
+  table: 'registration' | 'feature_slot',
+  ids: readonly LicenseId[],
+  users: number,
+): Prefetched {
+  // One of a few numbers: the database plans every one of them once.
+  const limit = 2 ** Math.ceil(Math.log2(Math.max(1, users))) + SPARE_ROWS;
+  return {
+    sql: readSoonest(TABLES[table], ids, limit),
+    learn(set, rows) {
+      for (const id of ids) {
+        const own = ids.length === 1 ? rows : rows.filter((row) => row.license_id === id);
+        set.tables[table].learnSoonest(id, own, limit);
+      }
+    },
+  };
+}
+
+function meters(ids: readonly LicenseId[]): Prefetched {
+  return {
+    sql: readLicenses(TABLES.meter, ids),
+    learn(set, rows) {
+      set.tables.meter.learn(rows);
+      for (const id of ids) set.tables.meter.completeLicense(id);
+    },
+  };
+}
+
+function ofUsers(
+  table: 'registration' | 'feature_slot' | 'denial',
+  ids: readonly LicenseId[],
+  users: readonly string[],
+): Prefetched {
+  return groups(table, crossed(ids, users));
+}
+
+function crossed(ids: readonly LicenseId[], names: readonly string[]) {
+  return ids.flatMap((id) => names.map((name) => [id, name]));
+}
+
+function groups(table: keyof typeof TABLES, wanted: readonly (readonly (string | number)[])[]): Prefetched {
+  const spec = TABLES[table];
+  return {
+    sql: readGroups(
+      spec,
+      wanted.map((group) => groupRow(spec.group, group)),
+    ),
+    learn(set, rows) {
+      set.tables[table].learn(rows);
+      for (const group of wanted) set.tables[table].complete(group);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../../../core/nouns/fault.ts';
+import { removeDurably, writeNewFile } from '../../../secrets/durable-file.ts';
+
+const MARK_FILE = 'moved-to-postgres';
+
+export function isMoved(folder: string): boolean {
+  return existsSync(join(folder, MARK_FILE));
+}
+
+/** Two servers on the same data would lend every slot twice. */
+export function refuseMoved(folder: string): void {
+  if (!isMoved(folder)) return;
+  const file = join(folder, MARK_FILE);
+  throw new Fault(
+    'store_unavailable',
+    `The data in ${folder} was moved to ${readFileSync(file, 'utf8').trim()}. Start the server with that ` +
+      `database (BERTH_DATABASE_URL). Only if that is never used again, remove ${file} to go on from here.`,
+  );
+}
+
+/** A file, so that whoever needs the old data after all can do without a program. */
+export function markMoved(folder: string, to: string): void {
+  writeNewFile(join(folder, MARK_FILE), `${to}\n`);
+}
+
+/** Other data comes to the folder. */
+export function forgetMoved(folder: string): void {
+  if (isMoved(folder)) removeDurably(join(folder, MARK_FILE));
+}

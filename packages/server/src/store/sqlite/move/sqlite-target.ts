@@ -1,0 +1,134 @@
+import { existsSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { renameDurably } from '../../../secrets/durable-file.ts';
+import { loadMasterKey, type MasterKeySource } from '../../../secrets/master-key.ts';
+import { columnsOf, quoteNames } from '../../engine/copied-tables.ts';
+import type { AuditVerdict } from '../../query.ts';
+import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
+import { verifySnapshot } from '../read/verify-audit.ts';
+import { DATABASE_FILE, explainFailure } from '../wire/data-folder.ts';
+import { checkpoint, openReadOnly, openWritable } from '../wire/database.ts';
+import { countRows, readHead } from '../wire/describe-contents.ts';
+import { anchorAll } from '../write/audit-ledger.ts';
+import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
+import { forgetMoved, isMoved } from './moved-mark.ts';
+
+export interface SqliteTargetOptions {
+  /** Whoever opens it has its lock. */
+  readonly folder: string;
+  /** Of the data that is moved here. */
+  readonly masterKey: MasterKeySource;
+}
+
+/** Opens a folder to move data there. */
+export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
+  try {
+    const file = join(options.folder, DATABASE_FILE);
+    if (!existsSync(file)) return openDraft(options);
+    refuseOld(options.folder);
+    return new SqliteTarget(options, openReadOnly(file));
+  } catch (error) {
+    throw explainFailure(error, options.folder);
+  }
+}
+
+/** What is in the folder is from before it was moved away, and must not be taken for what comes back. */
+function refuseOld(folder: string): void {
+  if (!isMoved(folder)) return;
+  throw new Error(`${folder} has the data from before it was moved. Move ${DATABASE_FILE} out of it first.`);
+}
+
+const BESIDE = ['', '-wal', '-shm', '-journal'];
+
+function draftOf(folder: string): string {
+  return join(folder, `${DATABASE_FILE}.new`);
+}
+
+/** What is left of an attempt that was cut off. */
+function removeDraft(folder: string): void {
+  for (const suffix of BESIDE) rmSync(`${draftOf(folder)}${suffix}`, { force: true });
+}
+
+/** Under another name, so that nobody takes a part of the data for all of it. */
+function openDraft(options: SqliteTargetOptions): StoreTarget {
+  removeDraft(options.folder);
+  const db = openWritable(draftOf(options.folder));
+  db.exec('BEGIN IMMEDIATE');
+  db.exec('DELETE FROM server');
+  return new SqliteTarget(options, db);
+}
+
+class SqliteTarget implements StoreTarget {
+  readonly place: string;
+  readonly identity: string | null;
+  readonly #options: SqliteTargetOptions;
+  readonly #db: DatabaseSync;
+
+  constructor(options: SqliteTargetOptions, db: DatabaseSync) {
+    this.#options = options;
+    this.#db = db;
+    // Whoever reads it where the data was may be on another machine.
+    this.place = `${options.folder} on ${hostname()}`;
+    const row = db.prepare('SELECT identity FROM server').get();
+    this.identity = (row?.identity as string | undefined) ?? null;
+  }
+
+  addRows(table: string, rows: readonly CopiedRow[]): Promise<void> {
+    const names = Object.keys(columnsOf(table));
+    const places = names.map(() => '?').join(', ');
+    const text = `INSERT INTO "${table}" (${quoteNames(names)}) VALUES (${places})`;
+    return attempt(() => {
+      const insert = this.#db.prepare(text);
+      for (const row of rows) insert.run(...names.map((name) => row[name] ?? null));
+    });
+  }
+
+  anchorChains(): Promise<void> {
+    return attempt(() => anchorAll(this.#db, this.#loadKeys().audit));
+  }
+
+  verifyAudit(): Promise<AuditVerdict> {
+    return attempt(() => verifySnapshot(this.#db, this.#loadKeys()));
+  }
+
+  countRows(): Promise<RowCounts> {
+    return attempt(() => countRows(this.#db));
+  }
+
+  readHead(): Promise<string> {
+    return attempt(() => readHead(this.#db));
+  }
+
+  /** All of it is in one file before that gets its name. */
+  commit(): Promise<void> {
+    const { folder } = this.#options;
+    return attempt(() => {
+      this.#db.exec('COMMIT');
+      checkpoint(this.#db);
+      this.#db.close();
+      // It is about data that is no longer in the folder.
+      forgetMoved(folder);
+      renameDurably(draftOf(folder), join(folder, DATABASE_FILE));
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#db.isOpen) this.#db.close();
+    removeDraft(this.#options.folder);
+  }
+
+  #loadKeys() {
+    const masterKey = loadMasterKey({ ...this.#options.masterKey, mayCreate: false });
+    return { audit: loadAuditKey(this.#db, masterKey), identity: loadIdentityKey(this.#db, masterKey) };
+  }
+}
+
+async function attempt<T>(work: () => T): Promise<T> {
+  try {
+    return work();
+  } catch (error) {
+    throw explainFailure(error);
+  }
+}

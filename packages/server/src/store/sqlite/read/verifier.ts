@@ -1,0 +1,71 @@
+import { instant } from '../../../core/nouns/instant.ts';
+import type { MasterKey } from '../../../secrets/seal.ts';
+import { SharedRun } from '../../engine/shared-run.ts';
+import type { AuditVerdict } from '../../query.ts';
+import type { ReaderThread } from '../wire/reader-client.ts';
+import { storeFault } from '../wire/thread-messages.ts';
+
+export interface VerifierOptions {
+  /** A thread with a connection of its own. It ends with the answer. */
+  readonly openThread: () => ReaderThread;
+  /** All that the secrets may be sealed with at this moment; another list once that changes. */
+  readonly readMasterKeys: () => readonly MasterKey[];
+}
+
+/**
+ * Checks the audit log beside everything else: it reads the whole log, and no other question may wait for
+ * that.
+ */
+export class Verifier {
+  readonly #options: VerifierOptions;
+  readonly #checking = new SharedRun((signal) => this.#run(signal));
+  #thread: ReaderThread | null = null;
+  #isClosing = false;
+
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+  }
+
+  verify(signal?: AbortSignal): Promise<AuditVerdict> {
+    return this.#checking.ask(signal);
+  }
+
+  /** A check may take minutes, and writes nothing: it is broken off. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#thread?.cut();
+    await this.#checking.settle();
+  }
+
+  async #run(signal: AbortSignal): Promise<AuditVerdict> {
+    if (this.#isClosing) throw storeFault(new Error('The store is closing.'));
+    signal.throwIfAborted();
+    const thread = this.#options.openThread();
+    this.#thread = thread;
+    const cut = () => void thread.cut();
+    signal.addEventListener('abort', cut);
+    try {
+      return await this.#ask(thread);
+    } finally {
+      signal.removeEventListener('abort', cut);
+      await thread.close();
+      this.#thread = null;
+    }
+  }
+
+  /** The secrets may get another seal before the thread has come to open them. */
+  async #ask(thread: ReaderThread): Promise<AuditVerdict> {
+    const { readMasterKeys } = this.#options;
+    for (;;) {
+      const masterKeys = readMasterKeys();
+      try {
+        return await thread.ask({ kind: 'verify_audit' }, NO_TIME, masterKeys);
+      } catch (error) {
+        if (readMasterKeys() === masterKeys) throw error;
+      }
+    }
+  }
+}
+
+/** Whether a log is whole does not depend on the time. */
+const NO_TIME = instant(0);

@@ -1,0 +1,121 @@
+import type { DatabaseSync } from 'node:sqlite';
+import {
+  anchorMac,
+  type ChainHead,
+  isSameMac,
+  SYSTEM_CHAIN,
+  sumHeads,
+} from '../../engine/audit/audit-chain.ts';
+import {
+  ChainWalk,
+  ProblemList,
+  type StoredSegment,
+  segmentsFromRows,
+} from '../../engine/audit/chain-walk.ts';
+import { type FindMac, SignatureCheck } from '../../engine/audit/signature-check.ts';
+import type { AuditVerdict } from '../../query.ts';
+import { listHeads, readable } from '../write/audit-ledger.ts';
+import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
+
+export interface VerifyingKeys {
+  readonly audit: Uint8Array;
+  /** The private key of the server, in DER form. */
+  readonly identity: Uint8Array;
+}
+
+/** Walks every chain from its first link to the head that stands in the license's row, as of one moment. */
+export function verifyAudit(db: DatabaseSync, keys: VerifyingKeys): AuditVerdict {
+  db.exec('BEGIN');
+  try {
+    return verifySnapshot(db, keys);
+  } finally {
+    db.exec('ROLLBACK');
+  }
+}
+
+/** The same within a transaction that somebody else has begun. */
+export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: VerifyingKeys): AuditVerdict {
+  const heads = listHeads(db);
+  const segments = listSegments(db);
+  const signatures = new SignatureCheck({ identity, heads, segments });
+  const problems = new ProblemList();
+  findOrphans(db, heads, problems);
+  let links = 0;
+  let events = 0;
+  let thinned = 0;
+  for (const [chain, head] of heads) {
+    const segment = segments.get(chain) ?? null;
+    const walk = new ChainWalk({ key, chain, segment, problems });
+    walkChain(db, chain, walk, chain === SYSTEM_CHAIN ? signatures : null);
+    walk.end(head);
+    links += walk.links;
+    events += walk.events;
+    thinned += segment?.segment.links ?? 0;
+  }
+  checkAnchor(db, key, heads, problems);
+  checkTable(db, problems);
+  const { told } = problems;
+  return { ok: told.length === 0, chains: heads.size, links, events, thinned, problems: told };
+}
+
+function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
+  const numbers = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'].map(readable);
+  const rows = db
+    .prepare(`SELECT chain, first_mac, last_mac, totals, mac, ${numbers.join(', ')} FROM audit_segment`)
+    .all();
+  return segmentsFromRows(rows);
+}
+
+function walkChain(
+  db: DatabaseSync,
+  chain: number,
+  walk: ChainWalk,
+  signatures: SignatureCheck | null,
+): void {
+  const findLink = db.prepare('SELECT mac FROM audit_link WHERE chain = ? AND n = ?');
+  const findMac: FindMac = (...place) => findLink.get(...place)?.mac as Uint8Array | undefined;
+  const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac, ${LINK_TYPES}`;
+  const rows = db.prepare(`SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
+  for (const row of rows.iterate(chain)) {
+    const n = row.n as number;
+    if (!hasLinkTypes(row)) {
+      walk.stepOver(n);
+      continue;
+    }
+    walk.step(row);
+    for (const problem of signatures?.check(row.events as string, findMac) ?? []) walk.tell(n, problem);
+  }
+}
+
+function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>, problems: ProblemList): void {
+  const column = readable('chain');
+  const chains = db.prepare(`SELECT ${column} FROM audit_link UNION SELECT ${column} FROM audit_segment`);
+  for (const row of chains.iterate()) {
+    const chain = row.chain as number;
+    if (!heads.has(chain)) problems.tell(chain, 0, 'There are links of a license that does not exist.');
+  }
+}
+
+/** What no single chain can tell: that it ends where the server has left it, and that none is missing. */
+function checkAnchor(
+  db: DatabaseSync,
+  key: Uint8Array,
+  heads: ReadonlyMap<number, ChainHead>,
+  problems: ProblemList,
+): void {
+  const anchor = db.prepare('SELECT audit_anchor FROM server').get()?.audit_anchor as Uint8Array | null;
+  if (anchor !== null && isSameMac(anchor, anchorMac(key, sumHeads(key, heads)))) return;
+  const problem =
+    anchor === null
+      ? 'The anchor of the chains is missing.'
+      : 'The chains do not end where the server has left them: a tail was cut off, a license was taken out ' +
+        'or put in, or the anchor was changed.';
+  problems.tell(null, 0, problem);
+}
+
+/** The chains are walked by the index, lists and exports are not: a link must not be in one of them only. */
+function checkTable(db: DatabaseSync, problems: ProblemList): void {
+  const row = db.prepare("PRAGMA integrity_check('audit_link')").get();
+  const found = Object.values(row ?? {})[0];
+  if (found !== 'ok') problems.tell(null, 0, `The table of the links is not sound: ${found}.`);
+}

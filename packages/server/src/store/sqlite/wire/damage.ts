@@ -1,0 +1,29 @@
+import { Fault } from '../../../core/nouns/fault.ts';
+
+const DAMAGES: readonly number[] = [
+  11, // SQLITE_CORRUPT
+  26, // SQLITE_NOTADB
+];
+
+export function damageFault(file: string, detail: string, cause?: unknown): Fault {
+  return new Fault(
+    'store_unavailable',
+    `The database ${file} is damaged (SQLite says: ${detail}). Stop the server and restore a backup: ` +
+      'docs/install.md shows how.',
+    { cause },
+  );
+}
+
+/** SQLite names neither the file nor what to do about it. */
+export function tellDamage<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw isDamage(error) ? damageFault(file, error.message, error) : error;
+  }
+}
+
+function isDamage(error: unknown): error is Error {
+  // Beyond the lowest byte SQLite says more about the same kind.
+  return error instanceof Error && 'errcode' in error && DAMAGES.includes(Number(error.errcode) & 0xff);
+}

@@ -1,0 +1,106 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../../../core/nouns/fault.ts';
+import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import { syncFolder } from '../../../secrets/durable-file.ts';
+import { findNextKey, settleNextKey } from '../../../secrets/key-rotation.ts';
+import {
+  findKeySource,
+  type GivenKey,
+  loadMasterKey,
+  type MasterKeySource,
+} from '../../../secrets/master-key.ts';
+import { SealError } from '../../../secrets/seal.ts';
+import { systemClock } from '../../clock.ts';
+import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
+import { explainFolder } from '../../folder-access.ts';
+import { handOver, holdFolder, lockFolder } from '../../folder-lock.ts';
+import type { Store } from '../../store.ts';
+import { openInThreadStore } from '../in-thread-store.ts';
+import { refuseMoved } from '../move/moved-mark.ts';
+import { openThreadedStore } from '../threaded-store.ts';
+import { listSecrets } from '../write/sealed-secrets.ts';
+import { tellDamage } from './damage.ts';
+import { openReadOnly } from './database.ts';
+
+export const DATABASE_FILE = 'berth.db';
+
+export interface DataFolderOptions {
+  readonly folder: string;
+  readonly masterKey: GivenKey;
+  readonly onNotice: (notice: StoreNotice) => void;
+  /** A server has threads; a command that opens a stopped server's data does without. */
+  readonly useThreads: boolean;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
+}
+
+/** An empty file has none: that is what a full disk leaves of a copy, and a kill of a first start. */
+export function hasData(folder: string): boolean {
+  const file = join(folder, DATABASE_FILE);
+  return existsSync(file) && statSync(file).size > 0;
+}
+
+/** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */
+export async function openDataFolder(options: DataFolderOptions): Promise<Store | null> {
+  const lock = lockFolder(options.folder);
+  if (lock === null) return null;
+  try {
+    refuseMoved(options.folder);
+    return holdFolder(await openStore(options), lock);
+  } catch (error) {
+    lock.release();
+    throw explainFailure(error, options.folder);
+  }
+}
+
+/** Which master key the data in a folder is sealed with; `null`: there is no data, or no secret in it yet. */
+export function findSealedBy(folder: string): string | null {
+  if (!hasData(folder)) return null;
+  const file = join(folder, DATABASE_FILE);
+  const db = openReadOnly(file);
+  try {
+    return tellDamage(file, () => findSealingFingerprint(listSecrets(db)));
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Everything that keeps a folder from being opened has a sentence of its own; none of it is a bug of ours.
+ */
+export function explainFailure(error: unknown, folder: string | null = null): Error {
+  if (error instanceof SealError) return error;
+  const known = folder === null ? null : explainFolder(folder);
+  if (error instanceof Fault && known === null) return error;
+  const message = known ?? (error instanceof Error ? error.message : String(error));
+  return new Fault('store_unavailable', message, { cause: error });
+}
+
+async function openStore(given: DataFolderOptions): Promise<Store> {
+  const { folder, masterKey, onNotice, useThreads, ignoresCase } = given;
+  const file = join(folder, DATABASE_FILE);
+  const isNew = !existsSync(file);
+  const source = findKeySource(folder, masterKey);
+  const options = { file, onNotice, ignoresCase, ...loadMasterKeys(source, isNew) };
+  const store = useThreads
+    ? await openThreadedStore(options)
+    : openInThreadStore({ ...options, clock: systemClock, resumeAtOpen: false });
+  try {
+    if (isNew) syncFolder(folder);
+    handOver(folder);
+    // The file is open and whole: what it is sealed with now is what it stays sealed with.
+    const { sealedBy } = await store.read({ kind: 'describe_seal' });
+    if (source.value === null) settleNextKey(source.file, sealedBy);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** The key, and the one that was to take its place when a rotation was cut short. */
+function loadMasterKeys(source: MasterKeySource, mayCreate: boolean) {
+  const nextMasterKey = source.value === null ? findNextKey(source.file) : null;
+  return { masterKey: loadMasterKey({ ...source, mayCreate }), nextMasterKey };
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
+import { TO_USER_NAMES } from '../../engine/respell-users.ts';
+import { respellUsers } from '../move/respell-users.ts';
+import { readPragma } from './database.ts';
+
+/** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
+const APPLICATION_ID = 0x42525448;
+
+/**
+ * Throws for files that this release must not touch. Asked before anything is set, since settings are written
+ * too.
+ */
+export function requireKnownSchema(db: DatabaseSync): void {
+  const version = readPragma(db, 'user_version') as number;
+  refuseForeign(db, version);
+  if (version > SCHEMA_VERSION) {
+    throw new Error(
+      `The data was written by a newer Berth (schema ${version}; this one knows ${SCHEMA_VERSION}). ` +
+        'Start the newer version, or restore a backup from before the upgrade.',
+    );
+  }
+}
+
+/** Brings the schema up to date, each step in a transaction of its own. */
+export function migrate(db: DatabaseSync): void {
+  const version = readPragma(db, 'user_version') as number;
+  for (const [index, name] of MIGRATIONS.entries()) {
+    if (index >= version) applyMigration(db, name, index + 1);
+  }
+}
+
+function refuseForeign(db: DatabaseSync, version: number): void {
+  const applicationId = readPragma(db, 'application_id');
+  if (applicationId === APPLICATION_ID) return;
+  const isEmpty = db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+  if (!isEmpty || version !== 0)
+    throw new Error('The database file was not written by Berth. It was left alone.');
+}
+
+function applyMigration(db: DatabaseSync, name: string, version: number): void {
+  const sql = readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8');
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    db.exec(sql);
+    if (version === 1) createServerRow(db);
+    if (name === NAMES_USERS) respellUsers(db, TO_USER_NAMES);
+    db.exec(`PRAGMA user_version = ${version}`);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The identity is random and never changes: it is what this server is. */
+function createServerRow(db: DatabaseSync): void {
+  db.prepare('INSERT INTO server (id, identity, audit_mac) VALUES (1, ?, ?)').run(
+    randomBytes(16).toString('hex'),
+    new Uint8Array(0),
+  );
+}

@@ -1,0 +1,66 @@
+import type { Worker } from 'node:worker_threads';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { MasterKey } from '../../../secrets/seal.ts';
+import type { Answer, Query } from '../../query.ts';
+import { type FromReader, storeFault, type ToReader } from './thread-messages.ts';
+
+interface Waiting {
+  resolve(answer: never): void;
+  reject(error: unknown): void;
+}
+
+/** The end of the reading thread that the rest of the server talks to. */
+export class ReaderThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #isLost = false;
+  #ended = Promise.withResolvers<void>();
+
+  constructor(worker: Worker, onLost: (error: unknown) => void) {
+    this.#worker = worker;
+    const lose = (error: unknown) => {
+      this.#isLost = true;
+      this.#failAll(error);
+      onLost(error);
+    };
+    worker.on('message', (message: FromReader) => this.#hear(message));
+    worker.on('error', lose);
+    worker.on('exit', () => {
+      this.#ended.resolve();
+      lose(new Error('The thread that reads has ended.'));
+    });
+  }
+
+  ask<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
+    if (this.#isLost) return Promise.reject(storeFault(new Error('The thread that reads has ended.')));
+    const id = ++this.#lastId;
+    const message: ToReader = { id, query, now, masterKeys };
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage(message);
+    });
+  }
+
+  close(): Promise<void> {
+    this.#worker.postMessage('close');
+    return this.#ended.promise;
+  }
+
+  /** Answers nothing any more. */
+  async cut(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #hear(message: FromReader): void {
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if ('answer' in message) waiting?.resolve(message.answer as never);
+    else waiting?.reject(storeFault(new Error(message.message)));
+  }
+
+  #failAll(error: unknown): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(storeFault(error));
+    this.#waiting.clear();
+  }
+}

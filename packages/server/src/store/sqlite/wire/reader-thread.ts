@@ -1,0 +1,20 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type ReaderOptions, SqliteReader } from '../read/reader.ts';
+import type { FromReader, ToReader } from './thread-messages.ts';
+
+const port = parentPort as MessagePort;
+const reader = new SqliteReader(workerData as ReaderOptions);
+
+function answer({ id, query, now, masterKeys }: ToReader): FromReader {
+  try {
+    return { id, answer: reader.answer(query, now, masterKeys) };
+  } catch (error) {
+    return { id, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+port.on('message', (message: ToReader | 'close') => {
+  if (message !== 'close') return port.postMessage(answer(message));
+  reader.close();
+  port.close();
+});

@@ -1,0 +1,156 @@
+import { createPrivateKey } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { HeadsSigned } from '../../../core/nouns/audit-event.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { MasterKey } from '../../../secrets/seal.ts';
+import {
+  type AuditKeys,
+  anchorMac,
+  type ChainHead,
+  headDigest,
+  isSameMac,
+  joinEvents,
+  linkMac,
+  SYSTEM_CHAIN,
+  signHeadsText,
+  sumHeads,
+  toggleHead,
+} from '../../engine/audit/audit-chain.ts';
+import type { Row } from '../../engine/rows.ts';
+import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from './sealed-secrets.ts';
+import type { SqliteStatements } from './statements.ts';
+
+/**
+ * The keys of the log; made when the store is new. An old store is anchored here, once, as it is found. One
+ * that is in use and has lost the key of its log gets a new key, and never an anchor: nothing is left that
+ * could vouch for what is found.
+ */
+export function openAudit(db: DatabaseSync, masterKey: MasterKey): AuditKeys {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const isAnchored = isAuditAnchored(db);
+    const mayAnchor = !isAnchored && (renameAuditKey(db, masterKey) || isUnused(db));
+    const audit = loadAuditKey(db, masterKey);
+    const der = Buffer.from(loadIdentityKey(db, masterKey));
+    if (mayAnchor) anchorAll(db, audit);
+    db.exec('COMMIT');
+    return { audit, identity: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Whether nobody has ever worked with the store: it holds no row but the one that it was made with. */
+function isUnused(db: DatabaseSync): boolean {
+  const tables = db.prepare(`SELECT name FROM sqlite_master
+    WHERE type = 'table' AND name <> 'server' AND name NOT GLOB 'sqlite_*'`);
+  const isEmpty = ({ name }: Row) => db.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get() === undefined;
+  return db.prepare('SELECT mark FROM server').get()?.mark === null && tables.all().every(isEmpty);
+}
+
+/** For chains that were found whole, or were never vouched for. */
+export function anchorAll(db: DatabaseSync, key: Uint8Array): void {
+  const mac = anchorMac(key, sumHeads(key, listHeads(db)));
+  db.prepare('UPDATE server SET audit_anchor = ?').run(mac);
+}
+
+/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
+export function readable(column: string): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  return `max(min(${column}, ${most}), -${most}) AS ${column}`;
+}
+
+/** The head of every chain, as it stands in the row of the license or of the server. */
+export function listHeads(db: DatabaseSync): ReadonlyMap<number, ChainHead> {
+  const rows = db
+    .prepare(`SELECT ${SYSTEM_CHAIN} AS chain, ${readable('audit_n')}, audit_mac FROM server
+      UNION ALL SELECT id, ${readable('audit_n')}, audit_mac FROM license ORDER BY 1`)
+    .all();
+  return new Map(
+    rows.map((row) => [row.chain as number, { n: row.audit_n as number, mac: row.audit_mac as Uint8Array }]),
+  );
+}
+
+/**
+ * Writes links, and moves the anchor with every one of them. What is held here is ahead of the file while a
+ * commit is being made; after one that failed it is made anew.
+ */
+export class AuditLedger {
+  readonly #statements: SqliteStatements;
+  readonly #keys: AuditKeys;
+  /** Of the head of each chain, so that a new one costs one digest and not two. */
+  readonly #digests = new Map<number, Uint8Array>();
+  readonly #heads: Uint8Array;
+  #links: number;
+  #signedLinks: number | null;
+  #isMoved = false;
+  /** An anchor that does not fit is left as it is: a new one would cover up what was done to the log. */
+  readonly isSound: boolean;
+
+  constructor(db: DatabaseSync, statements: SqliteStatements, keys: AuditKeys) {
+    this.#statements = statements;
+    this.#keys = keys;
+    const heads = listHeads(db);
+    for (const [chain, head] of heads) this.#digests.set(chain, headDigest(keys.audit, chain, head));
+    const server = statements.getServer.get() as Row;
+    const found = sumHeads(keys.audit, heads);
+    this.#links = found.links;
+    this.#heads = found.heads;
+    this.#signedLinks = server.audit_signed_links as number | null;
+    const anchor = server.audit_anchor as Uint8Array | null;
+    this.isSound = anchor !== null && isSameMac(anchor, anchorMac(keys.audit, found));
+  }
+
+  /** How many links were ever written. */
+  get links(): number {
+    return this.#links;
+  }
+
+  get key(): Uint8Array {
+    return this.#keys.audit;
+  }
+
+  /** Whether anything was written since the heads were signed. */
+  get isSigned(): boolean {
+    return this.#signedLinks === this.#links;
+  }
+
+  /** All events of one chain in this commit form one link; no events, no link. */
+  addLink(chain: number, head: ChainHead, events: readonly string[], at: Instant): ChainHead {
+    if (events.length === 0) return head;
+    const link = { chain, n: head.n + 1, at, events: joinEvents(events) };
+    const mac = linkMac(this.key, head.mac, link);
+    this.#statements.addAuditLink.run(chain, link.n, at, link.events, mac);
+    const newest = { n: link.n, mac };
+    this.#moveAnchor(chain, newest);
+    return newest;
+  }
+
+  #moveAnchor(chain: number, head: ChainHead): void {
+    const before = this.#digests.get(chain);
+    const digest = headDigest(this.key, chain, head);
+    if (before !== undefined) toggleHead(this.#heads, before);
+    toggleHead(this.#heads, digest);
+    this.#digests.set(chain, digest);
+    this.#links += 1;
+    this.#isMoved = true;
+  }
+
+  /** The new anchor, for the commit that wrote the links; `null`: the one that is there stays. */
+  takeAnchor(): Uint8Array | null {
+    const isNew = this.#isMoved && this.isSound;
+    this.#isMoved = false;
+    return isNew ? anchorMac(this.key, { links: this.#links, heads: this.#heads }) : null;
+  }
+
+  sign(heads: HeadsSigned['heads']): HeadsSigned {
+    return signHeadsText(this.#keys, { links: this.#links, heads });
+  }
+
+  /** The newest link is the one that signs all others. */
+  markSigned(): void {
+    this.#signedLinks = this.#links;
+    this.#statements.saveSignedLinks.run(this.#links);
+  }
+}

@@ -1,0 +1,91 @@
+import type { Command } from '../../../core/command.ts';
+import type { CommandResult } from '../../engine/execute-command.ts';
+import type { Executed } from '../../store.ts';
+
+interface Waiter {
+  readonly command: Command;
+  resolve(outcome: Executed): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Gathers commands that arrive together and sends them as one batch, so that a sync is shared by all of
+ * them. While one batch is on its way to the disk the next one fills; whoever asked hears back when the own
+ * batch is there.
+ */
+export class GroupCommit {
+  readonly #send: (commands: readonly Command[]) => void;
+  #gathering: Waiter[] = [];
+  /** Sent and not yet answered, in the order in which they were sent: answers come in the same order. */
+  #sent: Waiter[] = [];
+  #drained: (() => void)[] = [];
+
+  constructor(send: (commands: readonly Command[]) => void) {
+    this.#send = send;
+  }
+
+  submit(command: Command): Promise<Executed> {
+    return new Promise((resolve, reject) => {
+      this.#gathering.push({ command, resolve, reject });
+      // After the sockets that are readable now have been read, so that their requests share a batch.
+      if (this.#gathering.length === 1) setImmediate(() => this.#flush());
+    });
+  }
+
+  /** The next commands in line were committed. */
+  settle(results: readonly CommandResult[]): void {
+    const waiters = this.#sent.splice(0, results.length);
+    for (const [index, result] of results.entries()) {
+      const waiter = waiters[index] as Waiter;
+      if ('outcome' in result) waiter.resolve(result.outcome);
+      else waiter.reject(result.error);
+    }
+    this.#noteDrained();
+  }
+
+  /** The next commands in line were not committed. */
+  fail(count: number, error: unknown): void {
+    for (const waiter of this.#sent.splice(0, count)) waiter.reject(error);
+    this.#noteDrained();
+  }
+
+  /** Nobody will answer any more. */
+  failAll(error: unknown): void {
+    const waiters = [...this.#sent, ...this.#gathering];
+    this.#sent = [];
+    this.#gathering = [];
+    for (const waiter of waiters) waiter.reject(error);
+    this.#noteDrained();
+  }
+
+  /** Resolves when everything that was submitted has been answered. */
+  drain(): Promise<void> {
+    if (this.#isIdle()) return Promise.resolve();
+    return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  #isIdle(): boolean {
+    return this.#gathering.length === 0 && this.#sent.length === 0;
+  }
+
+  #noteDrained(): void {
+    if (!this.#isIdle()) return;
+    const waiting = this.#drained;
+    this.#drained = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #flush(): void {
+    if (this.#gathering.length === 0) return;
+    const waiters = this.#gathering;
+    this.#gathering = [];
+    this.#sent.push(...waiters);
+    try {
+      this.#send(waiters.map((waiter) => waiter.command));
+    } catch (error) {
+      // Something in them is no plain data: nothing was sent, and those who wait must hear of it.
+      for (const waiter of this.#sent.splice(-waiters.length)) waiter.reject(error);
+      this.#noteDrained();
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type MasterKey, seal, unseal, unsealWithAny } from '../../../secrets/seal.ts';
+import {
+  AUDIT_KEY,
+  IDENTITY_KEY,
+  makeKey,
+  OLD_AUDIT_KEY,
+  type SealedSecrets,
+} from '../../engine/sealed-secrets.ts';
+
+/** All as of one moment. */
+export function listSecrets(db: DatabaseSync): SealedSecrets {
+  const rows = db.prepare('SELECT name, sealed FROM sealed_secret').all();
+  return new Map(rows.map((row) => [row.name as string, row.sealed as Uint8Array]));
+}
+
+/** The key of the audit chains; made when the store is new, and the same for as long as it lives. */
+export function loadAuditKey(db: DatabaseSync, ...masterKeys: readonly MasterKey[]): Uint8Array {
+  return loadOrMake(db, masterKeys, AUDIT_KEY);
+}
+
+/** The key that this server signs its own files with; as old as the store, too. */
+export function loadIdentityKey(db: DatabaseSync, ...masterKeys: readonly MasterKey[]): Uint8Array {
+  return loadOrMake(db, masterKeys, IDENTITY_KEY);
+}
+
+/** Whether the chains were anchored before: from then on, an anchor that is missing was taken away. */
+export function isAuditAnchored(db: DatabaseSync): boolean {
+  return listSecrets(db).has(AUDIT_KEY);
+}
+
+/** Seals the key of an old store under the new name; `false`: there is none. */
+export function renameAuditKey(db: DatabaseSync, masterKey: MasterKey): boolean {
+  const sealed = listSecrets(db).get(OLD_AUDIT_KEY);
+  if (sealed === undefined) return false;
+  const key = unseal(masterKey, OLD_AUDIT_KEY, sealed);
+  db.prepare('UPDATE sealed_secret SET name = ?, sealed = ? WHERE name = ?').run(
+    AUDIT_KEY,
+    seal(masterKey, AUDIT_KEY, key),
+    OLD_AUDIT_KEY,
+  );
+  return true;
+}
+
+function loadOrMake(
+  db: DatabaseSync,
+  masterKeys: readonly MasterKey[],
+  name: typeof AUDIT_KEY | typeof IDENTITY_KEY,
+): Uint8Array {
+  const sealed = listSecrets(db).get(name);
+  if (sealed !== undefined) return unsealWithAny(masterKeys, name, sealed);
+  const key = makeKey(name);
+  const row = [name, seal(masterKeys[0] as MasterKey, name, key)] as const;
+  db.prepare('INSERT INTO sealed_secret (name, sealed) VALUES (?, ?)').run(...row);
+  return key;
+}

@@ -1,0 +1,74 @@
+import {
+  type ClockJump,
+  type ClockReading,
+  type ClockState,
+  clockAtStart,
+  readClock,
+} from '../../../core/clock/clock.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { Clock } from '../../clock.ts';
+
+/** Holds the server's time between two readings. The rules are in `core/clock/clock.ts`. */
+export class ServerClock {
+  readonly #clock: Clock;
+  #state: ClockState;
+  #monotonicAtMark: number;
+
+  constructor(clock: Clock, storedMark: Instant | null) {
+    this.#clock = clock;
+    this.#state = { mark: clockAtStart(storedMark, clock.readWall()), jump: null };
+    this.#monotonicAtMark = clock.readMonotonicMs();
+  }
+
+  get mark(): Instant {
+    return this.#state.mark;
+  }
+
+  get jump(): ClockJump | null {
+    return this.#state.jump;
+  }
+
+  readWall(): Instant {
+    return this.#clock.readWall();
+  }
+
+  /** What the time is, without moving the mark. */
+  peek(): ClockReading {
+    return readClock(this.#state, this.#elapsedMs(), this.#clock.readWall());
+  }
+
+  /** What the time is. From here on it is never earlier. */
+  read(): ClockReading {
+    const elapsedMs = this.#elapsedMs();
+    const reading = readClock(this.#state, elapsedMs, this.#clock.readWall());
+    this.#monotonicAtMark += elapsedMs;
+    this.#state = { mark: reading.now, jump: reading.jump };
+    return reading;
+  }
+
+  /** Goes on from another instant, forward or (only by an administrator's reset) back. */
+  moveTo(now: Instant): void {
+    this.#monotonicAtMark = this.#clock.readMonotonicMs();
+    this.#state = { mark: now, jump: null };
+  }
+
+  /** Remembers the time as it is, and answers how to go on from there: for a command that fails. */
+  remember(): () => void {
+    const state = this.#state;
+    const monotonicAtMark = this.#monotonicAtMark;
+    return () => {
+      this.#state = state;
+      this.#monotonicAtMark = monotonicAtMark;
+    };
+  }
+
+  /** Forgets a jump that could not be recorded, so that the next reading finds it anew. */
+  forgetJump(): void {
+    this.#state = { ...this.#state, jump: null };
+  }
+
+  /** Whole milliseconds; the fraction is kept for the next reading. */
+  #elapsedMs(): number {
+    return Math.max(0, Math.floor(this.#clock.readMonotonicMs() - this.#monotonicAtMark));
+  }
+}

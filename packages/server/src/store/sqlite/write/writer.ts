@@ -1,0 +1,374 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/clock.ts';
+import type { Command } from '../../../core/command.ts';
+import { MAX_REMEMBERED_ANSWERS } from '../../../core/decisions/add-consumption.ts';
+import type { ClockJumped, HeadsSigned } from '../../../core/nouns/audit-event.ts';
+import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import type { Rules } from '../../../core/rules/rules.ts';
+import type { MasterKey } from '../../../secrets/seal.ts';
+import type { Clock } from '../../clock.ts';
+import type { AnswerCount } from '../../engine/apply/apply.ts';
+import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
+import {
+  type Batch,
+  type CommandResult,
+  executeCommand,
+  type Savepoint,
+} from '../../engine/execute-command.ts';
+import { prolongLive } from '../../engine/move-clock.ts';
+import { instantOrNull, rulesFromRow } from '../../engine/rows.ts';
+import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
+import { Shelf, type ShelfEntry } from '../../engine/shelf.ts';
+import type { ClockStatus } from '../../store.ts';
+import { setIgnoresCase } from '../move/respell-users.ts';
+import { damageFault, tellDamage } from '../wire/damage.ts';
+import { openWritable, readPragma } from '../wire/database.ts';
+import { AuditLedger, openAudit } from './audit-ledger.ts';
+import { listSecrets } from './sealed-secrets.ts';
+import { ServerClock } from './server-clock.ts';
+import { prepareStatements, type SqliteStatements } from './statements.ts';
+
+export interface WriterOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly masterKey: MasterKey;
+  /** One that was to take its place: the store may be sealed with either. */
+  readonly nextMasterKey?: MasterKey | null;
+  /** How many first answers are remembered at most. */
+  readonly maxRememberedAnswers?: number;
+  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
+  /**
+   * A server goes on at once. A command that opens a stopped server's data only to look does not: until it
+   * writes, time stands still, and nobody's slot is touched.
+   */
+  readonly resumeAtOpen?: boolean;
+}
+
+export interface BatchReply {
+  readonly results: readonly CommandResult[];
+  readonly now: Instant;
+  readonly notices: readonly StoreNotice[];
+}
+
+/** The mark is written at least this often while the server is idle. */
+const MARK_INTERVAL_MS = MINUTE_MS;
+
+/** After a failed commit the file is opened anew, at most this often. */
+const REOPEN_INTERVAL_MS = 1000;
+
+/**
+ * The only one who writes to the SQLite file. Takes commands in batches: one transaction, one sync to disk,
+ * every command decided on what the one before it left. Synchronous throughout; it lives in a thread of its
+ * own.
+ */
+export class SqliteWriter {
+  readonly #options: WriterOptions;
+  #db!: DatabaseSync;
+  #statements!: SqliteStatements;
+  #shelf!: Shelf;
+  #answers!: AnswerCount;
+  #clock!: ServerClock;
+  #ledger!: AuditLedger;
+  /** One; two of which either may be the one, while a commit that replaces the key has failed. */
+  #masterKeys: readonly MasterKey[];
+  #rules!: Rules;
+  #ignoresCase!: boolean;
+  #systemHead!: ChainHead;
+  #storedMark!: Instant;
+  #notices: StoreNotice[] = [];
+  #jumpAtStart: ClockJumped | null = null;
+  /** The time at which the store was last seen alive. */
+  #awayFrom: Instant | null = null;
+  #isResumed = false;
+  #isBroken = false;
+  #lastOpenMs: number;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    const { masterKey, nextMasterKey } = options;
+    this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
+    this.#lastOpenMs = options.clock.readMonotonicMs();
+    this.#tellDamage(() => this.#open());
+  }
+
+  /**
+   * Decides and commits. Throws when the commit failed: then nothing of it was acknowledged or is remembered.
+   */
+  executeBatch(commands: readonly Command[]): BatchReply {
+    return this.#tellDamage(() => this.#executeBatch(commands));
+  }
+
+  #executeBatch(commands: readonly Command[]): BatchReply {
+    this.#heal();
+    this.#ensureResumed();
+    const reading = this.#readClock();
+    const results = this.#transact(reading, (batch) =>
+      commands.map((command) => executeCommand(batch, command)),
+    );
+    return { results, now: this.#clock.mark, notices: this.#takeNotices() };
+  }
+
+  /** See `Store.keepClock`: writes only when there is something to remember. */
+  keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
+    return this.#tellDamage(() => this.#keepClock());
+  }
+
+  #keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
+    this.#heal();
+    if (!this.#isResumed) return this.#lookAtClock();
+    const reading = this.#readClock();
+    if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
+    const wall = this.#clock.readWall();
+    const { mark: now, jump } = this.#clock;
+    return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
+  }
+
+  /**
+   * The time for a question: asking moves nothing, so a clock that is due to be followed is not followed
+   * here.
+   */
+  peekNow(): Instant {
+    if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
+    const { isTakenOver, ranTo, now } = this.#clock.peek();
+    return isTakenOver ? ranTo : now;
+  }
+
+  /** All that the secrets may be sealed with now. */
+  get masterKeys(): readonly MasterKey[] {
+    return this.#masterKeys;
+  }
+
+  close(): void {
+    try {
+      if (!this.#isBroken && this.#isResumed) {
+        this.#tellDamage(() => this.#transact(this.#readClock(), () => [], { force: true }));
+      }
+    } finally {
+      if (this.#db.isOpen) this.#db.close();
+    }
+  }
+
+  #tellDamage<T>(work: () => T): T {
+    return tellDamage(this.#options.file, work);
+  }
+
+  #open({ check = false } = {}): void {
+    this.#db = openWritable(this.#options.file);
+    if (check) requireSound(this.#db, this.#options.file);
+    const { ignoresCase } = this.#options;
+    if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
+    this.#statements = prepareStatements(this.#db);
+    const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
+    this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
+    if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
+    this.#masterKeys = [masterKey];
+    this.#load();
+    const mark = instantOrNull(this.#statements.getServer.get()?.mark);
+    const isStart = this.#clock === undefined;
+    if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
+    this.#clock ??= new ServerClock(this.#options.clock, mark);
+    if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
+    this.#awayFrom = mark;
+    this.#isResumed = false;
+    if (!isStart || this.#options.resumeAtOpen !== false) this.#ensureResumed(isStart);
+  }
+
+  #ensureResumed(isStart = true): void {
+    if (this.#isResumed) return;
+    this.#resume(this.#awayFrom, isStart ? this.#jumpAtStart : null);
+    this.#isResumed = true;
+  }
+
+  #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
+    const { now, jump } = this.#clock.peek();
+    return { now, wall: this.#clock.readWall(), jump, jumpAtStart: this.#jumpAtStart, notices: [] };
+  }
+
+  #load(): void {
+    const server = this.#statements.getServer.get();
+    this.#systemHead = { n: server?.audit_n as number, mac: server?.audit_mac as Uint8Array };
+    this.#rules = rulesFromRow(server);
+    this.#ignoresCase = server?.ignores_case === 1;
+    this.#shelf = new Shelf(this.#statements.listLicenses.all());
+    this.#answers = {
+      count: this.#statements.countAnswers.get()?.count as number,
+      limit: this.#options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
+    };
+  }
+
+  /** The store was away since `mark`: nobody who was live then loses a slot for it. */
+  #resume(mark: Instant | null, jump: ClockJumped | null): void {
+    this.#transact(
+      this.#readClock(),
+      (batch) => {
+        if (jump !== null) this.#recordJump(batch, jump);
+        if (mark !== null) prolongLive(batch, mark);
+        return [];
+      },
+      { force: true },
+    );
+  }
+
+  /** Opens the file anew after a failed commit, and checks it before anything is acknowledged again. */
+  #heal(): void {
+    if (!this.#isBroken) return;
+    const nowMs = this.#options.clock.readMonotonicMs();
+    if (nowMs - this.#lastOpenMs < REOPEN_INTERVAL_MS) throw new Error('The disk failed a moment ago.');
+    this.#lastOpenMs = nowMs;
+    if (this.#db.isOpen) this.#db.close();
+    this.#open({ check: true });
+    this.#isBroken = false;
+    this.#notices.push({ kind: 'store_recovered' });
+  }
+
+  #readClock(): ClockReading {
+    const before = this.#clock.jump;
+    const reading = this.#clock.read();
+    if (before !== null && reading.jump === null && !reading.isTakenOver) {
+      this.#notices.push({ kind: 'clock_agrees', serverAt: reading.now });
+    }
+    return reading;
+  }
+
+  /** The jump at start, unless a reset has undone it. */
+  #followedJump(): ClockJumped | null {
+    const jump = this.#jumpAtStart;
+    return jump !== null && this.#clock.mark >= jump.wallAt ? jump : null;
+  }
+
+  /** Whether the stored mark would say something wrong after a crash. */
+  #mustRemember({ isNewJump, isTakenOver, now }: ClockReading): boolean {
+    if (isNewJump || isTakenOver || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
+    for (const { license } of this.#shelf.entries()) {
+      const since = [license.id, this.#storedMark, now] as const;
+      if (this.#statements.hasEndedSince.get(...since) !== undefined) return true;
+      if (this.#statements.hasFeatureEndedSince.get(...since) !== undefined) return true;
+    }
+    return false;
+  }
+
+  /** One transaction, all or nothing. Without a change and without `force` nothing is written. */
+  #transact(reading: ClockReading, work: (batch: Batch) => CommandResult[], { force = false } = {}) {
+    const batch: Batch = {
+      statements: this.#statements,
+      savepoint: savepointOf(this.#statements),
+      shelf: this.#shelf,
+      clock: this.#clock,
+      now: reading.now,
+      masterKey: this.#masterKeys[0] as MasterKey,
+      rules: this.#rules,
+      ignoresCase: this.#ignoresCase,
+      systemEvents: [],
+      systemHead: this.#systemHead,
+      ledger: this.#ledger,
+      signed: null,
+      answers: this.#answers,
+      isChanged: force,
+    };
+    try {
+      this.#statements.begin.run();
+      this.#noteClock(batch, reading);
+      const results = work(batch);
+      if (batch.isChanged) this.#commit(batch);
+      else this.#statements.rollback.run();
+      return results;
+    } catch (error) {
+      this.#masterKeys = [...this.#masterKeys, batch.masterKey];
+      this.#abandon(reading);
+      throw error;
+    }
+  }
+
+  #noteClock(batch: Batch, reading: ClockReading): void {
+    const jump = reading.isNewJump ? jumpEvent(reading, this.#clock.readWall()) : null;
+    if (jump !== null) this.#recordJump(batch, jump);
+    if (!reading.isTakenOver) return;
+    const { ranTo: from, now: to } = reading;
+    prolongLive(batch, from);
+    batch.systemEvents.push(eventText({ kind: 'clock_accepted', from, to, by: 'server' }));
+    batch.isChanged = true;
+    this.#notices.push({ kind: 'clock_taken_over', from, to });
+  }
+
+  #recordJump(batch: Batch, jump: ClockJumped): void {
+    batch.systemEvents.push(eventText(jump));
+    batch.isChanged = true;
+    this.#notices.push(jump);
+  }
+
+  #commit(batch: Batch): void {
+    const linksBefore = this.#ledger.links;
+    const changed = [...this.#shelf.entries()].filter(
+      (entry) => entry.isChanged || entry.meters.isChanged || entry.events.length > 0,
+    );
+    for (const entry of changed) this.#writeEntry(entry, batch.now);
+    const systemHead = this.#ledger.addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
+    this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac, this.#ledger.takeAnchor());
+    const isSigningOnly = batch.systemEvents.length === 1 && this.#ledger.links === linksBefore + 1;
+    if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
+    this.#statements.commit.run();
+    this.#systemHead = systemHead;
+    this.#masterKeys = [batch.masterKey];
+    this.#rules = batch.rules;
+    this.#storedMark = batch.now;
+    for (const entry of changed) Object.assign(entry, { isChanged: false, events: [] });
+    if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
+  }
+
+  #writeEntry(entry: ShelfEntry, now: Instant): void {
+    const { license, storedInUse } = entry;
+    entry.meters.flush(this.#statements);
+    entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
+    const { n, mac } = entry.head;
+    this.#statements.updateLicenseHead.run({ id: license.id, inUse: storedInUse, n, mac });
+  }
+
+  /** What is held in memory may be ahead of the file now: it is loaded anew before the next batch. */
+  #abandon({ isNewJump, isTakenOver, ranTo, now }: ClockReading): void {
+    this.#isBroken = true;
+    // A wall clock whose taking over was not stored is not followed: the next reading finds it ahead again.
+    const reached = isTakenOver ? ranTo : now;
+    if (this.#clock.mark > reached) this.#clock.moveTo(reached);
+    if (isNewJump) this.#clock.forgetJump();
+    if (this.#db.isOpen && this.#db.isTransaction) this.#statements.rollback.run();
+  }
+
+  #takeNotices(): readonly StoreNotice[] {
+    const notices = this.#notices;
+    this.#notices = [];
+    return notices;
+  }
+}
+
+function savepointOf({ savepoint, release, rollbackTo }: SqliteStatements): Savepoint {
+  return {
+    set: () => savepoint.run(),
+    release: () => release.run(),
+    rollBack() {
+      rollbackTo.run();
+      release.run();
+    },
+    concernsAll: concernsTheFile,
+  };
+}
+
+const SQLITE_CONSTRAINT = 19;
+
+/**
+ * A disk that is full or broken concerns the whole batch; a violated constraint or a bug only its command.
+ */
+function concernsTheFile(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error)) return false;
+  return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
+}
+
+function requireSound(db: DatabaseSync, file: string): void {
+  const check = readPragma(db, 'quick_check');
+  if (check !== 'ok') throw damageFault(file, String(check));
+}
+
+function noticeOf({ links, digest }: HeadsSigned): StoreNotice {
+  return { kind: 'heads_signed', links, digest };
+}
