@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import connect from 'postgres';
-import { openStoppedServer } from '../../packages/server/src/compose.ts';
+import { openStoppedServer } from '../../packages/server/src/compose/compose.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { exampleLicense } from '../../packages/server/src/core/examples.ts';
 import { askBerth, runBerth } from '../faults/berth-command.ts';

@@ -1,6 +1,6 @@
 import type { License } from '@berth/server/core/nouns/license';
-import type { AccessRules } from '@berth/server/http/caller';
-import { csrfTokenOf } from '@berth/server/http/session';
+import type { AccessRules } from '@berth/server/http/access/caller';
+import { csrfTokenOf } from '@berth/server/http/access/session';
 import { hashPassword } from '@berth/server/services/access/passwords';
 import { hashToken, makeToken } from '@berth/server/services/access/tokens';
 import { CONTROL, FOREIGN, LOCAL, openTestApp, type SendOptions, type TestApp } from '../support/test-app.ts';

@@ -20,7 +20,7 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
   const [{ runCli }, { processTerminal }, { VERSION, ...compose }] = await Promise.all([
     import('./cli/cli.ts'),
     import('./cli/terminal.ts'),
-    import('./compose.ts'),
+    import('./compose/compose.ts'),
   ]);
   process.exitCode = await runCli(argv, {
     ...launch,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { forwardedPeer } from '../../../packages/server/src/http/forwarded.ts';
+import { forwardedPeer } from '../../../packages/server/src/http/sockets/forwarded.ts';
 
 /** What a penetration test found about headers that pass through a trusted proxy. */
 

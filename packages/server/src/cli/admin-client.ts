@@ -129,7 +129,7 @@ function sendTo(stopped: StoppedServer): Send {
 
 type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'headers'>;
 
-/** Where the running server listens for us: see `http/control.ts`. */
+/** Where the running server listens for us: see `http/sockets/control.ts`. */
 function findControl(folder: string): ControlAddress | null {
   const file = join(folder, 'control.json');
   if (existsSync(file)) {

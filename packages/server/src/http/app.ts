@@ -2,15 +2,15 @@ import { Hono } from 'hono';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type AccessRules, identifyCaller, type Peer } from './caller.ts';
-import { type AdmitClient, createClientRate } from './client-rate.ts';
+import { type AccessRules, identifyCaller, type Peer } from './access/caller.ts';
+import { requireTlsIfAsked } from './access/session.ts';
+import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
+import { readInput } from './input/read-input.ts';
 import { errorReply, problem } from './problem.ts';
-import { readInput } from './read-input.ts';
 import { type Reply, toResponse } from './reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
-import { requireTlsIfAsked } from './session.ts';
-import { admitPage, answerPreflight, type WebPageRules, withCors } from './web-page.ts';
+import { type AdmitClient, createClientRate } from './sockets/client-rate.ts';
 
 export interface AppOptions {
   readonly routes: readonly Route[];

@@ -13,7 +13,7 @@ import type { Oversight } from '../services/lending/oversight.ts';
 import type { Offline } from '../services/offline/offline.ts';
 import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
-import type { AccessRules } from './caller.ts';
+import type { AccessRules } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';

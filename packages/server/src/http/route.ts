@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
-import type { Caller, Peer } from './caller.ts';
+import type { Caller, Peer } from './access/caller.ts';
 import type { Reply } from './reply.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
-import { DOCS_STYLE, renderDocs } from '../docs-page.ts';
-import { describeApi } from '../openapi.ts';
+import { DOCS_STYLE, renderDocs } from '../describe/docs-page.ts';
+import { describeApi } from '../describe/openapi.ts';
 import { jsonText } from '../reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 

@@ -8,11 +8,11 @@ import {
 } from '@berth/protocol/airgap-codes';
 import { LicenseFileError } from '@berth/protocol/license-file';
 import { readTypedCode } from '@berth/protocol/typed-code';
+import { type FileKind, readVendorFile, type VendorFile } from '../../cloud/read-file.ts';
 import type { FileFacts } from '../../core/command.ts';
 import type { Refused } from '../../core/decision.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { type License, type LicenseTie, NO_TIE } from '../../core/nouns/license.ts';
-import { type FileKind, readVendorFile, type VendorFile } from '../../offline/read-file.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';

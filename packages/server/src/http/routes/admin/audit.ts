@@ -7,7 +7,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import type { Identity } from '../../../services/upkeep/identity.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { presentEvent } from '../../present-event.ts';
 import { refusalReply } from '../../problem.ts';
 import { json } from '../../reply.ts';

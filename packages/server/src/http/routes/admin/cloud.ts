@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';

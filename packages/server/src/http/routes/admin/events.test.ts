@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { pollUntil } from '../../../../../../test/faults/poll.ts';
 import { FOREIGN, openTestApp, type TestApp } from '../../../../../../test/support/test-app.ts';
 import { systemClock } from '../../../store/clock.ts';
-import { listen } from '../../listen.ts';
+import { listen } from '../../sockets/listen.ts';
 
 const LIMIT = {
   maxConnections: 200,

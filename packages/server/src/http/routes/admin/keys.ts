@@ -3,7 +3,7 @@ import { secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import type { KeyCustody } from '../../../services/upkeep/key-custody.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';

@@ -10,7 +10,7 @@ import type { Executed } from '../../../services/lending/lending.ts';
 import type { Oversight } from '../../../services/lending/oversight.ts';
 import type { CertificateFacts } from '../../../services/upkeep/certificates.ts';
 import type { Identity } from '../../../services/upkeep/identity.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { presentLicense } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, jsonText, type Reply } from '../../reply.ts';

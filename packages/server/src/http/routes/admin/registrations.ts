@@ -5,7 +5,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { countReply } from '../../count-reply.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';

@@ -4,16 +4,16 @@ import { ROLES } from '../../../core/access/role.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { type AccessRules, actorOf, type Caller, type Peer } from '../../caller.ts';
-import { json } from '../../reply.ts';
-import { defineRoute, type Route } from '../../route.ts';
+import { type AccessRules, actorOf, type Caller, type Peer } from '../../access/caller.ts';
 import {
   csrfTokenOf,
   endedSessionCookie,
   readSessionToken,
   requireSameOrigin,
   sessionCookie,
-} from '../../session.ts';
+} from '../../access/session.ts';
+import { json } from '../../reply.ts';
+import { defineRoute, type Route } from '../../route.ts';
 
 const sessionObject = z.object({
   name: told(z.string(), 'Who is asking.'),

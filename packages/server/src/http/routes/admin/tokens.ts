@@ -7,7 +7,7 @@ import { plus } from '../../../core/nouns/instant.ts';
 import type { Shown } from '../../../core/system-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf, type Caller } from '../../caller.ts';
+import { actorOf, type Caller } from '../../access/caller.ts';
 import { countReply } from '../../count-reply.ts';
 import { refusalReply } from '../../problem.ts';
 import { json } from '../../reply.ts';

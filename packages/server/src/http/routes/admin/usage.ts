@@ -1,6 +1,6 @@
 import { usageAnswer } from '@berth/protocol/offline';
 import type { Offline } from '../../../services/offline/offline.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { fileReply, json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';

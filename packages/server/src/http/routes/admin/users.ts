@@ -6,7 +6,7 @@ import { ROLES } from '../../../core/access/role.ts';
 import type { Refused } from '../../../core/decision.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf, type Caller } from '../../caller.ts';
+import { actorOf, type Caller } from '../../access/caller.ts';
 import { countReply } from '../../count-reply.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, type Reply } from '../../reply.ts';

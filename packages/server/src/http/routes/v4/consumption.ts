@@ -11,7 +11,7 @@ import type { Measured } from '../../../core/decision.ts';
 import { type Counting, requireFeature } from '../../../services/lending/counting.ts';
 import type { Executed } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf, type Caller } from '../../caller.ts';
+import { actorOf, type Caller } from '../../access/caller.ts';
 import { limitFields, presentFeature } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { json, type Reply } from '../../reply.ts';

@@ -5,7 +5,7 @@ import {
 } from '@berth/protocol/consumption';
 import type { Measured } from '../../../core/decision.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { presentDate } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { empty, text } from '../../reply.ts';

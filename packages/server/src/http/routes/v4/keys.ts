@@ -1,7 +1,7 @@
 import { setKeysAnswer, setKeysRequest } from '@berth/protocol/cloud-keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { toWire } from '../../to-wire.ts';

@@ -11,7 +11,7 @@ import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
-import { actorOf, type Caller, credentialOf } from '../../caller.ts';
+import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
 import { presentGranted } from '../../present-license.ts';
 import { refusalReply } from '../../problem.ts';
 import { empty, jsonText, type Reply, text } from '../../reply.ts';

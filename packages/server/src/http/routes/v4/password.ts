@@ -1,7 +1,7 @@
 import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/passwords';
 import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { refusalReply } from '../../problem.ts';
 import { json } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';

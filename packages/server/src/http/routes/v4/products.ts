@@ -3,7 +3,7 @@ import { addProductRequest, removeProductAnswer, removeProductRequest } from '@b
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { actorOf } from '../../caller.ts';
+import { actorOf } from '../../access/caller.ts';
 import { presentLicense } from '../../present-license.ts';
 import { json, jsonText } from '../../reply.ts';
 import { defineRoute, type Route } from '../../route.ts';

@@ -1,0 +1,67 @@
+import type { KeyObject } from 'node:crypto';
+import { isAnswerContent } from '@berth/protocol/cloud-binding';
+import {
+  isVendorFile,
+  LicenseFileError,
+  readLicenseFields,
+  readLicenseFile,
+} from '@berth/protocol/license-file';
+import { parseTimestamp } from '@berth/protocol/timestamp';
+import { type Instant, instant } from '../core/nouns/instant.ts';
+import type { Vouched } from './cloud.ts';
+import { readVendorLicense } from './vendor-license.ts';
+
+/** What stands in a file of the vendor, and whether the vendor has signed it. Nothing is believed here. */
+export interface VendorFile extends Vouched {
+  readonly isSigned: boolean;
+  readonly issuedAt: Instant;
+  /** `null` where the file does not say. */
+  readonly hardwareId: string | null;
+  readonly requestId: string | null;
+}
+
+export type FileKind = 'license' | 'policy';
+
+/** A license file, or a policy file, which says the type of its license under another name. */
+export function readVendorFile(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
+  if (text.trim() === '') throw new LicenseFileError('It is empty.');
+  const file = readLicenseFile(text);
+  const { fields } = file;
+  rejectOtherKind(fields, kind);
+  return {
+    ...readVendorLicense(readLicenseFields(fields)),
+    isSigned: publicKey !== null && isVendorFile(file, publicKey),
+    issuedAt: readDate(fields.date),
+    hardwareId: readText(fields.hardware_id),
+    requestId: readText(fields.request_id),
+  };
+}
+
+/**
+ * The vendor signs license files, policies and the answers of its cloud with one key. What each is good for
+ * differs, so none passes as another: a policy names no machine, because its confirmation code does.
+ */
+function rejectOtherKind(fields: Readonly<Record<string, unknown>>, kind: FileKind): void {
+  if (isAnswerContent(fields)) {
+    throw new LicenseFileError('It is an answer of the licensing cloud, and no file.');
+  }
+  const isPolicy = readText(fields.default_license_type) !== null;
+  if (kind === 'license' && isPolicy) {
+    throw new LicenseFileError('It is a policy, which needs codes: use "berth airgap install".');
+  }
+  const isForMachine = readText(fields.hardware_id) !== null || readText(fields.request_id) !== null;
+  if (kind === 'policy' && (!isPolicy || isForMachine)) {
+    throw new LicenseFileError('It is no policy. License files are installed with "berth offline install".');
+  }
+}
+
+/** Of two files for one license the newer counts, so each must say when it was made. */
+function readDate(date: unknown): Instant {
+  const at = typeof date === 'string' ? parseTimestamp(date) : undefined;
+  if (typeof at === 'number') return instant(at);
+  throw new LicenseFileError('"date" is missing, or no date.');
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,115 @@
+import { hostname, networkInterfaces, release, type } from 'node:os';
+import { fingerprintKey } from '@berth/protocol/vendor-signature';
+import { createCloudChecks, createCloudReports } from '../background/cloud-loops.ts';
+import { createKeyWatch } from '../background/key-watch.ts';
+import { openCloud, readAirgapKey, readVendorKey } from '../cloud/open-cloud.ts';
+import { findOwnAddress } from '../cloud/own-address.ts';
+import type { Config } from '../config.ts';
+import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
+import { createCloudHold } from '../services/cloud/cloud-hold.ts';
+import { type CloudLink, createCloudLink } from '../services/cloud/cloud-link.ts';
+import { createCloudSession } from '../services/cloud/cloud-session.ts';
+import { type Credentials, createCredentials } from '../services/cloud/credentials.ts';
+import { LinkState } from '../services/cloud/link-state.ts';
+import { createOffline, type Offline } from '../services/offline/offline.ts';
+import { createIdentity, type Identity } from '../services/upkeep/identity.ts';
+import { systemClock } from '../store/clock.ts';
+import { readMachineId } from '../store/machine-id.ts';
+import type { Store } from '../store/store.ts';
+import { describeLink } from '../telemetry/link-notices.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Loops } from './compose-loops.ts';
+import { isShared } from './compose-store.ts';
+
+/** Everything that has to do with the vendor's licensing cloud. */
+export interface CloudParts {
+  readonly cloudLink: CloudLink;
+  readonly credentials: Credentials;
+  readonly identity: Identity;
+  readonly offline: Offline;
+  /** Who wants to know that other keys were set. */
+  readonly listeners: Set<() => void>;
+  close(): Promise<void>;
+}
+
+interface CloudOptions {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `false` for a command that opens the data of a stopped server. */
+  readonly isServing: boolean;
+  readonly version: string;
+}
+
+export function composeCloud(store: Store, options: CloudOptions, log: Log): CloudParts {
+  const { config, env, isServing, version } = options;
+  const { url, settleSeconds } = config.cloud;
+  const cutOff = new AbortController();
+  const cloud = openCloud(config.cloud, { readWall: systemClock.readWall, signal: cutOff.signal });
+  const state = new LinkState(systemClock.readWall, (link) => describeLink(log, link));
+  const listeners = new Set<() => void>([() => state.forget()]);
+  const onKeysChanged = () => {
+    for (const listener of listeners) listener();
+  };
+  const credentials = createCredentials(store, { onKeysChanged });
+  const machineId = readMachineId(env);
+  const identity = createIdentity(store, {
+    hardwareId: config.hardwareId || null,
+    machineId,
+    isShared: isShared(config),
+  });
+  const host = {
+    hostname: hostname(),
+    osVersion: `${type()} ${release()}`,
+    version,
+    // Looked up when it is told: a machine may get its address after the server started.
+    get ip() {
+      return findOwnAddress(config.host, networkInterfaces());
+    },
+  };
+  const { readKeys } = credentials;
+  // A server that runs has bound itself to its machine.
+  const requireHome = isServing ? async () => {} : identity.requireHome;
+  const vendorKey = readVendorKey(config.cloud);
+  const hold = createCloudHold(store, vendorKey === null ? '' : fingerprintKey(vendorKey));
+  const cloudLink = createCloudLink({
+    store,
+    session: createCloudSession({ cloud, readKeys, state, hold, requireHome }),
+    hold,
+    identity,
+    state,
+    host,
+    url: url === '' ? null : url,
+    settleMs: settleSeconds * SECOND_MS,
+    readMonotonicMs: systemClock.readMonotonicMs,
+  });
+  const offline = createOffline({
+    store,
+    identity: {
+      ...identity,
+      readHardwareId: async () => {
+        await requireHome();
+        return identity.readHardwareId();
+      },
+    },
+    readKeys,
+    host,
+    vendorKey,
+    airgapKey: readAirgapKey(config.airgap),
+    acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
+  });
+  return { cloudLink, credentials, identity, offline, listeners, close: async () => cutOff.abort() };
+}
+
+/** Without a cloud there is nothing to do. New keys are tried at once, wherever they were set. */
+export function createCloudLoops(
+  { cloudLink, credentials, listeners }: CloudParts,
+  config: Config,
+  log: Log,
+): Loops {
+  const { cloud: settings } = config;
+  if (settings.url === '') return { always: [], leading: [] };
+  const checks = createCloudChecks(cloudLink, log, settings.checkMinutes * MINUTE_MS);
+  const reports = createCloudReports(cloudLink, log, settings.reportSeconds * SECOND_MS);
+  listeners.add(checks.wake);
+  return { always: isShared(config) ? [createKeyWatch(credentials, log)] : [], leading: [checks, reports] };
+}

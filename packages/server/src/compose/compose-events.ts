@@ -1,0 +1,93 @@
+import {
+  createDeliveries,
+  createFeedBeats,
+  createFeedPolls,
+  createNoticeRounds,
+} from '../background/event-loops.ts';
+import { isPlainAndFar } from '../cloud/open-cloud.ts';
+import type { Config } from '../config.ts';
+import { presentEvent } from '../http/present-event.ts';
+import type { CloudLink } from '../services/cloud/cloud-link.ts';
+import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
+import { createNotices, type Notices } from '../services/events/notices.ts';
+import { createWebhooks, type Webhooks } from '../services/events/webhooks.ts';
+import { systemClock } from '../store/clock.ts';
+import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { openWebhooks } from '../webhooks/open-webhooks.ts';
+import type { WebhookReceiver } from '../webhooks/webhooks.ts';
+import type { Loops } from './compose-loops.ts';
+
+/** Everything that tells of events. */
+export interface EventParts {
+  readonly feed: EventFeed;
+  readonly notices: Notices;
+  readonly webhooks: Webhooks;
+  /** What has to run beside a server, once the log is ready for it. */
+  begin(): Promise<Loops>;
+  /** There may be new events: nobody waits for the next look. */
+  wake(): void;
+  /** Ends what others are connected to. */
+  close(): Promise<void>;
+}
+
+interface EventOptions {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `false` for a command that opens the data of a stopped server. */
+  readonly isServing: boolean;
+  readonly cloudLink: CloudLink;
+  readonly version: string;
+}
+
+export function composeEvents(store: Store, options: EventOptions, log: Log): EventParts {
+  const { config, isServing, cloudLink } = options;
+  const { readWall, readMonotonicMs } = systemClock;
+  const cutOff = new AbortController();
+  const feed = createEventFeed(store);
+  const notices = createNotices({ store, cloudLink, readWall, ...config.notices });
+  const webhooks = createWebhooks({
+    store,
+    receiver: isServing ? openReceiver(options, cutOff.signal) : null,
+    isOn: config.webhooks.url !== '',
+    topics: config.webhooks.events,
+    log,
+    readMonotonicMs,
+  });
+  const polls = createFeedPolls(feed, log);
+  const deliveries = createDeliveries(webhooks, log);
+  return {
+    feed,
+    notices,
+    webhooks,
+    async begin() {
+      const always = [polls, createFeedBeats(feed, log)];
+      const leading = [createNoticeRounds(notices, log)];
+      if (config.webhooks.url === '') return { always, leading };
+      if (isPlainAndFar(config.webhooks)) log.warn('webhooks.url is http: events can be read on the way');
+      await webhooks.begin();
+      return { always, leading: [...leading, deliveries] };
+    },
+    wake() {
+      polls.wake();
+      deliveries.wake();
+    },
+    async close() {
+      feed.close();
+      cutOff.abort();
+    },
+  };
+}
+
+function openReceiver({ config, env, version }: EventOptions, signal: AbortSignal): WebhookReceiver | null {
+  return openWebhooks(config.webhooks, {
+    givenSecret: env.BERTH_WEBHOOKS_SECRET ?? '',
+    userAgent: `Berth/${version}`,
+    signal,
+    readWall: systemClock.readWall,
+    present: ({ licenseId, at, event }) => {
+      const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
+      return facts;
+    },
+  });
+}

@@ -1,0 +1,73 @@
+import { createHeadSigner } from '../background/audit-loop.ts';
+import { createCertificateWatch } from '../background/certificate-loop.ts';
+import { createClockKeeper, createSweeper } from '../background/housekeeping-loops.ts';
+import { createLeaderGate } from '../background/leader-gate.ts';
+import type { Loop } from '../background/loop.ts';
+import { createRulesLoop } from '../background/rules-loop.ts';
+import type { Config } from '../config.ts';
+import type { RuleBook } from '../services/access/rule-book.ts';
+import type { AuditTrail } from '../services/audit/audit-trail.ts';
+import type { CloudLink } from '../services/cloud/cloud-link.ts';
+import type { Webhooks } from '../services/events/webhooks.ts';
+import type { Certificates } from '../services/upkeep/certificates.ts';
+import { createHousekeeping } from '../services/upkeep/housekeeping.ts';
+import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+
+/** What runs on every server, and what runs on one of several at a time. */
+export interface Loops {
+  readonly always: readonly Loop[];
+  readonly leading: readonly Loop[];
+}
+
+export interface HouseParts {
+  readonly audit: AuditTrail;
+  readonly ruleBook: RuleBook;
+  readonly certificates: Certificates | null;
+}
+
+/** What every server has, whatever it is connected to. */
+export function createHouseLoops(
+  store: Store,
+  { audit, ruleBook, certificates }: HouseParts,
+  { sweeper }: Config,
+  log: Log,
+): Loops {
+  const housekeeping = createHousekeeping(store);
+  const { intervalSeconds } = sweeper;
+  return {
+    always: [
+      createClockKeeper(housekeeping, log),
+      ...(certificates === null ? [] : [createCertificateWatch(certificates, log)]),
+    ],
+    leading: [
+      createRulesLoop(ruleBook, log),
+      createHeadSigner(audit, log),
+      ...(intervalSeconds === 0 ? [] : [createSweeper(housekeeping, log, intervalSeconds)]),
+    ],
+  };
+}
+
+/** Those that remember how far the work of the leader is. */
+export interface Successors {
+  readonly ruleBook: RuleBook;
+  readonly cloudLink: CloudLink;
+  readonly webhooks: Webhooks;
+}
+
+/** Starts all of them, and answers how each is stopped. */
+export function startLoops(
+  store: Store,
+  all: readonly Loops[],
+  { ruleBook, cloudLink, webhooks }: Successors,
+  log: Log,
+): readonly (() => Promise<void>)[] {
+  const takeOver = () => {
+    for (const successor of [ruleBook, cloudLink, webhooks]) successor.takeOver();
+  };
+  const loops = all.flatMap(({ leading }) => leading);
+  const gate = createLeaderGate({ isLeader: () => store.isLeader(), takeOver, loops }, log);
+  const running = [...all.flatMap(({ always }) => always), gate];
+  for (const one of running) one.start();
+  return running.map((one) => one.stop);
+}

@@ -1,0 +1,345 @@
+import { readFileSync } from 'node:fs';
+import type { Hono } from 'hono';
+import { describeRules } from '../background/rules-loop.ts';
+import { stopAll } from '../background/stop-all.ts';
+import { isPlainAndFar } from '../cloud/open-cloud.ts';
+import { type Config, listChanged, showConfig } from '../config.ts';
+import { Fault } from '../core/nouns/fault.ts';
+import { isLoopbackHost } from '../http/access/local-caller.ts';
+import { type AppEnv, createApp } from '../http/app.ts';
+import { createRoutes } from '../http/route-table.ts';
+import { listenControl } from '../http/sockets/control.ts';
+import { createEntrance, type Entrance } from '../http/sockets/entrance.ts';
+import { ListenError, listen } from '../http/sockets/listen.ts';
+import { SealError } from '../secrets/seal.ts';
+import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
+import { createOwnNames } from '../services/access/own-names.ts';
+import { RulesError } from '../services/access/parse-rules.ts';
+import { dismissPasswords } from '../services/access/passwords.ts';
+import { createRuleBook, type RuleBook } from '../services/access/rule-book.ts';
+import { openRulesFile } from '../services/access/rules-file.ts';
+import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
+import { type Catalogue, createCatalogue } from '../services/lending/catalogue.ts';
+import { createCounting } from '../services/lending/counting.ts';
+import { createLending } from '../services/lending/lending.ts';
+import { createOversight } from '../services/lending/oversight.ts';
+import { CertificateError } from '../services/upkeep/certificate-files.ts';
+import { type Certificates, openCertificates } from '../services/upkeep/certificates.ts';
+import { createKeyCustody } from '../services/upkeep/key-custody.ts';
+import { MoveError } from '../services/upkeep/move-store.ts';
+import { systemClock } from '../store/clock.ts';
+import type { Store } from '../store/store.ts';
+import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
+import { describeNotice } from '../telemetry/notices.ts';
+import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
+import { composeEvents, type EventParts } from './compose-events.ts';
+import { createHouseLoops, startLoops } from './compose-loops.ts';
+import {
+  findMasterKey,
+  findReadable,
+  importMasterKey as importKey,
+  isShared,
+  openServersStore,
+  openStoppedStore,
+  StartError,
+} from './compose-store.ts';
+
+export { describeHolder } from '../store/folder-lock.ts';
+export { moveStore } from './compose-move.ts';
+
+export const VERSION = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+/** Errors whose message says what happened and what to do, without a stack. */
+export function isExpected(error: unknown): boolean {
+  const kinds = [StartError, MoveError, SealError, Fault, RulesError, ListenError, CertificateError];
+  return kinds.some((kind) => error instanceof kind);
+}
+
+/** A server that is up. */
+export interface RunningServer extends Pick<Catalogue, 'findLendable'> {
+  readonly url: string;
+  /** Answers what it has, stores what it knows, and ends. */
+  stop(): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly config: Config;
+  readonly warnings: readonly string[];
+  readonly demo: boolean;
+  /** Called once the port is bound: what is started beside the server may add to its settings. */
+  readonly completeConfig: (config: Config) => Promise<Config>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Shown once to the person who starts the server, never logged. */
+  readonly announce: (text: string) => void;
+  /** Writes the commands in a log for people as they type them. */
+  readonly rewrite?: (text: string) => string;
+  /** The store is lost for good: nothing can be acknowledged any more. */
+  readonly onLost: () => void;
+}
+
+/**
+ * Wires a server together and starts it. The port comes first: until it is bound nothing is created, no
+ * folder, no key, no account. Whoever starts it anew after a failure finds a first start.
+ */
+export async function startServer(options: ServeOptions): Promise<RunningServer> {
+  const log = createLog(options.config.log, options.rewrite);
+  for (const warning of options.warnings) log.warn(warning);
+  const certificates = openCertificates(options.config.tls, { log, readWall: systemClock.readWall });
+  const entrance = createEntrance();
+  const { readMonotonicMs } = systemClock;
+  const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
+  const listening = await listen(entrance, place);
+  const stops: Stop[] = [listening.stop, dismissPasswords];
+  const closes: Stop[] = [];
+  try {
+    const config = await options.completeConfig(options.config);
+    const news: News = { tell: () => {} };
+    const store = await openForServer({ ...options, config }, news, log);
+    closes.push(() => store.close());
+    const bound = { ...options, config, certificates, news, entrance, url: listening.url };
+    const { audit, catalogue } = await serveStore(store, bound, log, stops);
+    const { findLendable } = catalogue;
+    return { url: listening.url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
+  } catch (error) {
+    // What was started would keep the process alive, and the folder locked. Why it did not start comes first.
+    await stopAll(stops, closes).catch(() => {});
+    throw error;
+  }
+}
+
+function openForServer({ config, env, onLost }: ServeOptions, news: News, log: Log): Promise<Store> {
+  return openServersStore({
+    config,
+    env,
+    version: VERSION,
+    onNotice(notice) {
+      describeNotice(log, notice);
+      if (notice.kind === 'store_lost') onLost();
+    },
+    onNews: () => news.tell(),
+  });
+}
+
+/** What is done when the store says that there may be new events. */
+interface News {
+  tell: () => void;
+}
+
+interface BoundOptions extends ServeOptions {
+  readonly certificates: Certificates | null;
+  readonly news: News;
+  readonly entrance: Entrance;
+  readonly url: string;
+}
+
+/** `stops` ends all that it has started. */
+async function serveStore(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
+  const { config, certificates, news, entrance, url } = options;
+  const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
+  stops.push(parts.cloud.close, parts.events.close);
+  // From here on the store knows whether this server leads.
+  await store.keepClock();
+  describeRules(log, await parts.ruleBook.begin());
+  stops.push(await listenControl(entrance, config.data));
+  const eventLoops = await parts.events.begin();
+  await prepareStore(parts, options, log);
+  warnAboutExposure(options, log);
+  entrance.open(parts.app);
+  const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
+  const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
+  stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud, ...parts.events }, log));
+  news.tell = parts.events.wake;
+  await Promise.all([
+    // After a crash this names what the last run has left unsigned.
+    parts.audit.signHeads(),
+    store.execute({
+      kind: 'record_event',
+      event: { kind: 'server_started', version: VERSION, settings: listChanged(config) },
+    }),
+  ]);
+  const database = describeDatabase(config);
+  log.info(
+    { url, data: config.data, ...(database === null ? {} : { database }), version: VERSION },
+    'serving',
+  );
+  return parts;
+}
+
+type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;
+
+interface ComposeOptions extends ConfigAndEnv {
+  /** `false` for a command that opens the data of a stopped server. */
+  readonly isServing: boolean;
+  readonly certificates: Certificates | null;
+}
+
+interface Parts {
+  readonly app: Hono<AppEnv>;
+  readonly accounts: Accounts;
+  readonly audit: AuditTrail;
+  readonly catalogue: Catalogue;
+  readonly cloud: CloudParts;
+  readonly ruleBook: RuleBook;
+  readonly events: EventParts;
+}
+
+function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
+  const { config } = options;
+  const startedMs = systemClock.readMonotonicMs();
+  const accounts = createAccounts(store, {
+    readMonotonicMs: systemClock.readMonotonicMs,
+    isThrottled: config.auth.throttleSignIns,
+  });
+  const { localAdmin, clients, requireTls } = config.auth;
+  const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
+  const rules = { localAdmin, clients, requireTls, isLoopbackOnly };
+  const audit = createAuditTrail(store);
+  const catalogue = createCatalogue(store);
+  const facts = {
+    version: VERSION,
+    data: config.data,
+    database: describeDatabase(config),
+    readUrl,
+    readTls: () => options.certificates?.describe() ?? null,
+    readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
+  };
+  const cloud = composeCloud(store, { ...options, version: VERSION }, log);
+  const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
+  const { cloudLink } = cloud;
+  const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
+  const routes = createRoutes({
+    accounts,
+    audit,
+    catalogue,
+    ...cloud,
+    ruleBook,
+    ...events,
+    counting: createCounting(store),
+    lending: createLending(store, config.limits),
+    oversight: createOversight(store),
+    custody: createKeyCustody(store, findMasterKey(options)),
+    allowKeysInUrl: config.http.allowKeysInUrl,
+    rules,
+    settings: config,
+    facts,
+  });
+  const app = createApp({
+    routes,
+    accounts,
+    rules,
+    pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options) },
+    log,
+    logRequests: config.log.requests,
+    slowRequestMs: config.log.slowRequestMs,
+    clientRequestsPerMinute: config.http.clientRequestsPerMinute,
+    readMonotonicMs: systemClock.readMonotonicMs,
+  });
+  return { app, accounts, audit, catalogue, cloud, ruleBook, events };
+}
+
+function openOwnNames({ config, certificates }: ComposeOptions) {
+  return createOwnNames({
+    allowedHosts: config.http.allowedHosts,
+    isCertified: (name) => certificates?.isFor(name) === true,
+    readMonotonicMs: systemClock.readMonotonicMs,
+  });
+}
+
+/** What the first start creates, and what `--demo` adds. */
+async function prepareStore(
+  { accounts, catalogue, cloud }: Parts,
+  { demo, announce }: ServeOptions,
+  log: Log,
+) {
+  const bound = await cloud.identity.bind();
+  if (typeof bound === 'object') throw new StartError(bound.message);
+  if (bound) {
+    log.warn(
+      'this data was used on another machine before: licenses from the cloud lend for seven days while ' +
+        'they are activated here, others lend nothing new until they are moved with the help of their vendor',
+    );
+  }
+  await accounts.ensureAdministrator((password) =>
+    announce(
+      `Created the administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
+        'It is shown only now, signs in once, and ends after 7 days. Replace it with "berth user password ' +
+        'admin": until then, whoever is on this machine administrates the server.\n',
+    ),
+  );
+  if (!demo) return;
+  if (await catalogue.addDemo()) log.info('the demo license was added: product "demo", not for production');
+  else log.info('the store holds licenses already: the demo license was not added');
+}
+
+/** Which database it is, without its secrets; `null`: the data is in the folder. */
+function describeDatabase(config: Config): string | null {
+  return isShared(config) ? showConfig(config).database.url : null;
+}
+
+function warnAboutExposure(options: ConfigAndEnv, log: Log): void {
+  const { host, cloud, tls, limits } = options.config;
+  const readable = findReadable(options);
+  if (readable !== null) log.warn(readable);
+  if (isPlainAndFar(cloud)) {
+    log.warn('cloud.url is http: license keys and what is consumed can be read on the way there');
+  }
+  if (isLoopbackHost(host)) return;
+  if (tls.cert === '') {
+    log.warn(
+      { host },
+      'listening beyond this machine without TLS: everyone on the network can read requests and take slots',
+    );
+  }
+  if (limits.slotsPerAddress > 0 && limits.borrowsPerAddress > 0) return;
+  log.warn(
+    { host },
+    'one client can take every slot, or borrow it for days: set limits.slotsPerAddress and ' +
+      'limits.borrowsPerAddress',
+  );
+}
+
+type Stop = () => Promise<void>;
+
+interface Stopping {
+  readonly stops: readonly Stop[];
+  readonly store: Store;
+  readonly audit: AuditTrail;
+  readonly log: Log;
+}
+
+async function stopServer({ stops, store, audit, log }: Stopping): Promise<void> {
+  log.info('stopping');
+  const event = { kind: 'server_stopped', version: VERSION } as const;
+  const record = () => store.execute({ kind: 'record_event', event });
+  await stopAll(stops, [record, audit.signHeads, () => store.close()]);
+  log.info('stopped');
+}
+
+/** Puts the master key of an export in its place, and answers its fingerprint. */
+export function importMasterKey(options: ConfigAndEnv, text: string, passphrase: string): Promise<string> {
+  return importKey({ ...options, version: VERSION }, text, passphrase);
+}
+
+/**
+ * The admin API of a stopped server, in this process. `null`: the server of this folder is running, or
+ * another command is.
+ */
+export async function openStoppedServer(config: Config, env: ServeOptions['env']) {
+  const log = createQuietLog();
+  const store = await openStoppedStore({
+    config,
+    env,
+    version: VERSION,
+    onNotice: (notice) => describeNotice(log, notice),
+    onNews: () => {},
+  });
+  if (store === null) return null;
+  const { app } = composeApp(store, { config, env, isServing: false, certificates: null }, log, () => null);
+  const peer = { address: 'control', isControl: true };
+  return {
+    fetch: async (request: Request) => app.fetch(request, { peer }),
+    close: () => store.close(),
+  };
+}

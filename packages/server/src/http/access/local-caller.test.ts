@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FOREIGN, LOCAL, openTestApp, type SendOptions } from '../../../../../test/support/test-app.ts';
+import type { AccessRules } from './caller.ts';
+
+describe('a 401 says why a caller does not count as local', () => {
+  const reasons: readonly [RegExp, Partial<AccessRules>, SendOptions][] = [
+    [/because "auth.localAdmin" is "never"\.$/, { localAdmin: 'never' }, {}],
+    [
+      /because other machines can reach this server \(.*"http.trustedProxies"\)\.$/,
+      { isLoopbackOnly: false },
+      {},
+    ],
+    [/because it does not come from 127\.0\.0\.1 or ::1\.$/, {}, { peer: FOREIGN }],
+    [/because its Host header is none of localhost/, {}, { headers: { host: 'vm' } }],
+    [/because it is HTTP\/1\.0, as proxies send it\.$/, {}, { peer: { ...LOCAL, isHttp10: true } }],
+    [/because it has the header "referer", as browsers send it\.$/, {}, { headers: { referer: 'x' } }],
+    [/because it has the header "x-real-ip", as proxies/, {}, { headers: { 'x-real-ip': '127.0.0.1' } }],
+  ];
+  for (const [sentence, rules, request] of reasons) {
+    test(String(sentence), async (t) => {
+      const { get } = await openTestApp(t, { rules });
+      const answer = await get('/api/admin/status', request);
+      assert.equal(answer.status, 401);
+      assert.match(String(answer.body.message), sentence);
+    });
+  }
+
+  test('once the server is set up, and to callers on the machine only', async (t) => {
+    const { get, store } = await openTestApp(t);
+    const account = { name: 'admin', role: 'admin', passwordHash: 'x', by: 'test' } as const;
+    await store.execute({ kind: 'create_account', ...account, oneTime: false });
+    const here = await get('/api/admin/status');
+    assert.match(String(here.body.message), /because setup is over/);
+    const elsewhere = await get('/api/admin/status', { peer: FOREIGN });
+    assert.doesNotMatch(elsewhere.text, /setup is over/);
+  });
+});

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { parse } from 'hono/utils/cookie';
+import { RequestError } from '../../services/request-error.ts';
+import type { AccessRules, Peer } from './caller.ts';
+import { isSameText } from './same-text.ts';
+
+/**
+ * A browser's session is a cookie. Over TLS its name binds it to this host and to TLS; over plain HTTP
+ * browsers would drop such a cookie, so it has another name, and counts only there.
+ */
+const SECURE_COOKIE = '__Host-berth';
+const PLAIN_COOKIE = 'berth';
+
+const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
+
+/** The header in which our own page proves that it can read what another site cannot. */
+const CSRF_HEADER = 'x-berth-csrf';
+
+export function sessionCookie(token: string, { isSecure }: Peer): string {
+  return isSecure === true
+    ? `${SECURE_COOKIE}=${token}; ${ATTRIBUTES}; Secure`
+    : `${PLAIN_COOKIE}=${token}; ${ATTRIBUTES}`;
+}
+
+export function endedSessionCookie(peer: Peer): string {
+  return `${sessionCookie('', peer)}; Max-Age=0`;
+}
+
+/** The token in the cookie; `null` where there is none that counts. */
+export function readSessionToken(request: Request, peer: Peer, { requireTls }: AccessRules): string | null {
+  const cookies = request.headers.get('cookie');
+  if (cookies === null || (requireTls && peer.isSecure !== true)) return null;
+  const name = peer.isSecure === true ? SECURE_COOKIE : PLAIN_COOKIE;
+  return parse(cookies, name)[name] ?? null;
+}
+
+/** Made from the session itself: whoever can read it has the session, and nobody else can make it. */
+export function csrfTokenOf(session: string): string {
+  return createHash('sha256').update(`berth csrf\n${session}`).digest('base64url');
+}
+
+/** A browser sends the cookie whoever asks it to; what changes something must come from our own page. */
+export function requireOwnPage(request: Request, peer: Peer, session: string): void {
+  requireSameOrigin(request, peer);
+  if (isSameText(request.headers.get(CSRF_HEADER) ?? '', csrfTokenOf(session))) return;
+  throw new RequestError(
+    'csrf_rejected',
+    `A request with a session needs the header ${CSRF_HEADER}: GET /api/admin/session tells its value.`,
+  );
+}
+
+/** Another site cannot keep a browser from saying where a request comes from. */
+export function requireSameOrigin(request: Request, peer: Peer): void {
+  const origin = request.headers.get('origin');
+  const site = request.headers.get('sec-fetch-site');
+  const isOther = origin !== null && origin !== ownOriginOf(request, peer);
+  const isForeign = isOther || (site !== null && !OWN_SITES.has(site));
+  if (isForeign) throw new RequestError('csrf_rejected', 'This request comes from another site.');
+}
+
+/** What a browser calls a page that it got from where this request went. */
+export function ownOriginOf(request: Request, { isSecure }: Peer): string {
+  return `${isSecure === true ? 'https' : 'http'}://${request.headers.get('host')}`;
+}
+
+const OWN_SITES = new Set(['same-origin', 'none']);
+
+/** A password over plain HTTP is read by everybody on the way. */
+export function requireTlsIfAsked({ isSecure, isControl }: Peer, { requireTls }: AccessRules): void {
+  if (!requireTls || isSecure === true || isControl) return;
+  throw new RequestError(
+    'tls_required',
+    'This server signs nobody in over plain HTTP. Use its https address, and replace the password you sent.',
+  );
+}

@@ -1,0 +1,134 @@
+import { parseAddress } from '@berth/protocol/address-range';
+import { normalizeName, type OwnNames } from '../../services/access/own-names.ts';
+import { RequestError } from '../../services/request-error.ts';
+import type { Reply } from '../reply.ts';
+import { ACCESS, type Route } from '../route.ts';
+import type { Peer } from './caller.ts';
+import { ownOriginOf } from './session.ts';
+
+/**
+ * What web pages may do here. A browser sends requests for whatever page is open in it, so a foreign page can
+ * reach every server that the browser reaches. What gives it away are headers that pages cannot change:
+ * `Origin` and `Sec-Fetch-Site` say whose page it is, `Host` under which name the browser knows the server.
+ * Programs send none of the first two, and are not concerned.
+ */
+export interface WebPageRules {
+  /** Whose pages may use what applications use, beside the server's own. */
+  readonly allowedOrigins: readonly string[];
+  readonly ownNames: OwnNames;
+}
+
+interface PageRequest {
+  readonly route: Route;
+  readonly request: Request;
+  readonly peer: Peer;
+  readonly pages: WebPageRules;
+}
+
+/** Throws when the request comes from a page that may not send it, or under a name that is not ours. */
+export async function admitPage(visit: PageRequest): Promise<void> {
+  const { route, request, peer, pages } = visit;
+  const { class: kind } = ACCESS[route.access];
+  if (kind === 'public' || peer.isControl || !isFromBrowser(request.headers)) return;
+  await requireOwnName(request.headers.get('host') ?? '', pages);
+  if (kind === 'client') requireAllowedOrigin(visit);
+}
+
+/**
+ * Browsers from before 2023 send neither header with a GET to what they take for the page's own origin, but
+ * all of them call themselves Gecko. Names such as `Mozilla/5.0` alone are common among programs.
+ */
+function isFromBrowser(headers: Headers): boolean {
+  if (headers.get('origin') !== null || headers.get('sec-fetch-site') !== null) return true;
+  return headers.get('user-agent')?.includes('Gecko') === true;
+}
+
+async function requireOwnName(host: string, { ownNames }: WebPageRules): Promise<void> {
+  const name = nameIn(host);
+  // Nobody but its owner can give a page the origin of an address.
+  if (parseAddress(name) !== null || (await ownNames.isOwn(name))) return;
+  throw new RequestError(
+    'host_not_allowed',
+    `Browsers may not use this server under the name ${quote(name)}. If it is the server's, an ` +
+      'administrator has to add it to the setting "http.allowedHosts".',
+    { setting: 'http.allowedHosts' },
+  );
+}
+
+/** Without the port, and without the brackets of IPv6. */
+function nameIn(host: string): string {
+  if (host.startsWith('[')) return host.slice(1, Math.max(1, host.indexOf(']')));
+  return normalizeName(host.split(':', 1)[0] as string);
+}
+
+function requireAllowedOrigin({ request, peer, pages }: Omit<PageRequest, 'route'>): void {
+  const origin = request.headers.get('origin');
+  const site = request.headers.get('sec-fetch-site');
+  if (site === 'same-origin' || origin === ownOriginOf(request, peer)) return;
+  if (origin !== null && pages.allowedOrigins.includes(origin)) return;
+  const isReading = request.method === 'GET' || request.method === 'HEAD';
+  // Typed into the address bar; or a browser that does not say, and sends no Origin because it is reading.
+  if (origin === null && (site === null || (site === 'none' && isReading))) return;
+  throw new RequestError(
+    'origin_not_allowed',
+    origin === null || origin === 'null'
+      ? 'This request comes from a web page that does not say whose it is. Pages may use this server with ' +
+          '"fetch", once an administrator has added their origin to the setting "http.allowedOrigins".'
+      : `Pages of ${quote(origin)} may not use this server, unless an administrator adds that origin to ` +
+          'the setting "http.allowedOrigins".',
+    { setting: 'http.allowedOrigins' },
+  );
+}
+
+const MAX_QUOTED = 100;
+
+function quote(text: string): string {
+  return `"${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}"`;
+}
+
+/** Lets the pages of an allowed origin read an answer, refusals too. Never with cookies. */
+export function withCors(reply: Reply, { route, request, pages }: Omit<PageRequest, 'peer'>): Reply {
+  if (pages.allowedOrigins.length === 0 || ACCESS[route.access].class === 'admin') return reply;
+  const origin = request.headers.get('origin');
+  if (origin === null || !pages.allowedOrigins.includes(origin)) return reply;
+  return { ...reply, headers: { ...reply.headers, ...corsHeaders(origin) } };
+}
+
+function corsHeaders(origin: string): Record<string, string> {
+  return {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': 'Retry-After',
+    Vary: 'Origin',
+  };
+}
+
+/** For how long a browser need not ask again. */
+const PREFLIGHT_SECONDS = 600;
+
+/**
+ * The question that a browser asks before a page's request, which it would not send without a yes. `null`
+ * where it is no such question: administration is not for foreign pages, and a plain OPTIONS asks less.
+ */
+export async function answerPreflight(visit: PageRequest): Promise<Reply | null> {
+  const { route, request, pages } = visit;
+  const { headers } = request;
+  const origin = headers.get('origin');
+  const isPreflight = origin !== null && headers.get('access-control-request-method') !== null;
+  if (!isPreflight || ACCESS[route.access].class === 'admin') return null;
+  await requireOwnName(headers.get('host') ?? '', pages);
+  requireAllowedOrigin(visit);
+  const isPrivate = headers.get('access-control-request-private-network') === 'true';
+  return {
+    status: 204,
+    body: null,
+    type: 'text',
+    headers: {
+      ...corsHeaders(origin),
+      'Access-Control-Allow-Methods': route.methods.join(', '),
+      'Access-Control-Allow-Headers': 'authorization, content-type, idempotency-key',
+      'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
+      // Chromium asks pages of the internet for this before they reach an address of a private network.
+      ...(isPrivate ? { 'Access-Control-Allow-Private-Network': 'true' } : {}),
+    },
+  };
+}

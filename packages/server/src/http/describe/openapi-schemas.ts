@@ -1,0 +1,207 @@
+import { FIELD_ALIASES } from '@berth/protocol/lending';
+import { z } from 'zod';
+import { inputOf, isStrict, type Route } from '../route.ts';
+
+/** A JSON schema, as far as it is looked at here. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  readonly type?: string | readonly string[];
+  readonly pattern?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** Schemas by their names, to which the document refers. */
+export type NamedSchemas = Record<string, JsonSchema>;
+
+/**
+ * Makes a JSON schema; those inside that have a name (`meta({ id })`) are put to the others, and referred to.
+ */
+export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', named: NamedSchemas): JsonSchema {
+  // A schema with a name is referred to only from inside another one.
+  const whole = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
+    readonly properties: { readonly it: JsonSchema };
+    readonly $defs?: NamedSchemas;
+  };
+  for (const [name, definition] of Object.entries(whole.$defs ?? {})) named[name] ??= tidy(definition);
+  return tidy(whole.properties.it);
+}
+
+/** A schema that says what it extends refers to it, instead of repeating its fields. */
+export function withBases(named: NamedSchemas): NamedSchemas {
+  const entries = Object.entries(named).map(([name, { extends: base, ...schema }]) => {
+    const inherited = typeof base === 'string' ? named[base] : undefined;
+    return [name, inherited === undefined ? schema : extending(schema, String(base), inherited)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function extending(schema: JsonSchema, base: string, inherited: JsonSchema): JsonSchema {
+  const { type, properties = {}, required = [], ...rest } = schema;
+  const isOwn = (field: string) => inherited.properties?.[field] === undefined;
+  const own = Object.entries(properties).filter(([field]) => isOwn(field));
+  const needed = required.filter(isOwn);
+  const more = {
+    type,
+    ...(needed.length === 0 ? {} : { required: needed }),
+    properties: Object.fromEntries(own),
+  };
+  return { ...rest, allOf: [{ $ref: `#/components/schemas/${base}` }, more] };
+}
+
+function tidy<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(tidy) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(shorten(value as JsonSchema)).map(([key, item]) =>
+    key === '$ref' ? [key, (item as string).replace('#/$defs/', '#/components/schemas/')] : [key, tidy(item)],
+  );
+  return Object.fromEntries(entries) as T;
+}
+
+/** Says the same in fewer words, and leaves answers open: later versions may say more. */
+function shorten(schema: JsonSchema): JsonSchema {
+  const { propertyNames: _, additionalProperties: more, ...rest } = schema;
+  if (isMap(schema)) return { ...rest, additionalProperties: true };
+  if (more !== undefined) return rest;
+  if (rest.type === 'integer' && rest.minimum === Number.MIN_SAFE_INTEGER) {
+    const { minimum: __, maximum: ___, ...integer } = rest;
+    return { ...integer, format: 'int64' };
+  }
+  if (rest.format === 'date-time') {
+    const { pattern: __, ...date } = rest;
+    return date;
+  }
+  return unwrapNull(rest);
+}
+
+function isMap(schema: JsonSchema): boolean {
+  return schema.propertyNames !== undefined;
+}
+
+/** `anyOf` of a plain type and null is a type with two names. */
+function unwrapNull(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = schema as { anyOf?: readonly JsonSchema[] };
+  const [first, second] = anyOf ?? [];
+  const isPlain =
+    typeof first?.type === 'string' && first.enum === undefined && first.properties === undefined;
+  if (!isPlain || second?.type !== 'null' || anyOf?.length !== 2) return schema;
+  return { ...rest, ...shorten(first), type: [first.type as string, 'null'] };
+}
+
+/** Where a field is sent: what it may be differs. */
+type Place = 'body' | 'query' | 'strict body' | 'strict query';
+
+/** What a request carries in its body or its URL, field by field. */
+export interface DescribedInput {
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+  readonly required: readonly string[];
+  /** What there is to say about all of them. */
+  readonly about: JsonSchema;
+}
+
+export function describeInput(
+  route: Route,
+  method: string,
+  part: 'body' | 'query',
+  named: NamedSchemas,
+): DescribedInput | null {
+  const schema = inputOf(route, method)[part];
+  if (schema === undefined) return null;
+  const place: Place = isStrict(route) ? `strict ${part}` : part;
+  const { properties = {} } = jsonSchema(schema, 'input', named);
+  const { required: needed = [], ...about } = (schema.meta() ?? {}) as JsonSchema;
+  const fields = Object.entries(properties).map(([name, property]) => {
+    const field = schema.shape[name] as z.ZodType;
+    return [name, fieldIn(needed.includes(name) ? `strict ${part}` : place, property, field)] as const;
+  });
+  const described = { properties: Object.fromEntries(fields), required: needed, about };
+  const isInUrlToo = route.query !== undefined && route.body !== undefined;
+  return isInUrlToo ? withSpellings(described, part) : described;
+}
+
+/**
+ * Fields that are taken from URLs, too, have the names there that clients are used to. A body has both names,
+ * unless it needs the field; what excludes each other cannot be told about URLs.
+ */
+function withSpellings(
+  { properties, required, about }: DescribedInput,
+  part: 'body' | 'query',
+): DescribedInput {
+  const isTwice = (name: string) => part === 'body' && aliasOf(name) !== name && !required.includes(name);
+  const spelt = Object.entries(properties).flatMap(([name, property]): [string, JsonSchema][] => {
+    const alias = aliasOf(name);
+    if (alias === name) return [[name, property]];
+    if (isTwice(name))
+      return [
+        [alias, property],
+        [name, { ...property, description: `The same as \`${alias}\`.` }],
+      ];
+    return [[alias, { ...property, description: `${property.description} Also taken as \`${name}\`.` }]];
+  });
+  const twice = Object.keys(properties)
+    .filter(isTwice)
+    .map((name) => ({ required: [aliasOf(name), name] }));
+  const apart = [...(about.not === undefined ? [] : [about.not]), ...twice];
+  return {
+    properties: Object.fromEntries(spelt),
+    required: required.map(aliasOf),
+    about: apart.length === 0 ? about : { ...about, not: { anyOf: apart } },
+  };
+}
+
+/** The other name of a field, or else its own. */
+function aliasOf(name: string): string {
+  return Object.keys(FIELD_ALIASES).find((alias) => FIELD_ALIASES[alias] === name) ?? name;
+}
+
+/** What may be sent: whether null and blank text mean "not given" is found out by trying. */
+function fieldIn(place: Place, property: JsonSchema, field: z.ZodType): JsonSchema {
+  // Where a field says what JSON it takes, what it becomes inside is of no interest.
+  const own = field.meta() as JsonSchema | undefined;
+  const value = withoutNull(own?.type === undefined ? property : own);
+  if (place === 'strict query') return typeof value.type === 'string' ? notBlank(value) : asNumber(value);
+  if (place === 'strict body') return notBlank(value);
+  const open = field.safeParse('').success ? orBlank(value) : value;
+  return place === 'body' && field.safeParse(null).success ? orNull(open) : open;
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+  if (!Array.isArray(schema.type)) return schema;
+  const types = schema.type.filter((type) => type !== 'null');
+  return { ...schema, type: types.length === 1 ? types[0] : types };
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  const values = schema.enum as readonly unknown[] | undefined;
+  return {
+    ...schema,
+    type: [schema.type ?? [], 'null'].flat(),
+    ...(values === undefined ? {} : { enum: [...values, null] }),
+  };
+}
+
+/** Patterns that blank text matches anyway: in the end of those all is optional. */
+const ENDS_OPTIONAL = /\)\?\\s\*\$$/;
+
+/** Patterns that blanks match: those begin with what must not be there, or with blanks. */
+const STARTS_OPEN = /^\^(?:\[\^|\\s\*)/;
+
+function orBlank(schema: JsonSchema): JsonSchema {
+  const { pattern, enum: values } = schema;
+  if (values !== undefined) return { ...schema, enum: [...(values as readonly string[]), ''] };
+  if (pattern === undefined || ENDS_OPTIONAL.test(pattern)) return schema;
+  return { ...schema, pattern: `${pattern}|^\\s*$` };
+}
+
+function notBlank(schema: JsonSchema): JsonSchema {
+  const { type = [], pattern, enum: values } = schema;
+  if (![type].flat().includes('string') || values !== undefined) return schema;
+  if (pattern === undefined) return { ...schema, pattern: '\\S' };
+  return STARTS_OPEN.test(pattern) ? { ...schema, pattern: pattern.replace('^', '^(?=.*\\S)') } : schema;
+}
+
+/** In a URL, digits and numbers look alike. */
+function asNumber({ pattern: _, ...schema }: JsonSchema): JsonSchema {
+  return { ...schema, type: 'integer' };
+}

@@ -1,0 +1,377 @@
+import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import type { z } from 'zod';
+import { ACCESS, type Access, isStrict, type Route, TAGS } from '../route.ts';
+import {
+  type DescribedInput,
+  describeInput,
+  type JsonSchema,
+  jsonSchema,
+  type NamedSchemas,
+  withBases,
+} from './openapi-schemas.ts';
+
+/** Errors that any route may answer with. */
+const COMMON_ERRORS: readonly ErrorCode[] = ['bad_request', 'internal_error'];
+const BODY_ERRORS: readonly ErrorCode[] = [
+  'payload_too_large',
+  'invalid_json',
+  'validation_error',
+  'store_unavailable',
+];
+
+const ACCESS_ERRORS: Readonly<Record<(typeof ACCESS)[Access]['class'], readonly ErrorCode[]>> = {
+  public: [],
+  client: [
+    'host_not_allowed',
+    'origin_not_allowed',
+    'too_many_requests',
+    'unauthorized',
+    'csrf_rejected',
+    'store_unavailable',
+  ],
+  admin: ['host_not_allowed', 'unauthorized', 'forbidden', 'csrf_rejected', 'store_unavailable'],
+};
+
+/** What shows who asks; `{}` is nothing. */
+const SECURITY = {
+  public: [{}],
+  client: [{}, { token: [] }, { session: [] }],
+  admin: [{ token: [] }, { session: [] }, {}],
+} as const;
+
+const WHO: Readonly<Record<Access, string>> = {
+  public: 'For anyone.',
+  client: 'For applications.',
+  account: 'For every account.',
+  operator: 'For operators and administrators.',
+  admin: 'For administrators.',
+};
+
+const ABOUT = `Answers are JSON unless an operation says otherwise; every error is a \`Problem\`.
+
+Under \`/api/v4\`, a field that is missing, \`null\` or blank text is not given, except where its schema says
+otherwise. The names of fields are taken in any case, unknown ones are ignored, numbers may be sent as
+digits and flags as text. Under \`/api/admin\`, unknown fields, \`null\` and blank text are refused.
+
+What is for applications is for anyone, or where \`auth.clients\` is \`required\`, for whoever shows a token,
+a session or a client certificate. During setup, a caller on the machine itself may do what administrators
+may.
+
+A slash behind a path is ignored. \`OPTIONS\` answers with the methods of a path.`;
+
+/** What requests with fields may be told, whatever they ask for. */
+const FIELD_ERRORS = new Set<ErrorCode>(['bad_request', 'invalid_json', 'validation_error']);
+
+/** Responses that operations share, and the codes of each; the first of a status serves for all others. */
+const RESPONSES: Readonly<Record<string, readonly [status: StatusRange, ...codes: ErrorCode[]]>> = {
+  BadRequest: ['400'],
+  Unauthorized: ['401', 'unauthorized'],
+  Forbidden: ['403', 'host_not_allowed', 'forbidden', 'csrf_rejected'],
+  ForbiddenToPage: ['403', 'host_not_allowed', 'origin_not_allowed', 'csrf_rejected'],
+  TooLarge: ['413', 'payload_too_large'],
+  TooMany: ['429', 'too_many_requests'],
+  Failure: ['5XX', 'store_unavailable', 'internal_error'],
+  CloudFailure: ['5XX', 'store_unavailable', 'cloud_unavailable', 'internal_error'],
+};
+
+type StatusRange = '400' | '401' | '403' | '413' | '429' | '5XX';
+
+const HEADER_PARAMETERS = {
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'Within 24 hours, a repeat with the same key and the same fields counts once.',
+    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,256}$' },
+    example: '6f9d2f0e-2f55-4f4e-9a3d-0c7d5f6c1b11',
+  },
+  'Last-Event-ID': {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'Continue after this event; it counts before `after`.',
+    schema: { type: 'string', pattern: '^(\\d{1,15}(\\.\\d{1,15})?)?$' },
+    example: '12.0',
+  },
+} as const;
+
+/** What operations share, gathered while they are described. */
+interface Shared {
+  readonly schemas: NamedSchemas;
+  readonly parameters: Record<string, object>;
+}
+
+/** The OpenAPI document, made from the same table and the same schemas that serve the requests. */
+export function describeApi(routes: readonly Route[], version: string): object {
+  const shared: Shared = { schemas: { Problem: problemSchema() }, parameters: { ...namedHeaders() } };
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) {
+    for (const [index, path] of route.paths.entries()) {
+      paths[path] = Object.fromEntries(
+        route.methods.map((method) => [
+          method.toLowerCase(),
+          describeOperation(route, method, index, shared),
+        ]),
+      );
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Berth floating license server',
+      version,
+      description: ABOUT,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'The server that this document comes from' }],
+    security: SECURITY.admin,
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      ...shared,
+      schemas: withBases(shared.schemas),
+      responses: sharedResponses(),
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+const SECURITY_SCHEMES = {
+  token: { type: 'http', scheme: 'bearer', description: 'From `/auth`, or made by an administrator.' },
+  basic: { type: 'http', scheme: 'basic', description: 'The name and the password of an account.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-berth',
+    description: 'With the header x-berth-csrf where something changes. Over plain HTTP it is called berth.',
+  },
+} as const;
+
+function describeOperation(route: Route, method: string, index: number, shared: Shared): object {
+  const alias = index === 0 ? '' : '_alias';
+  const verb = route.methods[0] === method ? '' : `_${method.toLowerCase()}`;
+  const isRepeated = index > 0 || verb !== '';
+  const { class: kind } = ACCESS[route.access];
+  const parameters = describeParameters(route, method, shared);
+  const body = describeBody(route, method, shared);
+  return {
+    operationId: `${route.name}${alias}${verb}`,
+    ...(route.tag === undefined ? {} : { tags: [route.tag] }),
+    summary: route.summary,
+    description: isRepeated
+      ? `The same as ${route.methods[0]} ${route.paths[0]}, which lists the codes.`
+      : WHO[route.access],
+    ...(kind === 'admin' ? {} : { security: route.name === 'auth' ? [{ basic: [] }] : SECURITY[kind] }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === null ? {} : { requestBody: body }),
+    responses: {
+      200: describeAnswer(route, shared),
+      ...(isRepeated ? REPEATED_ERRORS : describeErrors(errorsOf(route, method))),
+    },
+  };
+}
+
+function errorsOf(route: Route, method: string): readonly ErrorCode[] {
+  const takesBody = method === 'POST' && (route.body !== undefined || isStrict(route));
+  const body = takesBody ? BODY_ERRORS : [];
+  const takesQuery = route.query !== undefined || isStrict(route);
+  const query = takesQuery ? (['validation_error', 'store_unavailable'] as const) : [];
+  const headers = route.headers === undefined ? [] : (['validation_error'] as const);
+  const access = ACCESS_ERRORS[ACCESS[route.access].class];
+  const password: readonly ErrorCode[] = route.takesPassword === true ? ['tls_required'] : [];
+  const all = [...access, ...password, ...body, ...query, ...headers, ...route.errors, ...COMMON_ERRORS];
+  return [...new Set<ErrorCode>(all)];
+}
+
+function describeParameters(route: Route, method: string, shared: Shared): object[] {
+  const headers = (route.headers ?? []).map((name) => refer('parameters', pascal(name)));
+  const query = describeInput(route, method, 'query', shared.schemas);
+  if (query === null) return headers;
+  const parameters = Object.entries(query.properties).map(([name, { description, ...schema }]) =>
+    shareParameter(
+      {
+        name,
+        in: 'query',
+        ...(query.required.includes(name) ? { required: true } : {}),
+        description,
+        schema,
+      },
+      shared,
+    ),
+  );
+  return [...headers, ...parameters];
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'query';
+  readonly required?: true;
+  readonly description: string | undefined;
+  readonly schema: JsonSchema;
+}
+
+/** The first parameter of a name is referred to by all that are the same. */
+function shareParameter(parameter: Parameter, { parameters }: Shared): object {
+  const name = pascal(parameter.name);
+  parameters[name] ??= parameter;
+  const isSame = JSON.stringify(parameters[name]) === JSON.stringify(parameter);
+  return isSame ? refer('parameters', name) : parameter;
+}
+
+function describeBody(route: Route, method: string, shared: Shared): object | null {
+  if (route.takesFile === true) return FILE_BODY;
+  const input = describeInput(route, method, 'body', shared.schemas);
+  if (input === null) return null;
+  const name = `${pascal(route.name)}Request`;
+  shared.schemas[name] ??= bodySchema(input, isStrict(route));
+  const schema = refer('schemas', name);
+  return {
+    ...(input.required.length > 0 ? { required: true } : {}),
+    content: { 'application/json': { schema } },
+  };
+}
+
+function bodySchema({ properties, required, about }: DescribedInput, isClosed: boolean): JsonSchema {
+  return {
+    type: 'object',
+    ...about,
+    ...(required.length === 0 ? {} : { required }),
+    properties,
+    ...(isClosed ? { additionalProperties: false } : {}),
+  };
+}
+
+/** The name of the field does not matter. */
+const FILE_BODY = {
+  required: true,
+  description: 'The file as it is, or in a form: its first file counts, whatever the field is called.',
+  content: {
+    'text/plain': { schema: { type: 'string' } },
+    'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: { file: { type: 'string', format: 'binary', description: 'The license file.' } },
+      },
+    },
+  },
+};
+
+function describeAnswer(route: Route, shared: Shared): object {
+  const { answer } = route;
+  switch (answer.kind) {
+    case 'json': {
+      const schema = answerSchema(`${pascal(route.name)}Answer`, answer.schema, shared);
+      const json = { 'application/json': { schema } };
+      if (answer.textToo === undefined) return { description: 'Done.', content: json };
+      const description = `Done. With \`Accept: text/plain\`, ${answer.textToo} itself.`;
+      return { description, content: { ...json, 'text/plain': { schema: { type: 'string' } } } };
+    }
+    case 'text':
+      return {
+        description: 'Done. The bare word, whatever the header `Accept` says.',
+        content: {
+          'text/plain': { schema: { type: 'string', const: answer.example }, example: answer.example },
+        },
+      };
+    case 'lines':
+    case 'events': {
+      const type = answer.kind === 'lines' ? 'application/jsonl' : 'text/event-stream';
+      return { description: answer.about, content: { [type]: { schema: { type: 'string' } } } };
+    }
+    case 'page':
+      return { description: 'A page to read.', content: { [answer.type]: { schema: { type: 'string' } } } };
+    case 'empty':
+      return { description: 'Done. The body is empty.' };
+  }
+}
+
+/** By its own name, or else by that of the operation. */
+function answerSchema(name: string, schema: z.ZodType, { schemas }: Shared): JsonSchema {
+  const made = jsonSchema(schema, 'output', schemas);
+  if (made.type !== 'object') return made;
+  schemas[name] = made;
+  return refer('schemas', name);
+}
+
+/** One response a status. Where it differs from the shared one, what is said to it lists the codes. */
+function describeErrors(codes: readonly ErrorCode[]): Record<string, object> {
+  const byStatus = Map.groupBy(codes, (code) => (ERRORS[code].status < 500 ? ERRORS[code].status : '5XX'));
+  const refusals = [...byStatus].map(
+    ([status, list]) => [status, describeRefusal(String(status), list)] as const,
+  );
+  return Object.fromEntries(refusals);
+}
+
+/** What an alias is refused with is said where it is an alias of. */
+const REPEATED_ERRORS = { '4XX': refer('responses', 'Refusal'), '5XX': refer('responses', 'Failure') };
+
+function describeRefusal(status: string, codes: readonly ErrorCode[]) {
+  const own = codes.filter((code) => !FIELD_ERRORS.has(code));
+  const ofStatus = Object.entries(RESPONSES).filter(([, [one]]) => one === status);
+  const same = ofStatus.find(([, [, ...shared]]) => String(shared.toSorted()) === String(own.toSorted()));
+  if (same !== undefined) return refer('responses', same[0]);
+  const [name] = ofStatus[0] ?? [];
+  if (name === undefined) throw new Error(`No response of the API document has the status ${status}.`);
+  return { ...refer('responses', name), description: own.join(', ') };
+}
+
+function sharedResponses(): Record<string, object> {
+  const content = { 'application/json': { schema: refer('schemas', 'Problem') } };
+  const retry = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
+  const refusal = { description: 'As the operation says that this one is the same as.', content };
+  const responses = Object.fromEntries(
+    Object.entries(RESPONSES).map(([name, [status, ...codes]]) => [
+      name,
+      {
+        description: (status === '400' ? [...FIELD_ERRORS] : codes).join(', '),
+        ...(status === '429' || status === '5XX' ? { headers: retry } : {}),
+        content,
+      },
+    ]),
+  );
+  return { Refusal: refusal, ...responses };
+}
+
+function namedHeaders(): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(HEADER_PARAMETERS).map(([name, parameter]) => [pascal(name), parameter]),
+  );
+}
+
+function problemSchema(): JsonSchema {
+  return {
+    type: 'object',
+    description: 'Why a request was refused. Facts about the case may follow.',
+    required: ['status', 'code', 'message'],
+    properties: {
+      status: { type: 'integer', description: 'The HTTP status.' },
+      code: {
+        type: 'string',
+        description: 'What happened, for programs. `/api/v4/docs` lists what each means.',
+        enum: Object.keys(ERRORS),
+      },
+      message: { type: 'string', description: 'What happened and what to do, for people.' },
+      field: { type: 'string', description: 'The field that is wrong, where it is one.' },
+    },
+    additionalProperties: true,
+    examples: [
+      {
+        status: 400,
+        code: 'floating_not_available',
+        message: 'All 5 slots are in use.',
+        slots: 5,
+        in_use: 5,
+        next_free_at: '2026-09-27T23:30:48.016Z',
+      },
+    ],
+  };
+}
+
+function refer(kind: 'schemas' | 'parameters' | 'responses', name: string): { readonly $ref: string } {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+/** `license_id`, `licenseId` and `License-Id` as the name of a type. */
+function pascal(name: string): string {
+  return name.replace(/(?:^|[_-])([A-Za-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,125 @@
+import { isBlank } from '@berth/protocol/fields';
+import { parseJsonObject } from '@berth/protocol/json-text';
+import { FIELD_ALIASES } from '@berth/protocol/lending';
+import { findMisspeltCount } from '@berth/protocol/misspelt-count';
+import { suggest } from '@berth/protocol/suggest';
+import { z } from 'zod';
+import { LIMITS } from '../../config.ts';
+import { RequestError } from '../../services/request-error.ts';
+import { inputOf, isStrict, type Route } from '../route.ts';
+import { readBodyText } from './read-body.ts';
+
+type Fields = Record<string, unknown>;
+
+export interface Input {
+  readonly query: Fields;
+  readonly body: Fields;
+  /** The body was read, which may have taken its time. */
+  readonly hasBody: boolean;
+}
+
+const NO_FIELDS = z.object({});
+
+/** Reads what a request carries, and checks it against the route's schemas. */
+export async function readInput(route: Route, request: Request): Promise<Input> {
+  const { query, body } = inputOf(route, request.method);
+  if (isStrict(route)) return readStrictly(route, request, { query, body });
+  return {
+    query: query === undefined ? {} : validate(query, withoutAliases(readQuery(request.url, foldCase))),
+    body: body === undefined ? {} : validate(body, await readLeniently(route, body, request)),
+    hasBody: body !== undefined,
+  };
+}
+
+/** Also where a route takes nothing: whoever sends something means something by it. */
+async function readStrictly(
+  route: Route,
+  request: Request,
+  { query = NO_FIELDS, body = NO_FIELDS }: ReturnType<typeof inputOf>,
+): Promise<Input> {
+  const hasBody = request.method === 'POST';
+  return {
+    query: validate(query, requireKnown(query, readQuery(request.url))),
+    body: hasBody ? validate(body, requireKnown(body, await readBody(request, route))) : {},
+    hasBody,
+  };
+}
+
+/** The longest name of a field that is worth repeating. */
+const MAX_SHOWN = 64;
+
+function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
+  const known = Object.keys(schema.shape);
+  for (const [name, value] of Object.entries(fields)) {
+    const field = name.slice(0, MAX_SHOWN);
+    if (!known.includes(name)) {
+      const taken = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`;
+      const message = `This request has no field "${field}".${suggest(field, known)} ${taken}`;
+      throw new RequestError('validation_error', message, { field });
+    }
+    if (isBlank(value)) {
+      const message = `"${field}" is empty. Give it a value, or leave it out.`;
+      throw new RequestError('validation_error', message, { field });
+    }
+  }
+  return fields;
+}
+
+async function readBody(request: Request, { holdsFile }: Pick<Route, 'holdsFile'>): Promise<Fields> {
+  const limit = holdsFile === true ? LIMITS.fileBodyBytes : LIMITS.bodyBytes;
+  return parseJsonObject(await readBodyText(request, limit));
+}
+
+/** Unknown keys are left to be ignored, unless they look like a count that is missing. */
+async function readLeniently(route: Route, schema: z.ZodObject, request: Request): Promise<Fields> {
+  const fields = withoutAliases(await readBody(request, route));
+  const misspelt = findMisspeltCount(schema, fields, namesInUrl(request.url));
+  if (misspelt !== null)
+    throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
+  return fields;
+}
+
+function namesInUrl(url: string): readonly string[] {
+  const start = url.indexOf('?');
+  return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1)).keys()];
+}
+
+const ALIASES = Object.entries(FIELD_ALIASES).map(([alias, name]) => [foldCase(alias), name] as const);
+
+function foldCase(name: string): string {
+  return name.toLowerCase();
+}
+
+function withoutAliases(fields: Fields): Fields {
+  for (const [alias, name] of ALIASES) {
+    if (!Object.hasOwn(fields, alias)) continue;
+    if (Object.hasOwn(fields, name)) {
+      throw new RequestError('validation_error', `"${alias}" and "${name}" are the same field: send one.`);
+    }
+    fields[name] = fields[alias];
+  }
+  return fields;
+}
+
+/** A parameter that is given twice is refused: either reading would be a guess. */
+function readQuery(url: string, spell = (name: string) => name): Fields {
+  const start = url.indexOf('?');
+  const fields: Fields = {};
+  if (start >= 0) {
+    for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
+      const name = spell(key);
+      if (Object.hasOwn(fields, name))
+        throw new RequestError('validation_error', `The parameter "${name}" is given twice.`);
+      fields[name] = value;
+    }
+  }
+  return fields;
+}
+
+function validate(schema: z.ZodObject, fields: Fields): Fields {
+  const result = schema.safeParse(fields);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const field = issue?.path.join('.') ?? '';
+  throw new RequestError('validation_error', `"${field}" ${issue?.message}.`, { field });
+}

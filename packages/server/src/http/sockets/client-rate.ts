@@ -1,0 +1,48 @@
+import { placeOf } from '@berth/protocol/address-range';
+import { LIMITS } from '../../config.ts';
+import { RequestError } from '../../services/request-error.ts';
+import type { Peer } from '../access/caller.ts';
+
+/** Throws when an address has asked too much. */
+export type AdmitClient = (peer: Peer) => void;
+
+interface RateOptions {
+  /** 0 is without a limit. */
+  readonly requestsPerMinute: number;
+  readonly readMonotonicMs: () => number;
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * How often one address may ask. Each has a bucket with the requests of a minute, which fills up evenly. A
+ * bucket is kept as one number: when it will be full again.
+ */
+export function createClientRate({ requestsPerMinute, readMonotonicMs }: RateOptions): AdmitClient {
+  if (requestsPerMinute === 0) return () => {};
+  const intervalMs = MINUTE_MS / requestsPerMinute;
+  const mostMs = MINUTE_MS - intervalMs;
+  const fullAtMs = new Map<string, number>();
+  return ({ address: from, isControl }) => {
+    if (isControl) return;
+    const address = placeOf(from);
+    const nowMs = readMonotonicMs();
+    const before = Math.max(fullAtMs.get(address) ?? nowMs, nowMs);
+    // Parts of a millisecond are what fractions lose on the way.
+    const waitMs = Math.floor(before - nowMs - mostMs);
+    if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000));
+    // Set anew, it stands last; the first one is then the one that was silent longest.
+    fullAtMs.delete(address);
+    fullAtMs.set(address, before + intervalMs);
+    if (fullAtMs.size > LIMITS.countedAddresses) fullAtMs.delete(fullAtMs.keys().next().value as string);
+  };
+}
+
+function tooMany(seconds: number): RequestError {
+  return new RequestError(
+    'too_many_requests',
+    `Too many requests from this address. Try again in ${seconds} s.`,
+    {},
+    seconds,
+  );
+}

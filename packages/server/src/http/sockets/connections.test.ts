@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { openSocket, readAnswerFrom, readToEnd } from '../../../../../test/support/raw-socket.ts';
+import { openTestApp } from '../../../../../test/support/test-app.ts';
+import { LIMITS } from '../../config.ts';
+import { json, type Reply } from '../reply.ts';
+import { defineRoute } from '../route.ts';
+import { listen } from './listen.ts';
+
+const BLOCK = new Uint8Array(64 * 1024);
+
+function get(path: string, header = ''): string {
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n`;
+}
+
+function routeOf(path: string, handle: () => Reply | Promise<Reply>) {
+  const about = { summary: 'For a test', answer: { kind: 'events', about: 'bytes' }, errors: [] } as const;
+  return defineRoute({ name: path, methods: ['GET'], paths: [path], access: 'public', ...about, handle });
+}
+
+/** A stream, and the hand that writes on it. */
+function openEvents() {
+  const opened = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
+  const body = new ReadableStream<Uint8Array>({ start: (controller) => opened.resolve(controller) });
+  const say = async (text: string) => (await opened.promise).enqueue(Buffer.from(text));
+  return { body, say };
+}
+
+/** As much as is taken. */
+function endless(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ pull: (controller) => controller.enqueue(BLOCK) });
+}
+
+/** A server that looks at its connections when it is told to, on a clock that is moved by hand. */
+async function openServer(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const events = openEvents();
+  const held = { begun: Promise.withResolvers<void>(), reply: Promise.withResolvers<Reply>() };
+  const routes = [
+    routeOf('/endless', () => ({ status: 200, type: 'events', body: endless() })),
+    routeOf('/events', () => ({ status: 200, type: 'events', body: events.body })),
+    routeOf('/held', () => {
+      held.begun.resolve();
+      return held.reply.promise;
+    }),
+  ];
+  const { app, clock } = await openTestApp(t, { routes });
+  const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies: [] };
+  const place = { host: '127.0.0.1', port: 0, certificates: null };
+  const { url, stop } = await listen(app, { ...place, ...bounds, readMonotonicMs: clock.readMonotonicMs });
+  const sockets: Socket[] = [];
+  t.after(() => {
+    t.mock.timers.reset();
+    for (const socket of sockets) socket.destroy();
+    return stop();
+  });
+  /** A connection that has got the beginning of an answer, or has not asked. */
+  const connect = async (request?: string): Promise<Socket> => {
+    const socket = openSocket(url);
+    sockets.push(socket.on('error', () => {}));
+    await once(socket, 'connect');
+    if (request === undefined) return socket;
+    socket.write(request);
+    await once(socket, 'readable');
+    return socket;
+  };
+  /** Lets time pass, and the server look at its connections. */
+  const pass = (millis: number) => {
+    clock.advance(millis);
+    t.mock.timers.tick(LIMITS.connectionCheckMs);
+  };
+  return { url, connect, events, held, pass };
+}
+
+/** A cut connection ends with an error or without. */
+function closing(socket: Socket): Promise<true> {
+  return new Promise((resolve) => socket.once('close', () => resolve(true)));
+}
+
+type TestServer = Awaited<ReturnType<typeof openServer>>;
+
+/** A connection that never asks, opened after the others: once it is cut, all have been looked at. */
+async function passAndLook({ connect, pass }: TestServer, millis: number): Promise<void> {
+  const bait = await connect();
+  // Once a younger one is answered, the server knows the bait.
+  await connect(get('/'));
+  const closed = closing(bait.resume());
+  pass(millis);
+  await closed;
+}
+
+describe('a connection is cut', () => {
+  test('when it does not ask in time', async (t) => {
+    const { connect, pass } = await openServer(t);
+    const silent = await connect();
+    await connect(get('/'));
+    pass(LIMITS.firstRequestTimeoutMs + 1);
+    // Node would cut it too, some seconds from now, and say why.
+    assert.equal(await readToEnd(silent), '');
+  });
+
+  test('when it sends empty lines for ever after its last request', async (t) => {
+    const { connect, pass } = await openServer(t);
+    const socket = await connect(get('/'));
+    const closed = closing(socket.resume());
+    socket.write('\r\n');
+    pass(LIMITS.keepAliveTimeoutMs + LIMITS.requestTimeoutMs + 1);
+    await closed;
+  });
+
+  test('when nothing of its answer is taken', async (t) => {
+    const { connect, pass } = await openServer(t);
+    const socket = await connect(get('/endless'));
+    const closed = closing(socket);
+    // Whoever does not read notices the end only when writing.
+    const turn = () => new Promise<false>((resolve) => setImmediate(() => resolve(false)));
+    while (!(await Promise.race([closed, turn()]))) {
+      socket.write('\r\n');
+      pass(LIMITS.readTimeoutMs / 10);
+    }
+  });
+});
+
+describe('a connection goes on', () => {
+  test('while its answer is being taken, however long that takes', async (t) => {
+    const { connect, pass } = await openServer(t);
+    const socket = await connect(get('/endless'));
+    const enough = Promise.withResolvers<false>();
+    let looks = 0;
+    socket.on('data', () => {
+      looks += 1;
+      if (looks <= 500) pass(LIMITS.readTimeoutMs / 100);
+      else enough.resolve(false);
+    });
+    assert.equal(await Promise.race([closing(socket), enough.promise]), false);
+  });
+
+  for (const header of ['', 'Expect: the best\r\n']) {
+    test(`while there is nothing to be taken from its stream (${header.trim() || 'plain'})`, async (t) => {
+      const server = await openServer(t);
+      const socket = await server.connect(get('/events', header));
+      await passAndLook(server, 60 * 60 * 1000);
+      socket.removeAllListeners('readable').read();
+      await server.events.say('still here');
+      const [heard] = await once(socket, 'data');
+      assert.match(String(heard), /still here/);
+    });
+  }
+
+  test('while the server is at work on its request', async (t) => {
+    const server = await openServer(t);
+    const socket = openSocket(server.url);
+    socket.write(get('/held'));
+    await server.held.begun.promise;
+    await passAndLook(server, 60 * 60 * 1000);
+    server.held.reply.resolve(json({}));
+    assert.equal((await readAnswerFrom(socket)).status, 200);
+  });
+
+  test('while it is kept for the next request', async (t) => {
+    const server = await openServer(t);
+    const socket = await server.connect(get('/'));
+    await passAndLook(server, LIMITS.keepAliveTimeoutMs - 1);
+    socket.removeAllListeners('readable').read();
+    socket.write(get('/'));
+    assert.equal((await readAnswerFrom(socket)).status, 200);
+  });
+});
+
+test('nonsense behind a request is not answered in its place', async (t) => {
+  const { url, held } = await openServer(t);
+  const socket = openSocket(url);
+  socket.write(get('/held'));
+  await held.begun.promise;
+  socket.write('nonsense\r\n\r\n');
+  assert.equal(await readToEnd(socket), '');
+});

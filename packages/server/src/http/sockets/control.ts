@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
+import { isSameText } from '../access/same-text.ts';
+import { problem } from '../problem.ts';
+import { toResponse } from '../reply.ts';
+import type { Answering } from './entrance.ts';
+import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
+
+/** Names in the data folder by which the command line finds the running server. */
+export const CONTROL_SOCKET = 'berth.sock';
+export const CONTROL_FILE = 'control.json';
+
+/** The longest path that every system takes for a socket. */
+const MAX_SOCKET_PATH = 100;
+
+/**
+ * The way in for the command line: a socket in the data folder that only its owner can open. Where the system
+ * has no such sockets, or the path is too long for one: a port on loopback and a token in a file that only
+ * its owner can read.
+ */
+export async function listenControl(app: Answering, dataFolder: string): Promise<() => Promise<void>> {
+  const path = join(dataFolder, CONTROL_SOCKET);
+  const file = join(dataFolder, CONTROL_FILE);
+  const isSocketUsable = process.platform !== 'win32' && Buffer.byteLength(path) <= MAX_SOCKET_PATH;
+  try {
+    rmSync(path, { force: true });
+    rmSync(file, { force: true });
+    return await (isSocketUsable ? listenOnSocket(app, path) : listenOnPort(app, file));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ListenError(`Cannot open the way in for the command line, ${path}: ${message}`);
+  }
+}
+
+const CONTROL_PEER = { address: 'control', isControl: true } as const;
+
+async function listenOnSocket(app: Answering, path: string): Promise<() => Promise<void>> {
+  const fetch = (request: Request) => app.fetch(request, { peer: CONTROL_PEER });
+  const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));
+  await listening(server, () => server.listen(path));
+  chmodSync(path, 0o600);
+  return () => stopServer(server);
+}
+
+async function listenOnPort(app: Answering, file: string): Promise<() => Promise<void>> {
+  const token = randomBytes(32).toString('base64url');
+  const fetch = (request: Request) =>
+    isSameText(request.headers.get('x-berth-control') ?? '', token)
+      ? app.fetch(request, { peer: CONTROL_PEER })
+      : toResponse(problem('unauthorized', 'This port is for the command line of this machine only.'));
+  const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));
+  await listening(server, () => server.listen(0, '127.0.0.1'));
+  const { port } = server.address() as AddressInfo;
+  writeFileSync(file, JSON.stringify({ port, token }), { mode: 0o600 });
+  return async () => {
+    rmSync(file, { force: true });
+    await stopServer(server);
+  };
+}

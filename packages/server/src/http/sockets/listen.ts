@@ -1,0 +1,250 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { placeOf } from '@berth/protocol/address-range';
+import type { ErrorCode } from '@berth/protocol/errors';
+import { TLS_HEADERS } from '@berth/protocol/tls-rules';
+import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
+import { LIMITS } from '../../config.ts';
+import type { Certificates } from '../../services/upkeep/certificates.ts';
+import { bugReply, problem } from '../problem.ts';
+import { HEADERS, toResponse } from '../reply.ts';
+import { type Connections, watchConnections } from './connections.ts';
+import type { Answering } from './entrance.ts';
+import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
+
+export interface Listening {
+  /** Where it can be reached. */
+  readonly url: string;
+  /** Takes no new connections, answers what it has, then ends. */
+  stop(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly trustedProxies: readonly string[];
+  /** `null` is plain HTTP. */
+  readonly certificates: Certificates | null;
+  /** Milliseconds that never run back. */
+  readonly readMonotonicMs: () => number;
+}
+
+/** Why it cannot be listened there, and what to do. */
+export class ListenError extends Error {}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program does already. Stop it, or choose another port with --port.',
+  EACCES: 'this user may not. Choose a port above 1023 with --port.',
+  EADDRNOTAVAIL: 'this machine has no such address. Choose another with --host.',
+  ENOTFOUND: 'this name is not known. Choose an address with --host.',
+};
+
+/** Serves the app over TCP or over TLS, with every bound of the connection itself. */
+export async function listen(app: Answering, options: ListenOptions): Promise<Listening> {
+  const { certificates, readMonotonicMs } = options;
+  const isTls = certificates !== null;
+  const peers = createNetworkPeers(options.trustedProxies);
+  const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
+    app.fetch(request, { peer: peers.read(incoming) });
+  const server = createHttpServer(getRequestListener(fetch as never, LISTENER_OPTIONS), certificates);
+  server.maxConnections = options.maxConnections;
+  limitPerAddress(server, options.maxConnectionsPerAddress, peers);
+  // Looked at now, while they are there: of one that is gone, no address is known.
+  if (isTls) server.on('secureConnection', peers.meet);
+  const connections = watchConnections(server, { isTls, readMonotonicMs });
+  try {
+    const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
+    await listening(server, () => server.listen(place));
+  } catch (error) {
+    connections.stopWatching();
+    throw explain(error as NodeJS.ErrnoException, options);
+  }
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    url: `${isTls ? 'https' : 'http'}://${host}:${port}`,
+    stop: () => stopServer(server, connections),
+  };
+}
+
+function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
+  const reason = REASONS[error.code ?? ''];
+  return reason === undefined ? error : new ListenError(`Cannot listen on ${host} port ${port}: ${reason}`);
+}
+
+/** Requests that are HTTP but cannot be turned into a request of ours, such as one with a broken Host. */
+export const LISTENER_OPTIONS = {
+  hostname: 'localhost',
+  errorHandler: (error: unknown) =>
+    toResponse(
+      error instanceof UnreadableRequest
+        ? problem('bad_request', 'The address or the Host header of the request cannot be read.')
+        : bugReply('none'),
+    ),
+};
+
+type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
+
+export function createHttpServer(handle: Handle, certificates: Certificates | null = null): Server {
+  const options = {
+    headersTimeout: LIMITS.headersTimeoutMs,
+    requestTimeout: LIMITS.requestTimeoutMs,
+    connectionsCheckingInterval: LIMITS.connectionCheckMs,
+    keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
+    requireHostHeader: false,
+  };
+  const isTls = certificates !== null;
+  const server = isTls ? createSecureServer(options, certificates) : createServer(options);
+  const handleWithHost: Handle = (incoming, outgoing) => {
+    if (isTls) outgoing.setHeaders(TLS_HEADERS);
+    return lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
+  };
+  server.on('request', handleWithHost);
+  // What node would answer or cut by itself, but not in JSON: an unknown Expect, which may be ignored, and
+  // CONNECT.
+  server.on('checkExpectation', handleWithHost);
+  server.on('connect', (_, socket: Socket) => refuseTunnel(socket));
+  server.on('clientError', answerBrokenRequest);
+  return server;
+}
+
+/** A client without a certificate, or with one that is not believed, is a client like any other. */
+function createSecureServer(options: object, certificates: Certificates): Server {
+  const context = certificates.read();
+  const server = createTlsServer({
+    ...options,
+    ...context,
+    handshakeTimeout: LIMITS.handshakeTimeoutMs,
+    requestCert: context.ca !== undefined,
+    rejectUnauthorized: false,
+  });
+  // Connections that are open go on with what they were opened with.
+  const named = new Set<Socket>();
+  server.on('secureConnection', (socket) => {
+    if (!socket.authorized) return;
+    named.add(socket);
+    socket.once('close', () => named.delete(socket));
+  });
+  let believed = context.ca;
+  certificates.onChange((changed) => {
+    server.setSecureContext(changed);
+    if (String(changed.ca) === String(believed)) return;
+    believed = changed.ca;
+    // Whom a certificate named is looked at anew: its signer may be believed no more.
+    for (const socket of named) socket.destroy();
+  });
+  return server;
+}
+
+/** HTTP/1.1 demands it. */
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1';
+}
+
+function answerWithoutHost(outgoing: ServerResponse): void {
+  const { status, body, headers } = lastAnswer('bad_request', 'The Host header is missing.');
+  outgoing.writeHead(status, headers).end(body);
+}
+
+export async function listening(server: Server, start: () => void): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.once('listening', resolve);
+    start();
+  });
+}
+
+const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
+};
+
+/** What is not HTTP never reaches the app; it is answered here, in JSON like everything else. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [code, message] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not valid HTTP.'];
+  endWith(socket, code, message);
+}
+
+/**
+ * Node lets go of a connection that asks for a tunnel: nobody else hears of its errors, which would end the
+ * process, and nobody else closes it when the client does not.
+ */
+function refuseTunnel(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  socket.once('finish', () => socket.destroy());
+  endWith(socket, 'bad_request', 'This is not a proxy.');
+  socket.resume();
+}
+
+/** The same answer as everywhere, for a connection on which no request can be answered. */
+function endWith(socket: Socket, code: ErrorCode, message: string): void {
+  const { status, body, headers } = lastAnswer(code, message);
+  const all = [...Object.entries(headers), ...(socket instanceof TLSSocket ? TLS_HEADERS : [])];
+  const lines = all.map(([name, value]) => `${name}: ${value}\r\n`);
+  // Closed with something unread, the connection would break before the answer is there. Who reads slowly
+  // on purpose gets no more than a moment.
+  setTimeout(() => socket.destroy(), LIMITS.farewellMs).unref();
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** The last answer on its connection, with all its headers. */
+function lastAnswer(code: ErrorCode, message: string) {
+  const { status, body } = problem(code, message);
+  const length = Buffer.byteLength(body);
+  return { status, body, headers: { ...HEADERS.json, 'Content-Length': length, Connection: 'close' } };
+}
+
+/** One address cannot take all connections from the others. Behind a proxy there are many. */
+function limitPerAddress(server: Server, most: number, peers: NetworkPeers): void {
+  const open = new Map<string, number>();
+  server.on('connection', (socket) => {
+    const { address: from, isProxy } = peers.meet(socket);
+    if (isProxy) return;
+    const address = placeOf(from);
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > most) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+  });
+}
+
+const IDLE_CHECK_MS = 50;
+
+export async function stopServer(server: Server, connections?: Connections): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    connections?.cutUnagreed();
+  };
+  const closeAll = () => {
+    server.closeAllConnections();
+    connections?.cutAll();
+  };
+  const idle = setInterval(closeIdle, IDLE_CHECK_MS);
+  const cut = setTimeout(closeAll, LIMITS.drainTimeoutMs);
+  await closed;
+  connections?.stopWatching();
+  clearInterval(idle);
+  clearTimeout(cut);
+}
