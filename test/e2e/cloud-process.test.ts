@@ -11,9 +11,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { CloudKeys } from '@berth/protocol/cloud-authorization';
-import { cloudLicense } from '@berth/protocol/cloud-license';
-import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
+import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
+import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
+import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import { ensureTool } from '../support/install-tools.ts';
 import { cloudFolder, signedHeaders } from '../support/test-cloud.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
-import { isSignedBy, readPublicKey, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
+import { isSignedBy, readPublicKey, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import { runBerth } from '../faults/berth-command.ts';
 import { ask, createCommandLine, type Run } from '../support/cloud-command-line.ts';
 import { startCloudProcess } from '../support/cloud-process.ts';

@@ -3,11 +3,15 @@ import { createPublicKey } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import type { TermsChange } from '@berth/cloud/core/change-terms';
 import { parseFeatureSpec } from '@berth/cloud/core/feature-spec';
-import { judgeLicense } from '@berth/cloud/http/write-files';
+import { judgeLicense } from '@berth/cloud/http/portal/write-files';
 import { startAirgap } from '@berth/cloud/store/airgap';
 import { listDevices } from '@berth/cloud/store/devices';
 import { changeLicense, createLicense } from '@berth/cloud/store/licenses';
-import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES, readLicenseFile } from '@berth/protocol/license-file';
+import {
+  MOST_LICENSE_BYTES,
+  MOST_LICENSE_FILE_BYTES,
+  readLicenseFile,
+} from '@berth/protocol/carried/license-file';
 import { createCarriedServer } from '../support/carried-server.ts';
 import { createCommandLine } from '../support/cloud-command-line.ts';
 import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/offline-app.ts';

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { writeLicenseFile } from '@berth/protocol/license-file';
-import { isSignedByServer, isSignedWithKeys, readOfflineRequest } from '@berth/protocol/offline-request';
-import { readUsageFile } from '@berth/protocol/usage-file';
+import { writeLicenseFile } from '@berth/protocol/carried/license-file';
+import {
+  isSignedByServer,
+  isSignedWithKeys,
+  readOfflineRequest,
+} from '@berth/protocol/carried/offline-request';
+import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import {
   generate,
   HARDWARE_ID,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isVendorFile, readLicenseFile } from '@berth/protocol/license-file';
-import { readPublicKey } from '@berth/protocol/vendor-signature';
+import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-file';
+import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import { createCarriedServer } from '../support/carried-server.ts';
 import { startCloudProcess } from '../support/cloud-process.ts';
 

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { signBytes } from '@berth/protocol/vendor-signature';
+import { signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { MadeUpStatus } from '../support/chaos-fault.ts';
 import {
   type GenuineAnswer,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
+import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import { openChaosProxy } from '../support/chaos-proxy.ts';
 import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
 import { startCloudProcess } from '../support/cloud-process.ts';

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
+import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import { type Certificate, makeCertificate } from '../support/certificate.ts';
 import type { SeenRequest } from '../support/chaos-journal.ts';
 import { type ChaosProxy, openChaosProxy } from '../support/chaos-proxy.ts';

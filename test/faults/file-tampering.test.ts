@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { readUsageFile } from '@berth/protocol/usage-file';
+import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import type { Offline } from '../../packages/server/src/services/offline/offline.ts';
 import { RequestError } from '../../packages/server/src/services/request-error.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';

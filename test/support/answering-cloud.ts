@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/vendor-signature';
+import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { Cloud, CloudFault } from '../../packages/server/src/cloud/cloud.ts';
 import { createHttpCloud } from '../../packages/server/src/cloud/http-cloud.ts';
 import { licenseId } from '../../packages/server/src/core/nouns/license.ts';

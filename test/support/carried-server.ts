@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { makeActivationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
-import type { CloudKeys } from '@berth/protocol/cloud-authorization';
+import { makeActivationCode, readInitializationCode } from '@berth/protocol/carried/airgap-codes';
 import {
   type OfflineRequest,
   type RequestSigner,
   writeOfflineRequest,
-} from '@berth/protocol/offline-request';
-import { type Usage, writeUsageFile } from '@berth/protocol/usage-file';
+} from '@berth/protocol/carried/offline-request';
+import { type Usage, writeUsageFile } from '@berth/protocol/carried/usage-file';
+import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 
 /** A server without internet, as far as the vendor sees it: a machine, and a key that signs its files. */
 export interface CarriedServer {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request as openRequest } from 'node:http';
-import { SIGNATURE_HEADER } from '../../packages/protocol/src/vendor-signature.ts';
+import { SIGNATURE_HEADER } from '../../packages/protocol/src/cloud/vendor-signature.ts';
 import type { Answer, Fault, MadeUpStatus, RawHeaders, Request } from './chaos-fault.ts';
 
 /** These belong to one connection, and bodies are read as a whole: the proxy says them anew. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
-import { readPublicKey } from '@berth/protocol/vendor-signature';
+import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
+import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
 import { createHttpCloud } from '../../packages/server/src/cloud/http-cloud.ts';
 import { type ChaosProxy, type ChaosProxyOptions, openChaosProxy } from './chaos-proxy.ts';

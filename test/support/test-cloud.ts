@@ -8,7 +8,7 @@ import { type DataFolder, openDataFolder } from '@berth/cloud/store/data-folder'
 import { createKey } from '@berth/cloud/store/keys';
 import { createLicense, type LicenseDraft } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
-import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud-authorization';
+import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 
 /** Smaller than a real one, and made once for each test file: making keys takes longest of all. */
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { isRefusal } from '@berth/cloud/core/refusal';
-import { createFileWriter } from '@berth/cloud/http/write-files';
+import { createFileWriter } from '@berth/cloud/http/portal/write-files';
 import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '@berth/cloud/store/airgap';
 import { refreshFile } from '@berth/cloud/store/license-files';
 import type { LicenseDraft } from '@berth/cloud/store/licenses';
@@ -9,11 +9,11 @@ import { getLicense } from '@berth/cloud/store/licenses';
 import { answerActivation, answerDeactivation } from '@berth/cloud/store/offline-requests';
 import { takeUsage } from '@berth/cloud/store/usage';
 import { approveKey } from '@berth/cloud/store/waiting-keys';
-import { type CloudLicense, cloudLicense } from '@berth/protocol/cloud-license';
-import { isVendorFile, readLicenseFile } from '@berth/protocol/license-file';
-import { type ReadRequest, readOfflineRequest } from '@berth/protocol/offline-request';
-import { publicKeyFingerprint } from '@berth/protocol/server-key';
-import { readUsageFile, type Usage } from '@berth/protocol/usage-file';
+import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-file';
+import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
+import { readUsageFile, type Usage } from '@berth/protocol/carried/usage-file';
+import { type CloudLicense, cloudLicense } from '@berth/protocol/cloud/cloud-license';
+import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { type CarriedServer, dumpTables } from './carried-server.ts';
 import { createTestCloud, type TestCloud } from './test-cloud.ts';
 

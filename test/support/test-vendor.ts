@@ -5,9 +5,9 @@ import {
   readAirgapPublicKey,
   readInitializationCode,
   writeAirgapPublicKey,
-} from '@berth/protocol/airgap-codes';
-import { writeLicenseFile } from '@berth/protocol/license-file';
-import { readOfflineRequest } from '@berth/protocol/offline-request';
+} from '@berth/protocol/carried/airgap-codes';
+import { writeLicenseFile } from '@berth/protocol/carried/license-file';
+import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
 
 /** Making keys takes longest of all: one pair for each test file. */
 const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });

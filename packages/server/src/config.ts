@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { explainFileError } from '@berth/protocol/explain-file-error';
-import { MOST_LICENSE_BYTES } from '@berth/protocol/license-file';
-import type { LogFormat, LogLevel } from '@berth/protocol/log-line';
-import { suggest } from '@berth/protocol/suggest';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-file';
+import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import type { LogFormat, LogLevel } from '@berth/protocol/console/log-line';
+import { suggest } from '@berth/protocol/console/suggest';
 import { parse as parseYaml } from 'yaml';
 import type { WebhookTopic } from './core/nouns/webhook-topics.ts';
 import { SETTINGS, type Setting, type Value } from './settings.ts';

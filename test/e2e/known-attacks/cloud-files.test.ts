@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { readLicenseFile, writeLicenseFile } from '@berth/protocol/license-file';
+import { readLicenseFile, writeLicenseFile } from '@berth/protocol/carried/license-file';
 import {
   ACTIVATE,
   CHECK,

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
-import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
+import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import {
   ACTIVATE,
   CHECK,

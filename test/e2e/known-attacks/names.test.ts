@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
+import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { createDataFolder } from '../../../packages/server/src/store/folder-access.ts';
 import { runBerth } from '../../faults/berth-command.ts';
 import { exchange } from '../../support/raw-socket.ts';

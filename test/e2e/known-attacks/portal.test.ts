@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { startCloud } from '@berth/cloud/cli/serve';
 import { systemClock } from '@berth/cloud/clock';
-import { LIMITS } from '@berth/cloud/http/limits';
+import { LIMITS } from '@berth/cloud/http/limits/limits';
 import type { Listening } from '@berth/cloud/http/listen';
 import { openDataFolder } from '@berth/cloud/store/data-folder';
 import { loadTotals } from '@berth/cloud/store/execute';

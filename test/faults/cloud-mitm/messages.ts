@@ -1,4 +1,4 @@
-import { SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
+import { SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import type { Answer, RawHeaders, Request } from '../../support/chaos-fault.ts';
 
 export type Operation = 'activate' | 'check' | 'deactivate' | 'count' | 'count_feature';

@@ -1,4 +1,4 @@
-import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
+import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import type { Answer, Fault, Request } from '../../support/chaos-fault.ts';
 import { forward } from '../../support/chaos-message.ts';
 import { pickOne, type Random } from '../random.ts';

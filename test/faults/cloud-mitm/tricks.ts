@@ -1,5 +1,5 @@
-import { NONCE_HEADER } from '@berth/protocol/cloud-binding';
-import { DEACTIVATED_TEXT } from '@berth/protocol/cloud-requests';
+import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
+import { DEACTIVATED_TEXT } from '@berth/protocol/cloud/cloud-requests';
 import type { Answer } from '../../support/chaos-fault.ts';
 import { pickNumber, pickOne } from '../random.ts';
 import { askInstead, makeAnswer, setHeader, signatureOf, withBody, withSignature } from './messages.ts';

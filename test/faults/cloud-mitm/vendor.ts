@@ -1,15 +1,15 @@
 import type { FeatureDraft } from '@berth/cloud/core/change-terms';
 import { isExpired, type License } from '@berth/cloud/core/license';
 import { isRefusal } from '@berth/cloud/core/refusal';
-import { createFileWriter } from '@berth/cloud/http/write-files';
+import { createFileWriter } from '@berth/cloud/http/portal/write-files';
 import { type DataFolder, openDataFolder } from '@berth/cloud/store/data-folder';
 import { listDevices } from '@berth/cloud/store/devices';
 import { loadTotals, perform } from '@berth/cloud/store/execute';
 import { changeLicense, createLicense, getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
 import { transact } from '@berth/cloud/store/shelf';
-import { readLicenseFile } from '@berth/protocol/license-file';
-import { signBytes } from '@berth/protocol/vendor-signature';
+import { readLicenseFile } from '@berth/protocol/carried/license-file';
+import { signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { CloudProcess } from '../../support/cloud-process.ts';
 import { pickNumber, pickOne, type Random } from '../random.ts';
 

@@ -1,4 +1,4 @@
-import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud-authorization';
+import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { HARDWARE_ID, KEYS } from './facts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
-import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
-import { codeSymbols, groupCode } from '@berth/protocol/typed-code';
+import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
+import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal } from '../core/refusal.ts';
-import { createFileWriter, judgeLicense } from '../http/write-files.ts';
+import { createFileWriter, judgeLicense } from '../http/portal/write-files.ts';
 import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../store/airgap.ts';
 import { writeCarriedFile } from './carried-files.ts';
 import type { Call, Command } from './command.ts';

@@ -1,17 +1,17 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { showQrCode } from '@berth/protocol/carried/qr-code';
 import {
   type CommandLine,
   explainUsage,
   readCommandLine,
   readFlags,
   UsageError,
-} from '@berth/protocol/command-line';
-import { toReadable } from '@berth/protocol/console-text';
+} from '@berth/protocol/console/command-line';
+import { toReadable } from '@berth/protocol/console/console-text';
+import { createCallOf, withHints } from '@berth/protocol/console/hints';
+import { suggest } from '@berth/protocol/console/suggest';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
-import { createCallOf, withHints } from '@berth/protocol/hints';
-import { showQrCode } from '@berth/protocol/qr-code';
-import { suggest } from '@berth/protocol/suggest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
 import { ValueError } from '../core/read-values.ts';

@@ -1,7 +1,7 @@
-import { waitForStop } from '@berth/protocol/stop-signals';
+import { waitForStop } from '@berth/protocol/console/stop-signals';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { judgeLicense } from '../http/write-files.ts';
+import { judgeLicense } from '../http/portal/write-files.ts';
 import { exportPublicKey } from '../store/key-files.ts';
 import { type CallerKey, createKey, listKeys } from '../store/keys.ts';
 import { createLicense, listLicenses } from '../store/licenses.ts';

@@ -1,4 +1,4 @@
-import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
+import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import type { AuthorizationMethod } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';

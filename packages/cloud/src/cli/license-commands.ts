@@ -1,8 +1,8 @@
-import { UsageError } from '@berth/protocol/command-line';
+import { UsageError } from '@berth/protocol/console/command-line';
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
-import { judgeLicense } from '../http/write-files.ts';
+import { judgeLicense } from '../http/portal/write-files.ts';
 import { listDevices } from '../store/devices.ts';
 import { loadTotals } from '../store/execute.ts';
 import {

@@ -1,6 +1,6 @@
-import { UsageError } from '@berth/protocol/command-line';
+import { LICENSE_TYPES } from '@berth/protocol/api/license-object';
+import { UsageError } from '@berth/protocol/console/command-line';
 import { parseJsonText } from '@berth/protocol/json-text';
-import { LICENSE_TYPES } from '@berth/protocol/license-object';
 import type { TermsChange } from '../core/change-terms.ts';
 import { parseFeatureSpec, readPeriod } from '../core/feature-spec.ts';
 import {

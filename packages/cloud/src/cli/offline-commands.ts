@@ -1,7 +1,7 @@
-import { type ReadRequest, readOfflineRequest } from '@berth/protocol/offline-request';
-import { readUsageFile } from '@berth/protocol/usage-file';
+import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
+import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { createFileWriter } from '../http/write-files.ts';
+import { createFileWriter } from '../http/portal/write-files.ts';
 import { type IssuedFile, refreshFile } from '../store/license-files.ts';
 import { answerActivation, answerDeactivation } from '../store/offline-requests.ts';
 import { type CountedUsage, takeUsage } from '../store/usage.ts';

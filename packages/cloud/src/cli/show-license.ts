@@ -1,4 +1,4 @@
-import { paint, type Style } from '@berth/protocol/console-text';
+import { paint, type Style } from '@berth/protocol/console/console-text';
 import type { presentLicenseFacts } from './present.ts';
 import { formatFacts, formatTable } from './terminal.ts';
 

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console-text';
+import type { QrScreen } from '@berth/protocol/carried/qr-code';
+import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console/console-text';
 import { escapeLines } from '@berth/protocol/hidden-characters';
-import type { QrScreen } from '@berth/protocol/qr-code';
 
-export { formatFacts, formatTable } from '@berth/protocol/console-text';
+export { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 
 /** What a command reads from and writes to. Answers go to standard output, all else to standard error. */
 export interface Terminal extends QrScreen {

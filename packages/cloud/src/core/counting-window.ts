@@ -1,4 +1,4 @@
-import { windowStartMillis } from '@berth/protocol/consumption-window';
+import { windowStartMillis } from '@berth/protocol/api/consumption-window';
 import { WHOLE_LICENSE } from './decision.ts';
 import { findFeature } from './license.ts';
 import type { Terms } from './terms.ts';

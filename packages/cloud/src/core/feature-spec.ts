@@ -1,4 +1,4 @@
-import { CONSUMPTION_PERIODS } from '@berth/protocol/license-object';
+import { CONSUMPTION_PERIODS } from '@berth/protocol/api/license-object';
 import type { FeatureDraft } from './change-terms.ts';
 import {
   AMOUNT,

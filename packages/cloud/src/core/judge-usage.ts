@@ -1,4 +1,4 @@
-import type { Usage } from '@berth/protocol/usage-file';
+import type { Usage } from '@berth/protocol/carried/usage-file';
 import { WHOLE_LICENSE } from './decision.ts';
 import { type Refusal, refuse } from './refusal.ts';
 

@@ -1,5 +1,5 @@
-import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
-import type { FEATURE_TYPES, LICENSE_TYPES } from '@berth/protocol/license-object';
+import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
+import type { FEATURE_TYPES, LICENSE_TYPES } from '@berth/protocol/api/license-object';
 
 export type LicenseType = (typeof LICENSE_TYPES)[number];
 export type FeatureType = (typeof FEATURE_TYPES)[number];

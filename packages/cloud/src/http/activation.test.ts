@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cloudLicense } from '@berth/protocol/cloud-license';
-import { isSignedBy, licenseSignatureText } from '@berth/protocol/vendor-signature';
+import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
+import { isSignedBy, licenseSignatureText } from '@berth/protocol/cloud/vendor-signature';
 import { createTestCloud, START, type TestCloud } from '../../../../test/support/test-cloud.ts';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { blockDevice, listDevices, unblockDevice } from '../store/devices.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
+import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import {
   type Answer,
   createTestCloud,

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Shelf } from '../store/shelf.ts';
 import { authorize } from './authorize.ts';
 import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
-import { createGuessLimit } from './guess-limit.ts';
+import { createGuessLimit } from './limits/guess-limit.ts';
 import type { Log } from './log.ts';
 import { BUG, findProblem, type Problem, problem } from './problem.ts';
 import type { Reply } from './reply.ts';

@@ -1,4 +1,8 @@
-import { DATE_TOLERANCE_MS, isDateSigned, parseAuthorization } from '@berth/protocol/cloud-authorization';
+import {
+  DATE_TOLERANCE_MS,
+  isDateSigned,
+  parseAuthorization,
+} from '@berth/protocol/cloud/cloud-authorization';
 import { findCaller } from '../store/keys.ts';
 import type { Shelf } from '../store/shelf.ts';
 import { RequestError } from './problem.ts';

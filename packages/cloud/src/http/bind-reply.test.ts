@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { digestRequest } from '@berth/protocol/cloud-binding';
-import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
+import { digestRequest } from '@berth/protocol/cloud/cloud-binding';
+import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import {
   type Answer,
   createTestCloud,

@@ -1,4 +1,9 @@
-import { type AnswerBinding, digestRequest, NONCE_HEADER, readNonce } from '@berth/protocol/cloud-binding';
+import {
+  type AnswerBinding,
+  digestRequest,
+  NONCE_HEADER,
+  readNonce,
+} from '@berth/protocol/cloud/cloud-binding';
 import { MOST_BODY_BYTES, readBytes } from './read-input.ts';
 import type { Reply } from './reply.ts';
 

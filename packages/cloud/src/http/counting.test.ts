@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { SYNC_EVENT } from '@berth/protocol/cloud-requests';
-import { consumptionAnswer } from '@berth/protocol/consumption';
-import { featureObject } from '@berth/protocol/license-object';
+import { consumptionAnswer } from '@berth/protocol/api/consumption';
+import { featureObject } from '@berth/protocol/api/license-object';
+import { SYNC_EVENT } from '@berth/protocol/cloud/cloud-requests';
 import { createTestCloud, START } from '../../../../test/support/test-cloud.ts';
 import type { TermsChange } from '../core/change-terms.ts';
 import { parseFeatureSpec } from '../core/feature-spec.ts';

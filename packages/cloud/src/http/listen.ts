@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'n
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { AddressRange } from '@berth/protocol/address-range';
+import { TLS_HEADERS, TLS_RULES } from '@berth/protocol/cloud/tls-rules';
 import type { ErrorCode } from '@berth/protocol/errors';
-import { TLS_HEADERS, TLS_RULES } from '@berth/protocol/tls-rules';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import type { AppEnv } from './app.ts';
-import { createClientPlaces } from './client-places.ts';
-import { limitConnections } from './limit-connections.ts';
-import { LIMITS } from './limits.ts';
+import { createClientPlaces } from './limits/client-places.ts';
+import { limitConnections } from './limits/limit-connections.ts';
+import { LIMITS } from './limits/limits.ts';
 import { problem } from './problem.ts';
 import { signReply } from './sign-reply.ts';
 

@@ -1,11 +1,11 @@
-import type { Screen } from '@berth/protocol/console-text';
+import type { Screen } from '@berth/protocol/console/console-text';
 import {
   formatLogLine,
   LOG_LEVELS,
   type LogFormat,
   type LogLevel,
   writeLogLine,
-} from '@berth/protocol/log-line';
+} from '@berth/protocol/console/log-line';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 
 /** A line for each thing worth telling. Facts are chosen by hand: no URL, no body, no header. */

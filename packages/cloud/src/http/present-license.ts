@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import type { ConsumptionAnswer } from '@berth/protocol/consumption';
-import type { FeatureObject, LicenseObject } from '@berth/protocol/license-object';
+import type { ConsumptionAnswer } from '@berth/protocol/api/consumption';
+import type { FeatureObject, LicenseObject } from '@berth/protocol/api/license-object';
+import { licenseSignatureText, signBytes } from '@berth/protocol/cloud/vendor-signature';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import { licenseSignatureText, signBytes } from '@berth/protocol/vendor-signature';
 import { type Licensed, WHOLE_LICENSE } from '../core/decision.ts';
 import { isExpired, type License, type Product } from '../core/license.ts';
 import type { ConsumptionLimits, Feature, Lending } from '../core/terms.ts';

@@ -1,5 +1,5 @@
+import { findMisspeltCount } from '@berth/protocol/api/misspelt-count';
 import { parseJsonObject } from '@berth/protocol/json-text';
-import { findMisspeltCount } from '@berth/protocol/misspelt-count';
 import type { z } from 'zod';
 import { RequestError } from './problem.ts';
 

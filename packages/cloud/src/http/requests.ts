@@ -1,5 +1,5 @@
-import { activateRequest, type checkQuery } from '@berth/protocol/cloud-requests';
-import { addConsumptionRequest, addFeatureConsumptionRequest } from '@berth/protocol/consumption';
+import { addConsumptionRequest, addFeatureConsumptionRequest } from '@berth/protocol/api/consumption';
+import { activateRequest, type checkQuery } from '@berth/protocol/cloud/cloud-requests';
 import { z } from 'zod';
 
 const { hardware_id, product, license_key, username, password, license_id } = activateRequest.shape;

@@ -5,12 +5,12 @@ import {
   deactivateRequest,
   productQuery,
   SYNC_EVENT,
-} from '@berth/protocol/cloud-requests';
+} from '@berth/protocol/cloud/cloud-requests';
 import type { Command, Count, Identity } from '../core/command.ts';
 import type { Counted, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
 import { findProduct } from '../store/products.ts';
-import { PORTAL_ROUTES } from './portal.ts';
+import { PORTAL_ROUTES } from './portal/portal.ts';
 import { presentFeature, presentLicensed, presentProduct, presentTotal } from './present-license.ts';
 import { problem, RequestError } from './problem.ts';
 import { readHost, readIdentity } from './read-identity.ts';

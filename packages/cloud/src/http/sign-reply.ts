@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/vendor-signature';
+import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { Reply } from './reply.ts';
 
 const TYPES = {

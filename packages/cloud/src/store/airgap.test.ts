@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
-import { isConfirmationCode, readInitializationCode } from '@berth/protocol/airgap-codes';
+import { isConfirmationCode, readInitializationCode } from '@berth/protocol/carried/airgap-codes';
 import { createCarriedServer } from '../../../../test/support/carried-server.ts';
 import { cutShort, flipBits } from '../../../../test/support/damage.ts';
 import { createTestPortal, given, refused, told } from '../../../../test/support/test-portal.ts';

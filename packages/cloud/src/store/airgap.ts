@@ -4,9 +4,9 @@ import {
   makeConfirmationCode,
   readInitializationCode,
   SIGNED_CODE_BYTES,
-} from '@berth/protocol/airgap-codes';
+} from '@berth/protocol/carried/airgap-codes';
+import { readHardwareId, readTypedCode } from '@berth/protocol/carried/typed-code';
 import { name } from '@berth/protocol/fields';
-import { readHardwareId, readTypedCode } from '@berth/protocol/typed-code';
 import type { Licensed } from '../core/decision.ts';
 import { type License, UNKNOWN_HOST } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import fs, { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path, { join } from 'node:path';
-import { writeAirgapPublicKey } from '@berth/protocol/airgap-codes';
-import { explainWritable, isContainer } from '@berth/protocol/file-sharing';
-import { createPrivateFolder, explainFolder } from '@berth/protocol/folder-access';
+import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { explainWritable, isContainer } from '@berth/protocol/console/file-sharing';
+import { createPrivateFolder, explainFolder } from '@berth/protocol/console/folder-access';
 import { openDatabase } from './database.ts';
 import { createAirgapKey, createSigningKey, readKeyFile } from './key-files.ts';
 import { createShelf, type Shelf } from './shelf.ts';

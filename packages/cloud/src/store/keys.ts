@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { CloudKeys } from '@berth/protocol/cloud-authorization';
+import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { type Refusal, refuse } from '../core/refusal.ts';
 import { makeUpApiKey, makeUpSharedKey } from './made-up-keys.ts';
 import type { Row } from './rows.ts';

@@ -1,4 +1,4 @@
-import { findUnreadable } from '@berth/protocol/license-file';
+import { findUnreadable } from '@berth/protocol/carried/license-file';
 import type { Licensed } from '../core/decision.ts';
 import { dateFile } from '../core/judge-request.ts';
 import { type License, say } from '../core/license.ts';

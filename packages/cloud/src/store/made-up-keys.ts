@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { readInitializationCode } from '@berth/protocol/airgap-codes';
+import { readInitializationCode } from '@berth/protocol/carried/airgap-codes';
 
 /** Letters and digits that cannot be mistaken for one another: people read keys aloud and type them. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { OfflineRequest } from '@berth/protocol/offline-request';
+import type { OfflineRequest } from '@berth/protocol/carried/offline-request';
 import { createCarriedServer } from '../../../../test/support/carried-server.ts';
 import { createTestPortal, given, refused, told } from '../../../../test/support/test-portal.ts';
 import { blockDevice, listDevices } from './devices.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ReadRequest } from '@berth/protocol/offline-request';
-import { type Usage, usage as usageShape } from '@berth/protocol/usage-file';
+import type { ReadRequest } from '@berth/protocol/carried/offline-request';
+import { type Usage, usage as usageShape } from '@berth/protocol/carried/usage-file';
 import type { Identity } from '../core/command.ts';
 import type { Licensed } from '../core/decision.ts';
 import { judgeRepeat, type SeenRequest } from '../core/judge-request.ts';

@@ -1,4 +1,4 @@
-import { publicKeyFingerprint } from '@berth/protocol/server-key';
+import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { type FilePurpose, judgeServerKey, type KnownKey } from '../core/judge-request.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { record, type Shelf } from './shelf.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readOfflineRequest } from '@berth/protocol/offline-request';
-import { readUsageFile } from '@berth/protocol/usage-file';
+import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
+import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import { createCarriedServer } from '../../../../test/support/carried-server.ts';
 import { damage } from '../../../../test/support/damage.ts';
 import { createTestPortal, given, refused, told } from '../../../../test/support/test-portal.ts';

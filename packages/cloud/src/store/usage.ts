@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ReadUsage, Usage } from '@berth/protocol/usage-file';
+import type { ReadUsage, Usage } from '@berth/protocol/carried/usage-file';
 import type { Identity } from '../core/command.ts';
 import { type Counted, WHOLE_LICENSE } from '../core/decision.ts';
 import { judgeSequence, listTold, refuseShrunk, type TakenUsage, type Told } from '../core/judge-usage.ts';

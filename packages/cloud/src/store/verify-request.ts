@@ -1,4 +1,8 @@
-import { isSignedByServer, isSignedWithKeys, type ReadRequest } from '@berth/protocol/offline-request';
+import {
+  isSignedByServer,
+  isSignedWithKeys,
+  type ReadRequest,
+} from '@berth/protocol/carried/offline-request';
 import { type Refusal, refuse } from '../core/refusal.ts';
 import { findCaller } from './keys.ts';
 import type { Shelf } from './shelf.ts';

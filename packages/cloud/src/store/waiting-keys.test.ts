@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { publicKeyFingerprint } from '@berth/protocol/server-key';
+import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { type CarriedServer, createCarriedServer } from '../../../../test/support/carried-server.ts';
 import { createTestPortal, given, refused, told } from '../../../../test/support/test-portal.ts';
 import { WAITING } from '../core/judge-request.ts';

@@ -1,4 +1,4 @@
-import { publicKeyFingerprint } from '@berth/protocol/server-key';
+import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { type FilePurpose, hasRoomToWait, refuseWaiting, WAITING } from '../core/judge-request.ts';
 import { type Refusal, refuse } from '../core/refusal.ts';
 import type { Row } from './rows.ts';

@@ -1,16 +1,22 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { showQrCode } from '@berth/protocol/carried/qr-code';
 import {
   type CommandLine,
   explainUsage,
   readCommandLine,
   readFlags,
   UsageError,
-} from '@berth/protocol/command-line';
-import { toReadable } from '@berth/protocol/console-text';
+} from '@berth/protocol/console/command-line';
+import { toReadable } from '@berth/protocol/console/console-text';
+import {
+  type CallOf,
+  createCallOf,
+  type Hints,
+  rewriteHints,
+  withHints,
+} from '@berth/protocol/console/hints';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
-import { type CallOf, createCallOf, type Hints, rewriteHints, withHints } from '@berth/protocol/hints';
-import { showQrCode } from '@berth/protocol/qr-code';
 import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import {

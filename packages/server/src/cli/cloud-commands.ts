@@ -1,4 +1,4 @@
-import type { CallOf } from '@berth/protocol/hints';
+import type { CallOf } from '@berth/protocol/console/hints';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';

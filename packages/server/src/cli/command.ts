@@ -1,5 +1,5 @@
-import type { Screen } from '@berth/protocol/console-text';
-import type { CallOf } from '@berth/protocol/hints';
+import type { Screen } from '@berth/protocol/console/console-text';
+import type { CallOf } from '@berth/protocol/console/hints';
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';

@@ -1,5 +1,5 @@
-import { paint, type Style } from '@berth/protocol/console-text';
-import type { CallOf } from '@berth/protocol/hints';
+import { paint, type Style } from '@berth/protocol/console/console-text';
+import type { CallOf } from '@berth/protocol/console/hints';
 import { type Config, showConfig } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';

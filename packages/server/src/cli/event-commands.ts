@@ -1,4 +1,4 @@
-import { toReadable } from '@berth/protocol/console-text';
+import { toReadable } from '@berth/protocol/console/console-text';
 import { toPrintableJson } from '@berth/protocol/hidden-characters';
 import type { AdminAnswer } from './admin-client.ts';
 import type { Flags, FollowContext, FollowingCommand } from './command.ts';

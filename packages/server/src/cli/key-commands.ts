@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { explainFileError } from '@berth/protocol/explain-file-error';
-import type { CallOf } from '@berth/protocol/hints';
+import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import type { CallOf } from '@berth/protocol/console/hints';
 import { createKeyExportFile } from '../services/upkeep/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';

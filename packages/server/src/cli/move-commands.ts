@@ -1,4 +1,4 @@
-import type { CallOf } from '@berth/protocol/hints';
+import type { CallOf } from '@berth/protocol/console/hints';
 import type { Command } from './command.ts';
 import { formatFacts } from './terminal.ts';
 

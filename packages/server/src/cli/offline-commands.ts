@@ -1,14 +1,14 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/airgap-codes';
-import { explainFileError } from '@berth/protocol/explain-file-error';
-import { readScannedText, writeScannedText } from '@berth/protocol/scanned-text';
+import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/carried/airgap-codes';
+import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
 import {
   codeSymbols,
   groupCode,
   groupHardwareId,
   isWholeCode,
   readTypedCode,
-} from '@berth/protocol/typed-code';
+} from '@berth/protocol/carried/typed-code';
+import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError, type SecretPrompt } from './read-secrets.ts';

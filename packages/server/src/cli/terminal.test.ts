@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { paint } from '@berth/protocol/console-text';
+import { paint } from '@berth/protocol/console/console-text';
 import { SETTINGS } from '../settings.ts';
 import { createTerminal, formatFacts, formatTable } from './terminal.ts';
 import { describeSettings } from './usage.ts';

@@ -1,9 +1,9 @@
-import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console-text';
+import type { QrScreen } from '@berth/protocol/carried/qr-code';
+import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console/console-text';
 import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
-import type { QrScreen } from '@berth/protocol/qr-code';
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
-export { formatFacts, formatTable } from '@berth/protocol/console-text';
+export { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 
 /** What a command writes to. Answers go to standard output, everything else to standard error. */
 export interface Terminal extends QrScreen {

@@ -1,5 +1,5 @@
-import type { CallOf } from '@berth/protocol/hints';
-import { suggest } from '@berth/protocol/suggest';
+import type { CallOf } from '@berth/protocol/console/hints';
+import { suggest } from '@berth/protocol/console/suggest';
 import { ROLES } from '../core/access/role.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';

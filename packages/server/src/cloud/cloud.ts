@@ -1,4 +1,4 @@
-import type { CloudKeys } from '@berth/protocol/cloud-authorization';
+import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import type { CloudCounts } from '../core/command.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { License, LicenseId, Verdict } from '../core/nouns/license.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { isDateSigned, parseAuthorization } from '@berth/protocol/cloud-authorization';
-import { SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
+import { isDateSigned, parseAuthorization } from '@berth/protocol/cloud/cloud-authorization';
+import { SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import {
   answer,
   answerWith,

@@ -1,10 +1,15 @@
 import type { KeyObject } from 'node:crypto';
-import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud-authorization';
-import { digestRequest, makeNonce, NONCE_HEADER } from '@berth/protocol/cloud-binding';
-import { type CloudLicense, cloudError, cloudLicense, reportAnswer } from '@berth/protocol/cloud-license';
-import { DEACTIVATED_TEXT, deactivatedAnswer, SYNC_EVENT } from '@berth/protocol/cloud-requests';
+import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
+import { digestRequest, makeNonce, NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
+import {
+  type CloudLicense,
+  cloudError,
+  cloudLicense,
+  reportAnswer,
+} from '@berth/protocol/cloud/cloud-license';
+import { DEACTIVATED_TEXT, deactivatedAnswer, SYNC_EVENT } from '@berth/protocol/cloud/cloud-requests';
+import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import { parseJsonText } from '@berth/protocol/json-text';
-import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/vendor-signature';
 import type { z } from 'zod';
 import {
   type Cloud,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { digestRequest, NONCE_HEADER } from '@berth/protocol/cloud-binding';
-import { signBytes } from '@berth/protocol/vendor-signature';
+import { digestRequest, NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
+import { signBytes } from '@berth/protocol/cloud/vendor-signature';
 import {
   answer,
   answerWith,

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { type AnswerBinding, isFileContent } from '@berth/protocol/cloud-binding';
-import { isSignedBy, licenseSignatureText } from '@berth/protocol/vendor-signature';
+import { type AnswerBinding, isFileContent } from '@berth/protocol/cloud/cloud-binding';
+import { isSignedBy, licenseSignatureText } from '@berth/protocol/cloud/vendor-signature';
 import { CloudFault, type Identification } from './cloud.ts';
 
 /** What was asked. An answer counts for this and for nothing else. */

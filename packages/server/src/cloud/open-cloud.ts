@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { readAirgapPublicKey } from '@berth/protocol/airgap-codes';
-import { readPublicKey } from '@berth/protocol/vendor-signature';
+import { readAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import { Fault } from '../core/nouns/fault.ts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Cloud } from './cloud.ts';

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import { isAnswerContent } from '@berth/protocol/cloud-binding';
 import {
   isVendorFile,
   LicenseFileError,
   readLicenseFields,
   readLicenseFile,
-} from '@berth/protocol/license-file';
+} from '@berth/protocol/carried/license-file';
+import { isAnswerContent } from '@berth/protocol/cloud/cloud-binding';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { type Instant, instant } from '../core/nouns/instant.ts';
 import type { Vouched } from './cloud.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cloudLicense } from '@berth/protocol/cloud-license';
+import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { readVendorLicense } from './vendor-license.ts';
 
 const LEAST = {

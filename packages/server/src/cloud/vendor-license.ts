@@ -1,4 +1,4 @@
-import type { CloudFeature, CloudLicense } from '@berth/protocol/cloud-license';
+import type { CloudFeature, CloudLicense } from '@berth/protocol/cloud/cloud-license';
 import type { ConsumptionLimits, Feature, FeatureLending } from '../core/nouns/feature.ts';
 import { type Instant, instant } from '../core/nouns/instant.ts';
 import { licenseId } from '../core/nouns/license.ts';

@@ -1,5 +1,5 @@
 import { hostname, networkInterfaces, release, type } from 'node:os';
-import { fingerprintKey } from '@berth/protocol/vendor-signature';
+import { fingerprintKey } from '@berth/protocol/cloud/vendor-signature';
 import { createCloudChecks, createCloudReports } from '../background/cloud-loops.ts';
 import { createKeyWatch } from '../background/key-watch.ts';
 import { openCloud, readAirgapKey, readVendorKey } from '../cloud/open-cloud.ts';

@@ -1,4 +1,4 @@
-import type { FeatureObject, LicenseObject } from '@berth/protocol/license-object';
+import type { FeatureObject, LicenseObject } from '@berth/protocol/api/license-object';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { FeatureStanding, Standing } from '../core/nouns/consumption.ts';
 import {

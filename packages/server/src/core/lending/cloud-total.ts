@@ -1,5 +1,5 @@
-import { DATE_TOLERANCE_MS } from '@berth/protocol/cloud-authorization';
-import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
+import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
+import { DATE_TOLERANCE_MS } from '@berth/protocol/cloud/cloud-authorization';
 import type { CloudCounts } from '../command.ts';
 import type { Change } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';

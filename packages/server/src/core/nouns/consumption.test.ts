@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, test } from 'node:test';
-import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
+import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
 import fc from 'fast-check';
 import { exampleLimits } from '../examples.ts';
 import { highestTotal, windowEnd, windowStart } from './consumption.ts';

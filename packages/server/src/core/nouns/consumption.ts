@@ -2,7 +2,7 @@ import {
   type ConsumptionPeriod,
   windowEndMillis,
   windowStartMillis,
-} from '@berth/protocol/consumption-window';
+} from '@berth/protocol/api/consumption-window';
 import type { ConsumptionLimits } from './feature.ts';
 import { type Instant, instant } from './instant.ts';
 

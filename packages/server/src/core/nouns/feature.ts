@@ -1,4 +1,4 @@
-import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
+import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
 import type { Instant } from './instant.ts';
 
 /** How much may be consumed, of a license or of one of its features. */

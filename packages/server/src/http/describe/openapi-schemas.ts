@@ -1,4 +1,4 @@
-import { FIELD_ALIASES } from '@berth/protocol/lending';
+import { FIELD_ALIASES } from '@berth/protocol/api/lending';
 import { z } from 'zod';
 import { inputOf, isStrict, type Route } from '../route.ts';
 

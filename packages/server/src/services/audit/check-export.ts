@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import { publicKeyFingerprint } from '@berth/protocol/server-key';
+import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { EXPORT_FORMAT, EXPORT_VERSION, exportSeal } from './export-audit.ts';
 
 export interface ExportVerdict {

@@ -1,4 +1,4 @@
-import type { CloudKeys } from '@berth/protocol/cloud-authorization';
+import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { type Cloud, type CloudRefusal, type CloudReply, UNPROVEN } from '../../cloud/cloud.ts';
 import { RequestError } from '../request-error.ts';
 import type { CloudHold } from './cloud-hold.ts';

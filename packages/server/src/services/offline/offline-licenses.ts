@@ -5,9 +5,9 @@ import {
   makeActivationCode,
   readInitializationCode,
   SIGNED_CODE_BYTES,
-} from '@berth/protocol/airgap-codes';
-import { LicenseFileError } from '@berth/protocol/license-file';
-import { readTypedCode } from '@berth/protocol/typed-code';
+} from '@berth/protocol/carried/airgap-codes';
+import { LicenseFileError } from '@berth/protocol/carried/license-file';
+import { readTypedCode } from '@berth/protocol/carried/typed-code';
 import { type FileKind, readVendorFile, type VendorFile } from '../../cloud/read-file.ts';
 import type { FileFacts } from '../../core/command.ts';
 import type { Refused } from '../../core/decision.ts';

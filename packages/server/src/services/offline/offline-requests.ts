@@ -1,7 +1,7 @@
 import { type KeyObject, randomUUID } from 'node:crypto';
-import { type RequestSigner, writeOfflineRequest } from '@berth/protocol/offline-request';
+import { type RequestSigner, writeOfflineRequest } from '@berth/protocol/carried/offline-request';
+import { type Usage, writeUsageFile } from '@berth/protocol/carried/usage-file';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import { type Usage, writeUsageFile } from '@berth/protocol/usage-file';
 import type { CloudHost } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';

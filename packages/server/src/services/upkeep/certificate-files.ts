@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { explainFileError } from '@berth/protocol/explain-file-error';
-import { TLS_RULES } from '@berth/protocol/tls-rules';
+import { TLS_RULES } from '@berth/protocol/cloud/tls-rules';
+import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { Config } from '../../config.ts';
 import { readFileVersion } from './file-version.ts';
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { publicKeyFingerprint } from '@berth/protocol/server-key';
+import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import type { Store } from '../../store/store.ts';
 
 /** The key with which this server vouches for what it hands out. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ConsumptionPeriod } from '@berth/protocol/consumption-window';
+import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
 import type { RecordedEvent } from '../../core/nouns/audit-event.ts';
 import { type Standing, windowStart } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';

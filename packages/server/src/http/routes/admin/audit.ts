@@ -1,5 +1,5 @@
+import { DATE_PATTERN } from '@berth/protocol/api/lending';
 import { positiveInteger, strictLicenseId, told } from '@berth/protocol/fields';
-import { DATE_PATTERN } from '@berth/protocol/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { type Instant, instant } from '../../../core/nouns/instant.ts';

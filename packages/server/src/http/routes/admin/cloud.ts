@@ -1,5 +1,5 @@
+import { removeProductAnswer } from '@berth/protocol/api/products';
 import { name, strictLicenseId, told } from '@berth/protocol/fields';
-import { removeProductAnswer } from '@berth/protocol/products';
 import { z } from 'zod';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';

@@ -1,4 +1,4 @@
-import { cloudKeysObject } from '@berth/protocol/cloud-keys';
+import { cloudKeysObject } from '@berth/protocol/api/cloud-keys';
 import { secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { Credentials } from '../../../services/cloud/credentials.ts';

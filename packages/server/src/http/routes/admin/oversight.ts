@@ -1,5 +1,5 @@
+import { licenseObject } from '@berth/protocol/api/license-object';
 import { name, strictLicenseId, told } from '@berth/protocol/fields';
-import { licenseObject } from '@berth/protocol/license-object';
 import { z } from 'zod';
 import { endOf, type License, licenseState } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';

@@ -1,4 +1,4 @@
-import { usageAnswer } from '@berth/protocol/offline';
+import { usageAnswer } from '@berth/protocol/api/offline';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { actorOf } from '../../access/caller.ts';
 import { fileReply, json } from '../../reply.ts';

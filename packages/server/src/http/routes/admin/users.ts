@@ -1,5 +1,5 @@
+import { NEW_PASSWORD } from '@berth/protocol/api/passwords';
 import { name, secret, told } from '@berth/protocol/fields';
-import { NEW_PASSWORD } from '@berth/protocol/passwords';
 import { z } from 'zod';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
 import { ROLES } from '../../../core/access/role.ts';

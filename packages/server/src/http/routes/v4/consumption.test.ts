@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { consumptionAnswer, featureAnswer } from '@berth/protocol/consumption';
-import { licenseObject } from '@berth/protocol/license-object';
+import { consumptionAnswer, featureAnswer } from '@berth/protocol/api/consumption';
+import { licenseObject } from '@berth/protocol/api/license-object';
 import {
   FOREIGN,
   openTestApp,

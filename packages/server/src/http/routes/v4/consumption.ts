@@ -5,7 +5,7 @@ import {
   consumptionAnswer,
   featureAnswer,
   IDEMPOTENCY_KEY,
-} from '@berth/protocol/consumption';
+} from '@berth/protocol/api/consumption';
 import type { z } from 'zod';
 import type { Measured } from '../../../core/decision.ts';
 import { type Counting, requireFeature } from '../../../services/lending/counting.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { featureRegisterAnswer } from '@berth/protocol/consumption';
+import { featureRegisterAnswer } from '@berth/protocol/api/consumption';
 import {
   FOREIGN,
   LOCAL,

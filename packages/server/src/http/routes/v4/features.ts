@@ -2,7 +2,7 @@ import {
   featureRegisterAnswer,
   featureRegisterRequest,
   featureReleaseRequest,
-} from '@berth/protocol/consumption';
+} from '@berth/protocol/api/consumption';
 import type { Measured } from '../../../core/decision.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
 import { actorOf } from '../../access/caller.ts';

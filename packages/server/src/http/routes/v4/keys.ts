@@ -1,4 +1,4 @@
-import { setKeysAnswer, setKeysRequest } from '@berth/protocol/cloud-keys';
+import { setKeysAnswer, setKeysRequest } from '@berth/protocol/api/cloud-keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { borrowAnswer, registerAnswer } from '@berth/protocol/lending';
+import { borrowAnswer, registerAnswer } from '@berth/protocol/api/lending';
 import { openTestApp, readEvents, readTraces, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { DEMO_LICENSE } from '../../../core/nouns/demo-license.ts';

@@ -4,7 +4,7 @@ import {
   registerAnswer,
   registerRequest,
   unregisterRequest,
-} from '@berth/protocol/lending';
+} from '@berth/protocol/api/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';

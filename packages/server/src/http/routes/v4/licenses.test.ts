@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { licenseObject } from '@berth/protocol/license-object';
+import { licenseObject } from '@berth/protocol/api/license-object';
 import { openTestApp } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 

@@ -1,5 +1,5 @@
-import { licenseQuery, licensesQuery } from '@berth/protocol/lending';
-import { licenseObject } from '@berth/protocol/license-object';
+import { licenseQuery, licensesQuery } from '@berth/protocol/api/lending';
+import { licenseObject } from '@berth/protocol/api/license-object';
 import { z } from 'zod';
 import type { Catalogue } from '../../../services/lending/catalogue.ts';
 import { presentLicense } from '../../present-license.ts';

@@ -1,11 +1,11 @@
-import { licenseObject } from '@berth/protocol/license-object';
+import { licenseObject } from '@berth/protocol/api/license-object';
 import {
   airgapGenerateAnswer,
   airgapGenerateRequest,
   airgapLicenseRequest,
   generateAnswer,
   generateRequest,
-} from '@berth/protocol/offline';
+} from '@berth/protocol/api/offline';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { RequestError } from '../../../services/request-error.ts';

@@ -1,4 +1,4 @@
-import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/passwords';
+import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/api/passwords';
 import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';

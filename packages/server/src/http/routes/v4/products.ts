@@ -1,5 +1,5 @@
-import { licenseObject } from '@berth/protocol/license-object';
-import { addProductRequest, removeProductAnswer, removeProductRequest } from '@berth/protocol/products';
+import { licenseObject } from '@berth/protocol/api/license-object';
+import { addProductRequest, removeProductAnswer, removeProductRequest } from '@berth/protocol/api/products';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';

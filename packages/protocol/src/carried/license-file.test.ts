@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { damage } from '../../../test/support/damage.ts';
+import { damage } from '../../../../test/support/damage.ts';
+import { signBytes } from '../cloud/vendor-signature.ts';
 import { encodeBase64 } from './canonical-base64.ts';
 import { isVendorFile, LicenseFileError, readLicenseFile, writeLicenseFile } from './license-file.ts';
-import { signBytes } from './vendor-signature.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const publicKey = createPublicKey(privateKey);

@@ -1,12 +1,15 @@
+import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
+import { readScannedText } from '@berth/protocol/carried/scanned-text';
+import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import type { ErrorCode } from '@berth/protocol/errors';
-import { readOfflineRequest } from '@berth/protocol/offline-request';
-import { readScannedText } from '@berth/protocol/scanned-text';
-import { readUsageFile } from '@berth/protocol/usage-file';
-import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { type AirgapAnswer, confirmAirgap } from '../store/airgap.ts';
-import { answerActivation, answerDeactivation, type CarriedRequest } from '../store/offline-requests.ts';
-import { takeUsage } from '../store/usage.ts';
-import { LIMITS } from './limits.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { type AirgapAnswer, confirmAirgap } from '../../store/airgap.ts';
+import { answerActivation, answerDeactivation, type CarriedRequest } from '../../store/offline-requests.ts';
+import { takeUsage } from '../../store/usage.ts';
+import { LIMITS } from '../limits/limits.ts';
+import { createTurns } from '../limits/turns.ts';
+import { download, type Reply } from '../reply.ts';
+import type { Context, Route } from '../route.ts';
 import {
   type FormName,
   NOTHING_TYPED,
@@ -20,9 +23,6 @@ import {
 } from './portal-page.ts';
 import { PORTAL_STYLE } from './portal-style.ts';
 import { type Form, readForm } from './read-form.ts';
-import { download, type Reply } from './reply.ts';
-import type { Context, Route } from './route.ts';
-import { createTurns } from './turns.ts';
 import { createFileWriter } from './write-files.ts';
 
 /**

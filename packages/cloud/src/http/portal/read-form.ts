@@ -1,6 +1,6 @@
-import { MOST_FILE_BYTES } from '../core/judge-request.ts';
-import { RequestError } from './problem.ts';
-import { readBytes } from './read-input.ts';
+import { MOST_FILE_BYTES } from '../../core/judge-request.ts';
+import { RequestError } from '../problem.ts';
+import { readBytes } from '../read-input.ts';
 
 /** A file of the largest size, and what a browser writes around it. */
 const MOST_FORM_BYTES = MOST_FILE_BYTES + 64 * 1024;

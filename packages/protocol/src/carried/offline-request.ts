@@ -1,10 +1,10 @@
 import { createHmac, createPublicKey, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
 import { z } from 'zod';
+import type { CloudKeys } from '../cloud/cloud-authorization.ts';
+import { hostText, name } from '../fields.ts';
+import { findMemberText } from '../json-members.ts';
+import { parseJsonText } from '../json-text.ts';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
-import type { CloudKeys } from './cloud-authorization.ts';
-import { hostText, name } from './fields.ts';
-import { findMemberText } from './json-members.ts';
-import { parseJsonText } from './json-text.ts';
 
 /** What a server without internet asks the vendor for, in a file that a person carries. */
 export interface OfflineRequest {

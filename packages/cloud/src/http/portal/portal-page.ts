@@ -1,13 +1,13 @@
+import { makeQrCode, outlineQrCode } from '@berth/protocol/carried/qr-code';
+import { writeScannedText } from '@berth/protocol/carried/scanned-text';
+import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
 import { ERRORS } from '@berth/protocol/errors';
-import { makeQrCode, outlineQrCode } from '@berth/protocol/qr-code';
-import { writeScannedText } from '@berth/protocol/scanned-text';
-import { codeSymbols, groupCode } from '@berth/protocol/typed-code';
-import type { AirgapAnswer } from '../store/airgap.ts';
-import type { AnsweredDeactivation } from '../store/offline-requests.ts';
-import type { CountedUsage } from '../store/usage.ts';
+import type { AirgapAnswer } from '../../store/airgap.ts';
+import type { AnsweredDeactivation } from '../../store/offline-requests.ts';
+import type { CountedUsage } from '../../store/usage.ts';
+import { type Problem, retryHeaders } from '../problem.ts';
+import type { Reply } from '../reply.ts';
 import { type Html, html } from './html.ts';
-import { type Problem, retryHeaders } from './problem.ts';
-import type { Reply } from './reply.ts';
 
 export const PORTAL = '/portal';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostText, licenseId, name, userInfo } from './fields.ts';
+import { hostText, licenseId, name, userInfo } from '../fields.ts';
 
 /** How a caller says which license it means, and for which machine. A key, or a user with a password. */
 const identification = {

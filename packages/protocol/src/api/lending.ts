@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostText, licenseId, product, user, userInfo } from './fields.ts';
+import { hostText, licenseId, product, user, userInfo } from '../fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
+import { type CloudLicense, cloudLicense } from '../cloud/cloud-license.ts';
+import { isSignedBy, licenseSignatureText, signBytes } from '../cloud/vendor-signature.ts';
+import { compactWithout } from '../json-members.ts';
+import { JsonTextError, parseJsonText } from '../json-text.ts';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
-import { type CloudLicense, cloudLicense } from './cloud-license.ts';
-import { compactWithout } from './json-members.ts';
-import { JsonTextError, parseJsonText } from './json-text.ts';
-import { isSignedBy, licenseSignatureText, signBytes } from './vendor-signature.ts';
 
 /**
  * How large a license may be: the JSON that a cloud answers with, and that a file holds. Servers refuse more,

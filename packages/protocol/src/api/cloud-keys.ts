@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, told } from './fields.ts';
+import { secret, told } from '../fields.ts';
 
 /** The two keys that the vendor gave; `apiKey` and `sharedKey` are aliases of these. */
 export const setKeysRequest = z

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createECDH, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { cutShort, flipBits } from '../../../test/support/damage.ts';
+import { cutShort, flipBits } from '../../../../test/support/damage.ts';
 import {
   isActivationCode,
   isConfirmationCode,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { licenseId, licenseKey, MAX_NAME_LENGTH, name, told } from './fields.ts';
+import { licenseId, licenseKey, MAX_NAME_LENGTH, name, told } from '../fields.ts';
 
 /** A whole file as text: no bound of its own below that of a body. */
 const fileText = z

@@ -1,6 +1,6 @@
+import { suggest } from '../console/suggest.ts';
 import { FIELD_ALIASES } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
-import { suggest } from './suggest.ts';
 
 /** What decides how much is counted. Left out by a slip of the finger, it would count something else. */
 const COUNTED_FIELDS = ['consumptions', 'max_overages', 'allow_overages'] as const;

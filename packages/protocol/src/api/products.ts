@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { licenseId, licenseKey, name, product, told } from './fields.ts';
+import { licenseId, licenseKey, name, product, told } from '../fields.ts';
 
 /** Kept exactly as it is typed: a password may begin or end with a blank. */
 const password = told(

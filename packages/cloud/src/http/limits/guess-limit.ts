@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import { RequestError } from '../problem.ts';
+import type { Reply } from '../reply.ts';
 import { LIMITS } from './limits.ts';
-import { RequestError } from './problem.ts';
-import type { Reply } from './reply.ts';
 
 /** Does the work, unless whoever asks has guessed wrong too often. */
 export type LimitGuesses = (who: string, work: () => Reply | Promise<Reply>) => Promise<Reply>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { feature, integerOf } from './fields.ts';
+import { feature, integerOf } from '../fields.ts';
 import { anyDate, host, target } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 

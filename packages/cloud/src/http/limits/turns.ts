@@ -1,4 +1,4 @@
-import { RequestError } from './problem.ts';
+import { RequestError } from '../problem.ts';
 
 export interface TurnLimits {
   readonly inAll: number;

@@ -1,5 +1,5 @@
-import { escapeLines, escapeUnprintable, toPrintableJson } from './hidden-characters.ts';
-import { formatLocalTime, isTimestamp } from './timestamp.ts';
+import { escapeLines, escapeUnprintable, toPrintableJson } from '../hidden-characters.ts';
+import { formatLocalTime, isTimestamp } from '../timestamp.ts';
 
 /** Where text goes: a terminal that a person reads, or a file or pipe that a program reads. */
 export interface Screen {

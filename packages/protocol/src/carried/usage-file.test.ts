@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { damage } from '../../../test/support/damage.ts';
+import { damage } from '../../../../test/support/damage.ts';
 import { encodeBase64 } from './canonical-base64.ts';
 import { readUsageFile, type Usage, writeUsageFile } from './usage-file.ts';
 

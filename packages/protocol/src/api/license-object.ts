@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { told } from './fields.ts';
+import { told } from '../fields.ts';
 
 const count = z.int();
 const hours = z.number();

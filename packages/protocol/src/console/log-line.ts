@@ -1,5 +1,5 @@
+import { escapeJsonText, escapeUnprintable, toPrintableJson } from '../hidden-characters.ts';
 import { paint, type Screen, type Style, sayTime } from './console-text.ts';
-import { escapeJsonText, escapeUnprintable, toPrintableJson } from './hidden-characters.ts';
 
 /** The server and the cloud write the same lines, so that one reader understands both. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;

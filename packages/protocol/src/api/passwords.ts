@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, told } from './fields.ts';
+import { secret, told } from '../fields.ts';
 
 /** How long a new password may be, for the API document; whoever sets it decides. */
 export const NEW_PASSWORD = { minLength: 12, maxLength: 256 };

@@ -1,9 +1,9 @@
 import { type KeyObject, sign } from 'node:crypto';
 import { z } from 'zod';
+import { name } from '../fields.ts';
+import { findMemberText } from '../json-members.ts';
+import { parseJsonText } from '../json-text.ts';
 import { decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
-import { name } from './fields.ts';
-import { findMemberText } from './json-members.ts';
-import { parseJsonText } from './json-text.ts';
 import { isSignedByServer } from './offline-request.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CONSUMPTION_PERIODS, FEATURE_TYPES, LICENSE_TYPES } from './license-object.ts';
-import { parseTimestamp } from './timestamp.ts';
+import { CONSUMPTION_PERIODS, FEATURE_TYPES, LICENSE_TYPES } from '../api/license-object.ts';
+import { parseTimestamp } from '../timestamp.ts';
 
 /**
  * A license as a licensing cloud hands it out, read leniently: what is missing or `null` gets the value that

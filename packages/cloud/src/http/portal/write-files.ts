@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { findUnreadable, writeLicenseFile } from '@berth/protocol/license-file';
+import { findUnreadable, writeLicenseFile } from '@berth/protocol/carried/license-file';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import { WHOLE_LICENSE } from '../core/decision.ts';
-import { type JudgeLicense, refuseUnreadable } from '../core/refuse-for-server.ts';
-import type { FileWriter } from '../store/license-files.ts';
-import { presentUnsigned } from './present-license.ts';
+import { WHOLE_LICENSE } from '../../core/decision.ts';
+import { type JudgeLicense, refuseUnreadable } from '../../core/refuse-for-server.ts';
+import type { FileWriter } from '../../store/license-files.ts';
+import { presentUnsigned } from '../present-license.ts';
 
 /** A number as long as any. */
 const WIDEST = Number.MIN_SAFE_INTEGER;

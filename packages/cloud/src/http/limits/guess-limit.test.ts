@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { problem, RequestError } from '../problem.ts';
+import { type Reply, text } from '../reply.ts';
 import { createGuessLimit } from './guess-limit.ts';
 import { LIMITS } from './limits.ts';
-import { problem, RequestError } from './problem.ts';
-import { type Reply, text } from './reply.ts';
 
 function createLimit() {
   let nowMs = 1_000_000;
