@@ -7,8 +7,8 @@ import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { formatCounts, Ledger } from './support/ledger.ts';
-import { formatFailure, reportCompactly } from './support/reporter.ts';
+import { formatCounts, Ledger } from './runner/ledger.ts';
+import { formatFailure, reportCompactly } from './runner/reporter.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules', '.bin');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import connect from 'postgres';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startPostgres, type TestPostgres } from '../support/stores/postgres.ts';
 import { countingLicense, ownProduct, PRODUCTS, seed } from './bench-licenses.ts';
 import type { BenchRun } from './bench-run.ts';
 import { shareCores } from './cores.ts';

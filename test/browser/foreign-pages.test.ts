@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { startBrowser } from '../support/browser.ts';
 import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startBrowser } from './browser.ts';
 
 /** What real pages in a real browser can do to a server on the same machine. */
 

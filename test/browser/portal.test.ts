@@ -8,10 +8,10 @@ import { readTypedCode } from '@berth/protocol/carried/typed-code';
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import type { Browser, Page } from 'playwright-core';
-import { startBrowser } from '../support/browser.ts';
-import { createCarriedServer } from '../support/carried-server.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
-import { told } from '../support/test-portal.ts';
+import { createCarriedServer } from '../support/cloud/carried-server.ts';
+import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { told } from '../support/cloud/test-portal.ts';
+import { startBrowser } from './browser.ts';
 
 /** Everything is started once: browsers and clouds take their time, and a license of one's own is enough. */
 let browser: Browser | null = null;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { lockFolder } from '../../packages/server/src/store/folder-lock.ts';
-import { runBerth } from '../faults/berth-command.ts';
+import { runBerth } from '../support/berth-command.ts';
 import {
   type ServerProcess,
   seedLicenses,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
-import { askBerth, runBerth } from '../faults/berth-command.ts';
-import { pollUntil } from '../faults/poll.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud-process.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
+import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { pollUntil } from '../support/poll.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */

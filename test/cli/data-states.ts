@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type CommandResult, runBerth } from '../faults/berth-command.ts';
+import { type CommandResult, runBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 export type Env = Readonly<Record<string, string>>;

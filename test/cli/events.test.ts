@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { runBerth } from '../faults/berth-command.ts';
-import { pollUntil } from '../faults/poll.ts';
+import { runBerth } from '../support/berth-command.ts';
+import { pollUntil } from '../support/poll.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
 

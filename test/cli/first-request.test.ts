@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { pollUntil } from '../faults/poll.ts';
 import { makeTestCertificate } from '../support/certificate.ts';
 import { ensureTool } from '../support/install-tools.ts';
+import { pollUntil } from '../support/poll.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 const run = promisify(execFile);

@@ -8,8 +8,8 @@ import { startServer } from '../../packages/server/src/compose/compose.ts';
 import { type Config, loadConfig } from '../../packages/server/src/config.ts';
 import { openConnection } from '../../packages/server/src/store/postgres/wire/database.ts';
 import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/wire/database-url.ts';
-import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/server-process.ts';
+import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 
 const getPostgres = sharedPostgres();
 

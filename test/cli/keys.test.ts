@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { runBerth } from '../faults/berth-command.ts';
+import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { setUpData, succeeded } from './data-states.ts';
 

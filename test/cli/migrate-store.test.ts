@@ -10,9 +10,9 @@ import connect from 'postgres';
 import { openStoppedServer } from '../../packages/server/src/compose/compose.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { exampleLicense } from '../../packages/server/src/core/examples.ts';
-import { askBerth, runBerth } from '../faults/berth-command.ts';
-import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
@@ -284,7 +284,7 @@ function readVersion(file: string): number {
   return db.prepare('PRAGMA user_version').get()?.user_version as number;
 }
 
-const KILLED_MOVE = fileURLToPath(new URL('../support/killed-move.ts', import.meta.url));
+const KILLED_MOVE = fileURLToPath(new URL('../support/stores/killed-move.ts', import.meta.url));
 
 async function killDuring(moment: string, direction: string, data: string, env: Env): Promise<void> {
   const args = [KILLED_MOVE, direction, data, env.BERTH_DATABASE_URL as string, moment];

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { runBerth } from '../faults/berth-command.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });

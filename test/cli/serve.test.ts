@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { askBerth, runBerth } from '../faults/berth-command.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
 import { type StartOptions, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */

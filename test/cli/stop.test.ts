@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, describe, type TestContext, test } from 'node:test';
-import { askBerth } from '../faults/berth-command.ts';
+import { askBerth } from '../support/berth-command.ts';
 import { PROJECT, plainEnv } from '../support/clone.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 

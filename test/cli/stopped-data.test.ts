@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { askBerth, runBerth } from '../faults/berth-command.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
-import { describeStores } from '../support/test-stores.ts';
 import { succeeded } from './data-states.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
-import { type CommandResult, runBerth } from '../faults/berth-command.ts';
+import { type CommandResult, runBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runBerth } from '../faults/berth-command.ts';
+import { runBerth } from '../support/berth-command.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 test('a variable that nobody reads is told beside the answer, and in the log of the server', async (t) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { runCli } from '@berth/server/cli/cli';
 import { COMMANDS } from '@berth/server/cli/commands';
-import { runBerth } from '../faults/berth-command.ts';
+import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 /** The commands of this file share their compiled code, which makes them twice as fast. */

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { startCloudProcess } from '../support/cloud-process.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { ensureTool } from '../support/install-tools.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';

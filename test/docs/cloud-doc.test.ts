@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { startCloudProcess } from '../support/cloud-process.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { ensureTool } from '../support/install-tools.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { readConsoleSteps, toPattern } from './console-blocks.ts';

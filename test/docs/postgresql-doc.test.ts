@@ -6,8 +6,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
 import { ensureTool } from '../support/install-tools.ts';
-import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';
 
 const run = promisify(execFile);

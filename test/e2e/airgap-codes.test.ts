@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HARDWARE_ID, openOfflineApp, register } from '../support/offline-app.ts';
+import { HARDWARE_ID, openOfflineApp, register } from '../support/cloud/offline-app.ts';
+import { TEST_VENDOR as vendor, vendorLicense } from '../support/cloud/test-vendor.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';
-import { describeStores } from '../support/test-stores.ts';
-import { TEST_VENDOR as vendor, vendorLicense } from '../support/test-vendor.ts';
 
 describeStores('the air gap', () => {
   const KEY = 'AAAA-BBBB-CCCC-DDDD';

@@ -9,7 +9,7 @@ import { after, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findForms, type Secret } from '../support/secret-search.ts';
 import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
-import { askDatabase, describeStores, dumpDatabase, environmentOf } from '../support/test-stores.ts';
+import { askDatabase, describeStores, dumpDatabase, environmentOf } from '../support/stores/test-stores.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { ClockFacts } from '../faults/berth-api.ts';
-import { askBerth, runBerth } from '../faults/berth-command.ts';
+import type { ClockFacts } from '../support/berth-api.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
 import {
   DAY_MS,
   type FakedClock,
@@ -10,8 +10,8 @@ import {
   makeFakedClock,
   passTime,
   YEAR_MS,
-} from '../faults/faked-clock.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+} from '../support/faked-clock.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
 import { testLicense } from '../support/test-license.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;

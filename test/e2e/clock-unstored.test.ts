@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { runBerth } from '../faults/berth-command.ts';
-import { makeFakedClock, YEAR_MS } from '../faults/faked-clock.ts';
-import { pollUntil } from '../faults/poll.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+import { runBerth } from '../support/berth-command.ts';
+import { makeFakedClock, YEAR_MS } from '../support/faked-clock.ts';
+import { pollUntil } from '../support/poll.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
 import { testLicense } from '../support/test-license.ts';
 
 /** A disk that takes no more, or one that works again: how large the server may make a file. */

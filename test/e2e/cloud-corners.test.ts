@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
-import { startCloudProcess } from '../support/cloud-process.ts';
-import { describeStores } from '../support/test-stores.ts';
+import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 
 /** One for all tests: each has a license, and a server, of its own. */
 const vendor = await startCloudProcess({ after });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
-import { startCloudProcess } from '../support/cloud-process.ts';
+import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { readEvents, readTraces } from '../support/test-app.ts';
-import { describeStores } from '../support/test-stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

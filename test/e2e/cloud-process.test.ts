@@ -14,8 +14,8 @@ import { promisify } from 'node:util';
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
+import { cloudFolder, signedHeaders } from '../support/cloud/test-cloud.ts';
 import { ensureTool } from '../support/install-tools.ts';
-import { cloudFolder, signedHeaders } from '../support/test-cloud.ts';
 
 const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../packages/cloud/src/main.ts', import.meta.url));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exampleFeature, exampleLimits } from '../../packages/server/src/core/examples.ts';
-import type { Answer, BerthApi, Facts } from '../faults/berth-api.ts';
-import { runBerth } from '../faults/berth-command.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+import type { Answer, BerthApi, Facts } from '../support/berth-api.ts';
+import { runBerth } from '../support/berth-command.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
-import { describeStores } from '../support/test-stores.ts';
 
 const CONNECTIONS = 64;
 const LIMIT = 5000;

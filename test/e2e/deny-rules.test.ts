@@ -3,11 +3,11 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Answer, Facts } from '../faults/berth-api.ts';
-import { pollUntil } from '../faults/poll.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+import type { Answer, Facts } from '../support/berth-api.ts';
+import { pollUntil } from '../support/poll.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
-import { describeStores } from '../support/test-stores.ts';
 
 /** What the administrator is promised, from the moment the file is there. */
 const TAKEN_WITHIN_MS = 2000;

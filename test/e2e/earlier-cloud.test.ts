@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, type TestContext, test } from 'node:test';
-import { type CloudApp, openCloudApp } from '../support/cloud-app.ts';
-import { ask, createCommandLine } from '../support/cloud-command-line.ts';
-import { startCloudProcess } from '../support/cloud-process.ts';
+import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
+import { ask, createCommandLine } from '../support/cloud/cloud-command-line.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 
 const vendor = await startCloudProcess({ after });
 const commandLine = createCommandLine({ after }, vendor.data);

@@ -3,14 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { isSignedBy, readPublicKey, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
-import { runBerth } from '../faults/berth-command.ts';
-import { ask, createCommandLine, type Run } from '../support/cloud-command-line.ts';
-import { startCloudProcess } from '../support/cloud-process.ts';
+import { runBerth } from '../support/berth-command.ts';
+import { ask, createCommandLine, type Run } from '../support/cloud/cloud-command-line.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { ADMIN, HARDWARE_ID, KEYS, OPERATOR } from '../support/earlier-data/facts.ts';
 import { OLD_REQUESTS, sendOldRequest } from '../support/earlier-data/old-requests.ts';
 import { copyEarlierData, OLD_ANSWERS, SECRETS } from '../support/earlier-data/open.ts';
-import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 
 /** The processes of this file share their compiled code, which makes them start faster. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });

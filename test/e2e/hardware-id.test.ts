@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askBerth } from '../faults/berth-command.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+import { askBerth } from '../support/berth-command.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
 
 const read = async (data: string, env = {}) =>
   (await askBerth<{ hardware_id: string }>(data, ['status'], env)).hardware_id;

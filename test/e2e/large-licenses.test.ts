@@ -12,12 +12,12 @@ import {
   MOST_LICENSE_FILE_BYTES,
   readLicenseFile,
 } from '@berth/protocol/carried/license-file';
-import { createCarriedServer } from '../support/carried-server.ts';
-import { createCommandLine } from '../support/cloud-command-line.ts';
-import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/offline-app.ts';
-import { createTestPortal, given, refused } from '../support/test-portal.ts';
-import { describeStores } from '../support/test-stores.ts';
-import { TEST_VENDOR as vendor } from '../support/test-vendor.ts';
+import { createCarriedServer } from '../support/cloud/carried-server.ts';
+import { createCommandLine } from '../support/cloud/cloud-command-line.ts';
+import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/cloud/offline-app.ts';
+import { createTestPortal, given, refused } from '../support/cloud/test-portal.ts';
+import { TEST_VENDOR as vendor } from '../support/cloud/test-vendor.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 
 const features = (count: number) =>
   Array.from({ length: count }, (_, index) => parseFeatureSpec(`feature-${index},consumptions=100`));

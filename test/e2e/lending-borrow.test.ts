@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
-import type { Facts } from '../faults/berth-api.ts';
-import { runBerth } from '../faults/berth-command.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+import type { Facts } from '../support/berth-api.ts';
+import { runBerth } from '../support/berth-command.ts';
 import { seedLicenses } from '../support/server-process.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
-import { describeStores } from '../support/test-stores.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

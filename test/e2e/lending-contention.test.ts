@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Answer, AuditedEvent } from '../faults/berth-api.ts';
-import { askBerth } from '../faults/berth-command.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+import type { Answer, AuditedEvent } from '../support/berth-api.ts';
+import { askBerth } from '../support/berth-command.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
-import { describeStores } from '../support/test-stores.ts';
 
 function nameUsers(count: number, prefix = 'user'): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${index}`);

@@ -5,17 +5,17 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, type TestContext, test } from 'node:test';
-import { runBerth } from '../faults/berth-command.ts';
+import { runBerth } from '../support/berth-command.ts';
 import { findForms, type Secret } from '../support/secret-search.ts';
 import { temporaryFolder } from '../support/server-process.ts';
+import { askDatabase, describeStores, dumpDatabase, findDatabase } from '../support/stores/test-stores.ts';
 import {
   addAccount,
   createToken,
   type FreshServer,
   OWN_PASSWORD,
   startFreshServer,
-} from '../support/set-up-server.ts';
-import { askDatabase, describeStores, dumpDatabase, findDatabase } from '../support/test-stores.ts';
+} from './doors/set-up-server.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });

@@ -15,10 +15,10 @@ import {
   openWithLicense,
   register,
   upload,
-} from '../support/offline-app.ts';
+} from '../support/cloud/offline-app.ts';
+import { TEST_VENDOR as vendor, vendorLicense } from '../support/cloud/test-vendor.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { openTestApp, readEvents, readTraces, type TestApp } from '../support/test-app.ts';
-import { describeStores } from '../support/test-stores.ts';
-import { TEST_VENDOR as vendor, vendorLicense } from '../support/test-vendor.ts';
 
 describeStores('a request', () => {
   for (const body of [

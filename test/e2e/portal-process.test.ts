@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-file';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
-import { createCarriedServer } from '../support/carried-server.ts';
-import { startCloudProcess } from '../support/cloud-process.ts';
+import { createCarriedServer } from '../support/cloud/carried-server.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 
 const PROCESSES = 4;
 const REQUESTS = 8;

@@ -9,11 +9,11 @@ import {
   MINUTE_MS,
   makeFakedClock,
   passTime,
-} from '../faults/faked-clock.ts';
-import { pollUntil } from '../faults/poll.ts';
-import { ServerUnderTest } from '../faults/server-under-test.ts';
+} from '../support/faked-clock.ts';
+import { pollUntil } from '../support/poll.ts';
+import { ServerUnderTest } from '../support/server-under-test.ts';
+import { askDatabase, describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
-import { askDatabase, describeStores } from '../support/test-stores.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
 const BORROWED_UNTIL = new Date(Date.now() + 5 * DAY_MS).toISOString();

@@ -6,9 +6,9 @@ import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
-import { askBerth, runBerth } from '../faults/berth-command.ts';
-import { pollUntil } from '../faults/poll.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
 import { type Certificate, makeTestCertificate } from '../support/certificate.ts';
+import { pollUntil } from '../support/poll.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 interface Status {

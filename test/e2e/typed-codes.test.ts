@@ -8,12 +8,12 @@ import { promisify } from 'node:util';
 import { makeQrCode, type QrCode } from '@berth/protocol/carried/qr-code';
 import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode, groupHardwareId, readTypedCode } from '@berth/protocol/carried/typed-code';
-import { createCommandLine } from '../support/cloud-command-line.ts';
+import { createCommandLine } from '../support/cloud/cloud-command-line.ts';
+import { openOfflineApp } from '../support/cloud/offline-app.ts';
+import { createTestPortal } from '../support/cloud/test-portal.ts';
 import { ensureTool } from '../support/install-tools.ts';
-import { openOfflineApp } from '../support/offline-app.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import type { TestApp } from '../support/test-app.ts';
-import { createTestPortal } from '../support/test-portal.ts';
 
 const HARDWARE_ID = '0123456789abcdef'.repeat(4);
 

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
-import { askBerth, runBerth } from '../faults/berth-command.ts';
-import { pollUntil } from '../faults/poll.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
+import { pollUntil } from '../support/poll.ts';
 import { findForms } from '../support/secret-search.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { describeStores, dumpDatabase } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
-import { describeStores, dumpDatabase } from '../support/test-stores.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */

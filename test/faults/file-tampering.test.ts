@@ -3,8 +3,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import type { Offline } from '../../packages/server/src/services/offline/offline.ts';
 import { RequestError } from '../../packages/server/src/services/request-error.ts';
+import { TEST_VENDOR as vendor } from '../support/cloud/test-vendor.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';
-import { TEST_VENDOR as vendor } from '../support/test-vendor.ts';
 
 const HARDWARE_ID = 'test-machine';
 const KEY = 'AAAA-BBBB-CCCC-DDDD';

@@ -18,14 +18,14 @@ const STORMS: readonly Storm[] = [
     words: ['--test', '--test-name-pattern', 'PostgreSQL', 'test/model/lending-model.test.ts'],
     env: { BERTH_MODEL_RUNS: '5000' },
   },
-  { name: 'kill-storm', words: ['test/faults/kill-storm.ts', '--cycles', '100'] },
-  { name: 'count-storm', words: ['test/faults/count-storm.ts', '--cycles', '20'] },
-  { name: 'fleet-storm', words: ['test/faults/fleet-storm.ts', '--seconds', '60'] },
-  { name: 'database-storm', words: ['test/faults/database-storm.ts', '--cycles', '20'] },
-  { name: 'stopped-server', words: ['test/faults/stopped-server.ts', '--seconds', '70'] },
-  { name: 'takeover', words: ['test/faults/takeover.ts', '--cycles', '5'] },
-  { name: 'clocks', words: ['test/faults/clocks.ts', '--seconds', '60'] },
-  { name: 'cloud-mitm', words: ['test/faults/cloud-mitm.ts', '--exchanges', '10000'] },
+  { name: 'kill-storm', words: ['test/faults/crash/kill-storm.ts', '--cycles', '100'] },
+  { name: 'count-storm', words: ['test/faults/crash/count-storm.ts', '--cycles', '20'] },
+  { name: 'fleet-storm', words: ['test/faults/fleet/fleet-storm.ts', '--seconds', '60'] },
+  { name: 'database-storm', words: ['test/faults/fleet/database-storm.ts', '--cycles', '20'] },
+  { name: 'stopped-server', words: ['test/faults/fleet/stopped-server.ts', '--seconds', '70'] },
+  { name: 'takeover', words: ['test/faults/fleet/takeover.ts', '--cycles', '5'] },
+  { name: 'clocks', words: ['test/faults/fleet/clocks.ts', '--seconds', '60'] },
+  { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 
 function print(text: string): void {

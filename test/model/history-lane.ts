@@ -6,7 +6,7 @@ import { COLLECT_LIMIT } from '@berth/server/core/view';
 import type { Bench } from '@berth/server/store/exam/exam-store';
 import { expectSound } from '@berth/server/store/exam/soundness';
 import fc from 'fast-check';
-import { reuseDatabase } from '../support/reused-database.ts';
+import { reuseDatabase } from '../support/stores/reused-database.ts';
 import { CountingModel } from './counting-model.ts';
 import { expectSameRecords } from './expect-same-records.ts';
 import { COMMANDS, RESTARTS, SHARED_RESTARTS, TURNS } from './histories.ts';

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { hasPostgres, sharedPostgres } from '../support/postgres.ts';
+import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { type Lane, runLane } from './history-lane.ts';
 
 /** How many histories. `BERTH_MODEL_SEED` plays the same ones again. */

@@ -9,7 +9,7 @@ import { createDataFolder } from '../../packages/server/src/store/folder-access.
 import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
-import { environmentOf, findDatabase } from './test-stores.ts';
+import { environmentOf, findDatabase } from './stores/test-stores.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 

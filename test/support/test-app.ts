@@ -35,8 +35,8 @@ import { type Clock, createManualClock } from '../../packages/server/src/store/c
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
-import { findDatabase } from './test-stores.ts';
 
 /** When tests begin. */
 export const START = instant(Date.UTC(2030, 0, 15, 12));

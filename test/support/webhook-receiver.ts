@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pollUntil } from '../faults/poll.ts';
+import { pollUntil } from './poll.ts';
 
 /** What the receiver does with a request: an answer, or something worse. */
 export type Reaction =

@@ -10,10 +10,10 @@ import {
   REPORT,
   type Recorded,
   type Who,
-} from '../../support/attacked-link.ts';
-import { openCloudApp } from '../../support/cloud-app.ts';
-import { openOfflineApp } from '../../support/offline-app.ts';
-import { TEST_VENDOR } from '../../support/test-vendor.ts';
+} from '../../support/cloud/attacked-link.ts';
+import { openCloudApp } from '../../support/cloud/cloud-app.ts';
+import { openOfflineApp } from '../../support/cloud/offline-app.ts';
+import { TEST_VENDOR } from '../../support/cloud/test-vendor.ts';
 
 /** A vendor signs files and answers with one key. Attacks with one of them in the place of another. */
 const { vendor, signingKey, vendorKey, grant, record, openServer } = await openAttackedCloud({ after });

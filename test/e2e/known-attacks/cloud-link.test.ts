@@ -17,8 +17,8 @@ import {
   type Recorded,
   register,
   show,
-} from '../../support/attacked-link.ts';
-import { type CloudApp, openCloudApp } from '../../support/cloud-app.ts';
+} from '../../support/cloud/attacked-link.ts';
+import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';
 import { readEvents } from '../../support/test-app.ts';
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { runBerth } from '../../faults/berth-command.ts';
+import { runBerth } from '../../support/berth-command.ts';
 import { exchange } from '../../support/raw-socket.ts';
 import { findForms } from '../../support/secret-search.ts';
 import {

@@ -6,7 +6,8 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { createDataFolder } from '../../../packages/server/src/store/folder-access.ts';
-import { runBerth } from '../../faults/berth-command.ts';
+import { runBerth } from '../../support/berth-command.ts';
+import { TEST_VENDOR as vendor } from '../../support/cloud/test-vendor.ts';
 import { exchange } from '../../support/raw-socket.ts';
 import {
   type ServerProcess,
@@ -15,7 +16,6 @@ import {
   temporaryFolder,
 } from '../../support/server-process.ts';
 import { testLicense } from '../../support/test-license.ts';
-import { TEST_VENDOR as vendor } from '../../support/test-vendor.ts';
 
 /** Attacks by names and words: what people read, what rules compare, what a server calls itself. */
 

@@ -10,10 +10,10 @@ import { openDataFolder } from '@berth/cloud/store/data-folder';
 import { loadTotals } from '@berth/cloud/store/execute';
 import { getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
 import { listWaitingKeys } from '@berth/cloud/store/waiting-keys';
-import { createCarriedServer } from '../../support/carried-server.ts';
-import { createTestTerminal } from '../../support/cloud-command-line.ts';
-import { cloudFolder, type TestCloud } from '../../support/test-cloud.ts';
-import { createTestPortal, given, refused, told } from '../../support/test-portal.ts';
+import { createCarriedServer } from '../../support/cloud/carried-server.ts';
+import { createTestTerminal } from '../../support/cloud/cloud-command-line.ts';
+import { cloudFolder, type TestCloud } from '../../support/cloud/test-cloud.ts';
+import { createTestPortal, given, refused, told } from '../../support/cloud/test-portal.ts';
 
 /** As a browser sends it from the page. */
 async function handIn(cloud: TestCloud, file: string, place?: string) {

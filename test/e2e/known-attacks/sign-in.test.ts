@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { after, describe, test } from 'node:test';
 import { type ServerProcess, temporaryFolder } from '../../support/server-process.ts';
-import { OWN_PASSWORD, replacePassword, startFreshServer } from '../../support/set-up-server.ts';
 import {
   CONTROL,
   createAdministrator,
@@ -11,6 +10,7 @@ import {
   readTraces,
   type TestApp,
 } from '../../support/test-app.ts';
+import { OWN_PASSWORD, replacePassword, startFreshServer } from '../doors/set-up-server.ts';
 
 /** The servers of this file share their compiled code, which makes them start faster. */
 process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });

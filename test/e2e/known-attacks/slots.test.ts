@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { askBerth, runBerth } from '../../faults/berth-command.ts';
-import { pollUntil } from '../../faults/poll.ts';
+import { askBerth, runBerth } from '../../support/berth-command.ts';
+import { pollUntil } from '../../support/poll.ts';
 import {
   type ServerProcess,
   seedLicenses,
   startServerProcess,
   temporaryFolder,
 } from '../../support/server-process.ts';
-import { createToken } from '../../support/set-up-server.ts';
 import { testLicense } from '../../support/test-license.ts';
+import { createToken } from '../doors/set-up-server.ts';
 
 /** What a penetration test found about slots and the records of them, attacked on a real server. */
 

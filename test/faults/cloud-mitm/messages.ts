@@ -1,5 +1,5 @@
 import { SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
-import type { Answer, RawHeaders, Request } from '../../support/chaos-fault.ts';
+import type { Answer, RawHeaders, Request } from '../../support/chaos/chaos-fault.ts';
 
 export type Operation = 'activate' | 'check' | 'deactivate' | 'count' | 'count_feature';
 

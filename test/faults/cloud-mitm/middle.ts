@@ -1,7 +1,7 @@
 import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
-import type { Answer, Fault, Request } from '../../support/chaos-fault.ts';
-import { forward } from '../../support/chaos-message.ts';
-import { pickOne, type Random } from '../random.ts';
+import type { Answer, Fault, Request } from '../../support/chaos/chaos-fault.ts';
+import { forward } from '../../support/chaos/chaos-message.ts';
+import { pickOne, type Random } from '../../support/random.ts';
 import { type Fields, findHeader, type Operation, readFields, readOperation } from './messages.ts';
 import { FORGERY, TRICKS, type Trick } from './tricks.ts';
 import { findStop, type SignedFile, type Stop, type Terms, type Vendor } from './vendor.ts';

@@ -1,7 +1,7 @@
 import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import { DEACTIVATED_TEXT } from '@berth/protocol/cloud/cloud-requests';
-import type { Answer } from '../../support/chaos-fault.ts';
-import { pickNumber, pickOne } from '../random.ts';
+import type { Answer } from '../../support/chaos/chaos-fault.ts';
+import { pickNumber, pickOne } from '../../support/random.ts';
 import { askInstead, makeAnswer, setHeader, signatureOf, withBody, withSignature } from './messages.ts';
 import type { Exchange, Middle, Recorded } from './middle.ts';
 import { findStop } from './vendor.ts';

@@ -10,8 +10,8 @@ import { createProduct, findProduct } from '@berth/cloud/store/products';
 import { transact } from '@berth/cloud/store/shelf';
 import { readLicenseFile } from '@berth/protocol/carried/license-file';
 import { signBytes } from '@berth/protocol/cloud/vendor-signature';
-import type { CloudProcess } from '../../support/cloud-process.ts';
-import { pickNumber, pickOne, type Random } from '../random.ts';
+import type { CloudProcess } from '../../support/cloud/cloud-process.ts';
+import { pickNumber, pickOne, type Random } from '../../support/random.ts';
 
 /** Why a license does not run. */
 export type Stop = 'disabled' | 'inactive' | 'expired';

@@ -7,8 +7,8 @@ import {
   createCommandLine,
   createTestTerminal,
   type Run,
-} from '../../../../test/support/cloud-command-line.ts';
-import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+} from '../../../../test/support/cloud/cloud-command-line.ts';
+import { cloudFolder } from '../../../../test/support/cloud/test-cloud.ts';
 import { runCli } from './cli.ts';
 
 async function createLicense(run: Run, flags = ''): Promise<string> {

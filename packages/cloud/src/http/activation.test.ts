@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { isSignedBy, licenseSignatureText } from '@berth/protocol/cloud/vendor-signature';
-import { createTestCloud, START, type TestCloud } from '../../../../test/support/test-cloud.ts';
+import { createTestCloud, START, type TestCloud } from '../../../../test/support/cloud/test-cloud.ts';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { blockDevice, listDevices, unblockDevice } from '../store/devices.ts';
 import { listEvents } from '../store/events.ts';

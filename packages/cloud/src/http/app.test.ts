@@ -6,7 +6,7 @@ import {
   createTestCloud,
   signedHeaders,
   type TestCloud,
-} from '../../../../test/support/test-cloud.ts';
+} from '../../../../test/support/cloud/test-cloud.ts';
 import { SECURITY_HEADERS } from './sign-reply.ts';
 
 function assertSigned(cloud: TestCloud, { headers, bytes }: Answer): void {

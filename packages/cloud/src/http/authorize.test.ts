@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { authorizationHeader, DATE_TOLERANCE_MS } from '@berth/protocol/cloud/cloud-authorization';
-import { createTestCloud, START, signedHeaders } from '../../../../test/support/test-cloud.ts';
+import { createTestCloud, START, signedHeaders } from '../../../../test/support/cloud/test-cloud.ts';
 import { disableKey } from '../store/keys.ts';
 
 const ASK = { product: 'cad' };

@@ -7,7 +7,7 @@ import {
   createTestCloud,
   signedHeaders,
   type TestCloud,
-} from '../../../../test/support/test-cloud.ts';
+} from '../../../../test/support/cloud/test-cloud.ts';
 
 const NONCE = '0123456789abcdef0123456789abcdef';
 const MACHINE = 'machine-1';

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { consumptionAnswer } from '@berth/protocol/api/consumption';
 import { featureObject } from '@berth/protocol/api/license-object';
 import { SYNC_EVENT } from '@berth/protocol/cloud/cloud-requests';
-import { createTestCloud, START } from '../../../../test/support/test-cloud.ts';
+import { createTestCloud, START } from '../../../../test/support/cloud/test-cloud.ts';
 import type { TermsChange } from '../core/change-terms.ts';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { blockDevice } from '../store/devices.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { createTestCloud, START } from '../../../../test/support/test-cloud.ts';
+import { createTestCloud, START } from '../../../../test/support/cloud/test-cloud.ts';
 import { changeLicense } from '../store/licenses.ts';
 import { hashPassword } from '../store/passwords.ts';
 

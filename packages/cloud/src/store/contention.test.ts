@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import type { Contest } from '../../../../test/support/cloud-contender.ts';
-import { createTestCloud, type TestCloud } from '../../../../test/support/test-cloud.ts';
+import type { Contest } from '../../../../test/support/cloud/cloud-contender.ts';
+import { createTestCloud, type TestCloud } from '../../../../test/support/cloud/test-cloud.ts';
 import { listEvents } from './events.ts';
 import { countDevices, loadTotals } from './execute.ts';
 import { getLicense } from './licenses.ts';
 
-const CONTENDER = new URL('../../../../test/support/cloud-contender.ts', import.meta.url);
+const CONTENDER = new URL('../../../../test/support/cloud/cloud-contender.ts', import.meta.url);
 const CONTENDERS = 4;
 const ROUNDS = 25;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
-import { cloudFolder } from '../../../../test/support/test-cloud.ts';
+import { cloudFolder } from '../../../../test/support/cloud/test-cloud.ts';
 import { hasData, openDataFolder } from './data-folder.ts';
 import { createAirgapKey, exportPublicKey } from './key-files.ts';
 

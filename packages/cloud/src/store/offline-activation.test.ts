@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { createCarriedServer } from '../../../../test/support/carried-server.ts';
-import { createTestPortal, given, refused } from '../../../../test/support/test-portal.ts';
+import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused } from '../../../../test/support/cloud/test-portal.ts';
 import { blockDevice, listDevices } from './devices.ts';
 import { listEvents } from './events.ts';
 import { disableKey } from './keys.ts';

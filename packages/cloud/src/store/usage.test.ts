@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { createCarriedServer } from '../../../../test/support/carried-server.ts';
-import { createTestPortal, given, refused, told } from '../../../../test/support/test-portal.ts';
+import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../test/support/cloud/test-portal.ts';
 import type { TermsChange } from '../core/change-terms.ts';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { blockDevice } from './devices.ts';

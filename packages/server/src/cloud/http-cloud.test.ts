@@ -13,7 +13,7 @@ import {
   MACHINE,
   OPERATIONS,
   openCloud,
-} from '../../../../test/support/answering-cloud.ts';
+} from '../../../../test/support/cloud/answering-cloud.ts';
 import { type Cloud, UNPROVEN } from './cloud.ts';
 
 const MIB = 1024 * 1024;

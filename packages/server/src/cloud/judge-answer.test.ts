@@ -13,7 +13,7 @@ import {
   openCloud,
   privateKey,
   type Work,
-} from '../../../../test/support/answering-cloud.ts';
+} from '../../../../test/support/cloud/answering-cloud.ts';
 import type { CloudReply } from './cloud.ts';
 
 describe('an answer that repeats the nonce', () => {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { isConfirmationCode } from '@berth/protocol/carried/airgap-codes';
-import { createCarriedServer } from '../../../../../test/support/carried-server.ts';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import type { Answer } from '../../../../../test/support/cloud/test-cloud.ts';
+import { createTestPortal, told } from '../../../../../test/support/cloud/test-portal.ts';
 import { damage } from '../../../../../test/support/damage.ts';
-import type { Answer } from '../../../../../test/support/test-cloud.ts';
-import { createTestPortal, told } from '../../../../../test/support/test-portal.ts';
 import { listDevices } from '../../store/devices.ts';
 import { LIMITS } from '../limits/limits.ts';
 

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
-import { hasPostgres, sharedPostgres } from '../../../../../test/support/postgres.ts';
-import { reuseDatabase } from '../../../../../test/support/reused-database.ts';
+import { hasPostgres, sharedPostgres } from '../../../../../test/support/stores/postgres.ts';
+import { reuseDatabase } from '../../../../../test/support/stores/reused-database.ts';
 import { exerciseStore } from '../exam/exercise-store.ts';
 import { expectSoundDatabase, openExamined } from '../exam/postgres-database.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
-import { pollUntil } from '../../../../../../test/faults/poll.ts';
+import { pollUntil } from '../../../../../../test/support/poll.ts';
 import { FOREIGN, openTestApp, type TestApp } from '../../../../../../test/support/test-app.ts';
 import { systemClock } from '../../../store/clock.ts';
 import { listen } from '../../sockets/listen.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { type Ask, askAsOfOneMoment, isStorable } from './ask.ts';
 import { parseDatabaseUrl } from './database-url.ts';

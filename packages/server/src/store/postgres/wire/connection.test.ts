@@ -3,7 +3,11 @@ import { once } from 'node:events';
 import { createServer, connect as openTcp, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hasPostgres, sharedPostgres, startPostgres } from '../../../../../../test/support/postgres.ts';
+import {
+  hasPostgres,
+  sharedPostgres,
+  startPostgres,
+} from '../../../../../../test/support/stores/postgres.ts';
 import { Connection } from './connection.ts';
 import { type OpeningOptions, openConnection } from './database.ts';
 import { isConnectionLost } from './database-error.ts';

@@ -10,7 +10,7 @@ import {
   type Settings,
   startPostgres,
   type TestPostgres,
-} from '../../../../../../test/support/postgres.ts';
+} from '../../../../../../test/support/stores/postgres.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Row } from '../../engine/rows.ts';
 import { explainUnfit, openConnection } from './database.ts';

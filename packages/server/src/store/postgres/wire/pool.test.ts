@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { pollUntil } from '../../../../../../test/faults/poll.ts';
-import { hasPostgres, sharedPostgres, startPostgres } from '../../../../../../test/support/postgres.ts';
+import { pollUntil } from '../../../../../../test/support/poll.ts';
+import {
+  hasPostgres,
+  sharedPostgres,
+  startPostgres,
+} from '../../../../../../test/support/stores/postgres.ts';
 import { isConnectionLost } from './database-error.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { Pool, type PoolOptions } from './pool.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { hasPostgres } from '../../../../../../test/support/postgres.ts';
-import { LICENSES, type Link, openTamperedLog } from '../../../../../../test/support/tampered-log.ts';
+import { hasPostgres } from '../../../../../../test/support/stores/postgres.ts';
+import { LICENSES, type Link, openTamperedLog } from '../../../../../../test/support/stores/tampered-log.ts';
 
 /**
  * The exam of tampering: every way to reach into the log that needs no key, at every one of its links. Each

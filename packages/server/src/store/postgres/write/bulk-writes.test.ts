@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import type { Row } from '../../engine/rows.ts';
 import type { Connection } from '../wire/connection.ts';
 import { openConnection } from '../wire/database.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { pollUntil } from '../../../../../../test/faults/poll.ts';
-import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
+import { pollUntil } from '../../../../../../test/support/poll.ts';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { NOW } from '../../../core/examples.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { PostgresReader } from '../read/reader.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
 import { temporaryFolder } from '../../../../../../test/support/server-process.ts';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { exampleLicense, register } from '../../../core/examples.ts';
 import { HOUR_MS } from '../../../core/nouns/instant.ts';
 import { openConnection } from '../wire/database.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { exampleLicense, NOW, register } from '../../../core/examples.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { createManualClock, type ManualClock } from '../../clock.ts';

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { hasPostgres, sharedPostgres } from '../../../../../../test/support/postgres.ts';
+import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { consume, exampleLicense, register } from '../../../core/examples.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { expectSound } from '../../exam/soundness.ts';

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { after, describe, type TestContext, test } from 'node:test';
+import { runBerth } from '../../support/berth-command.ts';
+import { ensureTool } from '../../support/install-tools.ts';
+import { temporaryFolder } from '../../support/server-process.ts';
+import { describeStores } from '../../support/stores/test-stores.ts';
+import { curl } from './curl.ts';
+import { startNginx } from './nginx.ts';
+import {
+  addAccount,
+  createToken,
+  type FreshServer,
+  OWN_PASSWORD,
+  replacePassword,
+  signIn,
+  startFreshServer,
+} from './set-up-server.ts';
+import { expectFates, fateOf, makeCall, makeSevenCalls, type Visit } from './seven-calls.ts';
+import { connectTwoMachines, type TwoMachines } from './two-machines.ts';
+
+/** The servers of this file share their compiled code, which makes them start faster. */
+process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+
+const SENT_AWAY = '401 unauthorized';
+
+const hasCurl = await ensureTool('curl', 'curl');
+const hasNginx = await ensureTool('nginx', 'nginx-light');
+
+type Clients = 'open' | 'required';
+
+/** What becomes of whoever shows nothing, where the server takes nobody for its administrator. */
+function strangerOf(clients: Clients) {
+  return expectFates({ clients: clients === 'open' ? 'in' : SENT_AWAY, admins: SENT_AWAY });
+}
+
+const USER = expectFates({ clients: 'in', admins: '403 forbidden' });
+const ADMINISTRATOR = expectFates({ clients: 'in', admins: 'in' });
+
+/** A server that was set up lets in whoever shows the right thing, from wherever, and nobody else. */
+async function checkEverybody(server: FreshServer, visit: Visit, clients: Clients): Promise<void> {
+  const { data } = server;
+  assert.deepEqual(await makeSevenCalls(visit), strangerOf(clients), 'nothing');
+  await checkNoKeys(server);
+  await addAccount(data, 'app', 'user');
+  const tokens = {
+    made: await createToken(data, 'user'),
+    user: await signIn(visit.url, 'app', OWN_PASSWORD, visit.under),
+    admin: await signIn(visit.url, 'admin', OWN_PASSWORD, visit.under),
+  };
+  assert.deepEqual(await makeSevenCalls({ ...visit, token: tokens.made }), USER, 'a token that was made');
+  assert.deepEqual(await makeSevenCalls({ ...visit, token: tokens.user }), USER, 'the token of a user');
+  const admin = await makeSevenCalls({ ...visit, token: tokens.admin });
+  assert.deepEqual(admin, ADMINISTRATOR, 'the token of an administrator');
+  const old = await curl([`${visit.url}/auth`, '-u', `admin:${server.oneTimePassword}`], visit.under);
+  assert.equal(fateOf(old), SENT_AWAY, 'the password that was replaced');
+}
+
+/** Sent away is sent away: the keys of the last call are not there. */
+async function checkNoKeys({ data }: FreshServer): Promise<void> {
+  const { stdout } = await runBerth(data, ['key', 'show']);
+  assert.match(stdout, /^API key +not set\nshared key +not set\n/);
+}
+
+async function startOnServer(t: TestContext, machines: TwoMachines, host: string, clients: Clients) {
+  const args = ['--host', host, '--auth-clients', clients];
+  return startFreshServer(t, { args, under: machines.onServer });
+}
+
+for (const clients of ['open', 'required'] as const) {
+  /** What is the default is not said. */
+  const args = clients === 'open' ? [] : ['--auth-clients', clients];
+
+  /** Accounts and tokens are in the store; who may do what is the same for both settings. */
+  const describeHere = clients === 'required' ? describeStores : describe;
+
+  describeHere(`the seven calls on the machine itself, where auth.clients is ${clients}`, () => {
+    test('before the password is replaced', async (t) => {
+      if (!hasCurl) return t.skip('optional: needs curl');
+      const server = await startFreshServer(t, { args });
+      const expected = expectFates({ clients: clients === 'open' ? 'in' : SENT_AWAY, admins: 'in' });
+      assert.deepEqual(await makeSevenCalls({ url: server.url }), expected);
+      const token = await createToken(server.data, 'user');
+      assert.deepEqual(await makeSevenCalls({ url: server.url, token }), USER, 'credentials decide alone');
+    });
+
+    test('after it', async (t) => {
+      if (!hasCurl) return t.skip('optional: needs curl');
+      const server = await startFreshServer(t, { args });
+      await replacePassword(server);
+      await checkEverybody(server, { url: server.url }, clients);
+    });
+  });
+
+  describe(`the seven calls, where auth.clients is ${clients}`, () => {
+    test('through a plain nginx, after it', async (t) => {
+      if (!hasCurl) return t.skip('optional: needs curl');
+      if (!hasNginx) return t.skip('optional: needs nginx');
+      const server = await startFreshServer(t, { args });
+      const { url } = await startNginx(t, server.url);
+      await replacePassword(server);
+      await checkEverybody(server, { url }, clients);
+    });
+
+    test('through an nginx that does not hide, before it', async (t) => {
+      if (!hasCurl) return t.skip('optional: needs curl');
+      if (!hasNginx) return t.skip('optional: needs nginx');
+      const server = await startFreshServer(t, { args });
+      const { announced } = await startNginx(t, server.url);
+      for (const [how, url] of Object.entries(announced)) {
+        const visit = { url, words: ['-H', 'Host: licenses.example'] };
+        assert.deepEqual(await makeSevenCalls(visit), strangerOf(clients), how);
+      }
+      await checkNoKeys(server);
+    });
+
+    test('from another machine, before the password is replaced and after it', async (t) => {
+      if (!hasCurl) return t.skip('optional: needs curl');
+      const machines = await connectTwoMachines(t);
+      if (machines === null) return t.skip('optional: needs network namespaces');
+      const server = await startOnServer(t, machines, machines.serverAddress, clients);
+      const { url, oneTimePassword } = server;
+      const visit = { url, under: machines.onClient };
+      assert.deepEqual(await makeSevenCalls(visit), strangerOf(clients));
+      const near = { url, under: machines.onServer };
+      assert.deepEqual(await makeSevenCalls(near), strangerOf(clients), 'from the machine itself');
+      await checkNoKeys(server);
+      const first = await signIn(url, 'admin', oneTimePassword, machines.onClient);
+      const query = new URLSearchParams({ passwordOld: oneTimePassword, passwordNew: OWN_PASSWORD });
+      const words = [`${url}/api/v4/setPassword?${query}`, '-H', `Authorization: Bearer ${first}`];
+      assert.equal(fateOf(await curl(words, machines.onClient)), '200');
+      await checkEverybody(server, visit, clients);
+    });
+
+    test('to a server on all addresses, before the password is replaced', async (t) => {
+      if (!hasCurl) return t.skip('optional: needs curl');
+      const machines = await connectTwoMachines(t);
+      if (machines === null) return t.skip('optional: needs network namespaces');
+      const server = await startOnServer(t, machines, '0.0.0.0', clients);
+      const { port } = new URL(server.url);
+      for (const [under, host] of [
+        [machines.onClient, machines.serverAddress],
+        [machines.onServer, machines.serverAddress],
+        [machines.onServer, '127.0.0.1'],
+        [machines.onServer, 'localhost'],
+      ] as const) {
+        const visit = { url: `http://${host}:${port}`, under };
+        assert.deepEqual(await makeSevenCalls(visit), strangerOf(clients), `${host} ${under}`);
+      }
+      await checkNoKeys(server);
+    });
+  });
+}
+
+describe('who is at the machine itself while it is being set up', () => {
+  /** By what they say the server is called. */
+  const HOSTS: readonly (readonly [string, 'in' | 'out'])[] = [
+    ['localhost', 'in'],
+    ['LOCALHOST', 'in'],
+    ['LocalHost:8080', 'in'],
+    ['127.0.0.1', 'in'],
+    ['127.0.0.1:8080', 'in'],
+    ['[::1]', 'in'],
+    ['[::1]:8080', 'in'],
+    ['localhost.', 'out'],
+    ['LOCALHOST.:8080', 'out'],
+    ['localhost.example', 'out'],
+    ['127.0.0.1.example', 'out'],
+    ['licenses.example', 'out'],
+    ['127.1', 'out'],
+    ['2130706433', 'out'],
+    ['127.0.0.2', 'out'],
+    ['0.0.0.0', 'out'],
+    ['[::]', 'out'],
+    ['[::ffff:7f00:1]', 'out'],
+  ];
+
+  async function visitFrom(visit: Visit) {
+    return [
+      fateOf(await makeCall('register', visit)),
+      fateOf(await makeCall('license/generate', visit)),
+    ] as const;
+  }
+
+  test('is told by the name that they call the server by', async (t) => {
+    if (!hasCurl) return t.skip('optional: needs curl');
+    const { url } = await startFreshServer(t);
+    for (const [host, fate] of HOSTS) {
+      for (const version of ['--http1.1', '--http1.0']) {
+        const fates = await visitFrom({ url, words: [version, '-H', `Host: ${host}`] });
+        // HTTP/1.0 is what proxies speak.
+        const isIn = fate === 'in' && version === '--http1.1';
+        assert.deepEqual(fates, ['200', isIn ? '200' : SENT_AWAY], `${host} ${version}`);
+      }
+    }
+    const nameless = await visitFrom({ url, words: ['--http1.0', '-H', 'Host:'] });
+    assert.deepEqual(nameless, ['200', SENT_AWAY], 'HTTP/1.0 without a name');
+  });
+
+  test('is told by the address that they come from', async (t) => {
+    if (!hasCurl) return t.skip('optional: needs curl');
+    if (process.platform !== 'linux') return t.skip('optional: needs Linux');
+    const { url } = await startFreshServer(t);
+    assert.deepEqual(await visitFrom({ url, words: ['--interface', '127.0.0.1'] }), ['200', '200']);
+    assert.deepEqual(await visitFrom({ url, words: ['--interface', '127.0.0.2'] }), ['200', SENT_AWAY]);
+  });
+
+  test('may also come over IPv6', async (t) => {
+    if (!hasCurl) return t.skip('optional: needs curl');
+    const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    if (!addresses.some(({ address }) => address === '::1')) return t.skip('optional: needs IPv6');
+    const { url } = await startFreshServer(t, { args: ['--host', '::1'] });
+    assert.match(url, /^http:\/\/\[::1\]:\d+$/);
+    assert.deepEqual(await makeSevenCalls({ url }), ADMINISTRATOR);
+    const named = await visitFrom({ url, words: ['-H', 'Host: licenses.example'] });
+    assert.deepEqual(named, ['200', SENT_AWAY]);
+  });
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { makeUpSeed } from '../../support/random.ts';
+import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
+
+/** `BERTH_REPORTS` and `BERTH_SEED` make a longer storm, or the same one again. */
+const REPORTS = Number(process.env.BERTH_REPORTS ?? 1000);
+const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+
+async function storm(t: TestContext, wish: Partial<ReportStorm>) {
+  const whole = { seed: SEED, reports: REPORTS, cutShare: 0.3, withoutIds: false, strangerEvery: 0, ...wish };
+  const result = await runReportStorm(t, whole);
+  t.diagnostic(`${JSON.stringify(whole)} ${JSON.stringify(result)}`);
+  assert.ok(result.cuts > whole.reports / 10, 'answers were lost');
+  assert.equal(result.underWay, 0, 'nothing is left on its way');
+  return result;
+}
+
+describe('reports whose answers are lost after the cloud has counted them', () => {
+  test('are counted once: the total is exact', async (t) => {
+    const { counted, atCloud, untold, held } = await storm(t, {});
+    assert.deepEqual([atCloud, untold, held], [counted, 0, 0]);
+  });
+
+  test('also while somebody else counts on the license', async (t) => {
+    const { counted, atCloud, untold, held } = await storm(t, { reports: REPORTS / 5, strangerEvery: 3 });
+    assert.deepEqual([atCloud, untold, held], [counted, 0, 0]);
+  });
+
+  test('by a cloud that does not know ids: the total is exact', async (t) => {
+    const { counted, atCloud, untold, held } = await storm(t, { withoutIds: true });
+    assert.deepEqual([atCloud, untold, held], [counted, 0, 0]);
+  });
+
+  test('by such a cloud beside somebody else: held where nobody can tell, never twice', async (t) => {
+    const wish = { reports: REPORTS / 5, withoutIds: true, strangerEvery: 3 };
+    const { counted, atCloud, untold, held } = await storm(t, wish);
+    assert.ok(held > 0, 'something could not be told');
+    assert.ok(atCloud <= counted, 'nothing is counted twice');
+    assert.ok(atCloud + untold + held >= counted, 'nothing is lost');
+  });
+});

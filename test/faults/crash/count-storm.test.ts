@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { makeUpSeed } from '../../support/random.ts';
+import { temporaryFolder } from '../../support/server-process.ts';
+import { runCountStorm } from './count-storm.ts';
+
+describe('a server that is killed while many count', () => {
+  test('has counted every request once in the end, when it is repeated under its key', async (t) => {
+    const seed = makeUpSeed();
+    t.diagnostic(`seed ${seed}`);
+    const report = await runCountStorm({ cycles: 4, seed, data: temporaryFolder(t) });
+    assert.deepEqual(report.violations, []);
+    assert.equal(report.cycles, 4);
+    assert.ok(report.answered >= 4 * 50);
+    t.diagnostic(`${report.answered} answered, ${report.repeated} of them repeated`);
+  });
+
+  test('is found out when repeats lose their keys', async (t) => {
+    const seed = makeUpSeed();
+    t.diagnostic(`seed ${seed}`);
+    const report = await runCountStorm({ cycles: 4, seed, data: temporaryFolder(t), losesKeys: true });
+    assert.notDeepEqual(report.violations, []);
+  });
+});

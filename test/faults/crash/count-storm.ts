@@ -1,0 +1,196 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { exampleLimits } from '../../../packages/server/src/core/examples.ts';
+import { type Answer, BerthApi } from '../../support/berth-api.ts';
+import { runBerth } from '../../support/berth-command.ts';
+import { createRandom, makeUpSeed, pickNumber, pickOne, type Random } from '../../support/random.ts';
+import { type ServerProcess, seedLicenses, startServerProcess } from '../../support/server-process.ts';
+import { testLicense } from '../../support/test-license.ts';
+
+/**
+ * Kills the server while many clients count, again and again. Each request has a key of its own and is
+ * repeated under it until it is answered, so in the end everything is counted exactly once.
+ */
+export interface CountStormOptions {
+  readonly cycles: number;
+  readonly seed: number;
+  readonly data: string;
+  /** A control: repeats go without their key, which must be found out. */
+  readonly losesKeys?: boolean;
+}
+
+export interface CountStormReport {
+  readonly cycles: number;
+  /** Requests that were answered with 200, each counted once. */
+  readonly answered: number;
+  /** How often a request was sent again because it was not answered. */
+  readonly repeated: number;
+  readonly total: number;
+  readonly violations: readonly string[];
+}
+
+const CLIENTS = 64;
+const LICENSE = testLicense(1, {
+  product: 'meter',
+  consumption: exampleLimits({ unlimited: true }),
+});
+
+/** One request: what to add, under which name. */
+interface Count {
+  readonly key: string;
+  readonly consumptions: number;
+}
+
+/** What was asked and answered, over all lives of the server. */
+class CountBook {
+  readonly violations: string[] = [];
+  /** Not answered yet: to be sent again. */
+  readonly open: Count[] = [];
+  answered = 0;
+  repeated = 0;
+  sum = 0;
+  readonly #totals = new Set<number>();
+
+  acknowledge({ key, consumptions }: Count, { status, body, text }: Answer): void {
+    if (status !== 200) {
+      this.violations.push(`${key} was answered with ${status}: ${text}`);
+      return;
+    }
+    this.answered += 1;
+    this.sum += consumptions;
+    const total = body.total_consumptions as number;
+    if (this.#totals.has(total)) this.violations.push(`${key} was told the total ${total}, as another was`);
+    this.#totals.add(total);
+  }
+}
+
+export async function runCountStorm(options: CountStormOptions): Promise<CountStormReport> {
+  const { cycles, data, losesKeys = false } = options;
+  const random = createRandom(options.seed);
+  const book = new CountBook();
+  await seedLicenses(data, [LICENSE]);
+  let server = await startServerProcess({ data });
+  let cycle = 0;
+  let total = 0;
+  try {
+    while (cycle < cycles && book.violations.length === 0) {
+      cycle += 1;
+      await countAndKill(server, book, random, { cycle, losesKeys });
+      server = await startServerProcess({ data });
+    }
+    const api = new BerthApi(server.url, { connections: CLIENTS });
+    const settle = async (count: Count) => book.acknowledge(count, await repeat(api, book, count, losesKeys));
+    await Promise.all(book.open.splice(0).map(settle));
+    total = await inspect(api, book);
+    api.close();
+    await finish(server, data, book);
+  } finally {
+    await server.stop('SIGKILL');
+  }
+  const { answered, repeated, violations } = book;
+  return { cycles: cycle, answered, repeated, total, violations };
+}
+
+const MOST_ANSWERED_BEFORE_KILL = 1500;
+const MOST_MS_BEFORE_KILL = 15;
+
+/** So many answers do not reach the client, although the server lives. */
+const LOST_SHARE = 0.05;
+
+/** As in the storm of lending: a number of answers and some milliseconds, to hit all phases of a commit. */
+async function countAndKill(
+  server: ServerProcess,
+  book: CountBook,
+  random: Random,
+  { cycle, losesKeys }: { readonly cycle: number; readonly losesKeys: boolean },
+): Promise<void> {
+  const api = new BerthApi(server.url, { connections: CLIENTS });
+  const target = book.answered + pickNumber(random, { from: 50, to: MOST_ANSWERED_BEFORE_KILL });
+  const restMs = random() * MOST_MS_BEFORE_KILL;
+  const earlier = book.open.splice(0);
+  let isOver = false;
+  const runClient = async (client: number) => {
+    for (let n = 0; !isOver; n++) {
+      const again = earlier.pop();
+      const fresh = { key: `${cycle}-${client}-${n}`, consumptions: pickOne(random, [1, 1, 2, 5]) };
+      const count = again ?? fresh;
+      const asked = again === undefined ? send(api, count, count.key) : repeat(api, book, count, losesKeys);
+      const answer = await asked.catch((error: Error) => error);
+      const isLost = answer instanceof Error || random() < LOST_SHARE;
+      if (isLost) book.open.push(count);
+      else book.acknowledge(count, answer);
+    }
+  };
+  const running = Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient(client)));
+  while (book.answered < target && book.violations.length === 0) await delay(1);
+  await delay(restMs);
+  isOver = true;
+  await server.stop('SIGKILL');
+  await running;
+  book.open.push(...earlier);
+  api.close();
+}
+
+function send(api: BerthApi, { consumptions }: Count, key: string): Promise<Answer> {
+  const headers = { 'idempotency-key': key };
+  return api.post('/api/v4/add_consumption', { product: 'meter', consumptions }, headers);
+}
+
+/** Asks again under the same key. */
+function repeat(api: BerthApi, book: CountBook, count: Count, losesKeys: boolean): Promise<Answer> {
+  book.repeated += 1;
+  return send(api, count, losesKeys ? `${count.key}-${book.repeated}` : count.key);
+}
+
+/** The total is the sum of what was answered: nothing is lost, nothing counted twice. */
+async function inspect(api: BerthApi, book: CountBook): Promise<number> {
+  const { body } = await api.get('/api/v4/license?product=meter');
+  const total = body.total_consumptions as number;
+  if (total !== book.sum) book.violations.push(`the total is ${total}, and ${book.sum} were answered`);
+  const events = await api.eventsAfter(0);
+  const added = events.filter(({ kind }) => kind === 'consumption_added');
+  const audited = added.reduce((sum, event) => sum + (event.count as number), 0);
+  if (audited !== total) book.violations.push(`the total is ${total}, and the audit says ${audited}`);
+  if (added.length !== book.answered) {
+    book.violations.push(`${added.length} counts are in the audit, and ${book.answered} were answered`);
+  }
+  return total;
+}
+
+async function finish(server: ServerProcess, data: string, book: CountBook): Promise<void> {
+  const code = await server.stop();
+  if (code !== 0) book.violations.push(`the server ended with ${code}`);
+  const verdict = await runBerth(data, ['audit', 'verify']);
+  if (verdict.code !== 0) book.violations.push(`audit verify: ${verdict.stdout}${verdict.stderr}`);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      cycles: { type: 'string', default: '20' },
+      seed: { type: 'string', default: String(makeUpSeed()) },
+      'lose-keys': { type: 'boolean', default: false },
+    },
+  });
+  const seed = Number(values.seed);
+  const data = mkdtempSync(join(tmpdir(), 'berth-count-storm-'));
+  print(`seed ${seed}, data in ${data}`);
+  const losesKeys = values['lose-keys'];
+  const report = await runCountStorm({ cycles: Number(values.cycles), seed, data, losesKeys });
+  const { cycles, answered, repeated, total, violations } = report;
+  print(`cycles ${cycles}, answered ${answered}, repeated ${repeated}, total ${total}`);
+  print(`violations ${violations.length}`);
+  for (const violation of violations.slice(0, 50)) print(`  ${violation}`);
+  if (violations.length > 0) return 1;
+  rmSync(data, { recursive: true });
+  return 0;
+}
+
+if (import.meta.main) process.exitCode = await main();

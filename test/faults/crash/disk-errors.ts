@@ -1,0 +1,152 @@
+import { parseArgs } from 'node:util';
+import { ensureTool } from '../../support/install-tools.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { makeUpSeed } from '../../support/random.ts';
+import { seedLicenses } from '../../support/server-process.ts';
+import { ServerUnderTest } from '../../support/server-under-test.ts';
+import { testLicense } from '../../support/test-license.ts';
+import { LendingRounds } from './lending-rounds.ts';
+
+/**
+ * Lets the Nth write or sync of the server fail, and some after it, while clients go on asking. Whatever it
+ * could not store it must not acknowledge; it must go on, and work again when the disk does.
+ */
+export interface DiskFault {
+  /** The system calls that fail. They are counted in each thread; one thread does all the writing. */
+  readonly calls: string;
+  readonly error: string;
+  readonly first: number;
+  /** How many fail in a row, at least two: the first attempt to heal fails too. `null`: all from then on. */
+  readonly count: number | null;
+}
+
+export interface DiskFaultReport {
+  readonly outcome: 'did not start' | 'not reached' | 'recovered' | 'stayed broken';
+  readonly acknowledged: number;
+  readonly unavailable: number;
+  readonly violations: readonly string[];
+}
+
+export function underFault({ calls, error, first, count }: DiskFault): readonly string[] {
+  const last = count === null ? '+' : `..${first + count - 1}`;
+  const inject = `inject=${calls}:error=${error}:when=${first}${last}`;
+  // With -D the server stays our child, and strace hangs on its side.
+  return [
+    'strace',
+    '-D',
+    '-f',
+    '-qq',
+    '--seccomp-bpf',
+    '-o',
+    '/dev/null',
+    '-e',
+    `trace=${calls}`,
+    '-e',
+    inject,
+  ];
+}
+
+interface TestLife {
+  after(work: () => Promise<void>): void;
+}
+
+const LICENSES = [testLicense(1, { slots: 5 }), testLicense(2, { product: 'large', slots: 50 })];
+
+export interface DiskFaultOptions {
+  readonly fault: DiskFault;
+  readonly seed: number;
+  /** How the server is ended before it is started on a disk that works. */
+  readonly signal: NodeJS.Signals;
+}
+
+/** One server, one fault, and a restart on a disk that works. */
+export async function runDiskFault(t: TestLife, options: DiskFaultOptions): Promise<DiskFaultReport> {
+  const { fault, seed, signal } = options;
+  const server = ServerUnderTest.make(t);
+  await seedLicenses(server.data, LICENSES);
+  const rounds = new LendingRounds(server, {
+    licenseIds: LICENSES.map(({ id }) => id),
+    seed,
+    trustsUnavailable: fault.count !== null,
+  });
+  const { violations } = rounds.book;
+  const outcome = await runOnBrokenDisk(server, rounds, fault);
+  if (outcome !== 'did not start' && !server.isRunning) violations.push('the server has ended by itself');
+  await server.stop(signal);
+  await server.start();
+  await rounds.inspect();
+  await rounds.run();
+  await rounds.inspect();
+  const code = await server.stop();
+  if (code !== 0) violations.push(`the server ended with ${code} on a disk that works`);
+  return { outcome, acknowledged: rounds.book.acknowledged, unavailable: rounds.unavailable, violations };
+}
+
+/** So many rounds more than the fault's number without an error, and it is beyond what they write. */
+const ROUNDS_BEYOND = 50;
+
+/** So many rounds after it works again. */
+const ROUNDS_AFTER = 3;
+
+async function runOnBrokenDisk(
+  server: ServerUnderTest,
+  rounds: LendingRounds,
+  fault: DiskFault,
+): Promise<DiskFaultReport['outcome']> {
+  try {
+    await server.start({ under: underFault(fault) });
+  } catch {
+    return 'did not start';
+  }
+  const hasFailed = () => rounds.unavailable > 0 || /the data cannot be written/.test(server.log);
+  for (let round = 0; round < fault.first + ROUNDS_BEYOND && !hasFailed(); round++) await rounds.run();
+  if (!hasFailed()) return 'not reached';
+  if (await rounds.isHealthy()) rounds.book.violations.push('health was good while the disk was not');
+  if (fault.count !== null) {
+    await pollUntil('the server is healthy again', async () => (await rounds.isHealthy()) || undefined);
+  }
+  for (let round = 0; round < ROUNDS_AFTER; round++) await rounds.run();
+  if (fault.count === null) return 'stayed broken';
+  await rounds.inspect();
+  return 'recovered';
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      from: { type: 'string', default: '1' },
+      to: { type: 'string', default: '40' },
+      step: { type: 'string', default: '1' },
+      count: { type: 'string', default: '3' },
+      calls: { type: 'string', default: 'fsync,fdatasync' },
+      error: { type: 'string', default: 'EIO' },
+      seed: { type: 'string', default: String(makeUpSeed()) },
+    },
+  });
+  if (!(await ensureTool('strace', 'strace'))) throw new Error('This needs strace.');
+  const count = values.count === 'all' ? null : Number(values.count);
+  print(`seed ${values.seed}; ${values.calls} fail with ${values.error}, ${values.count} in a row`);
+  let violations = 0;
+  for (let first = Number(values.from); first <= Number(values.to); first += Number(values.step)) {
+    const ends: (() => Promise<void>)[] = [];
+    const life = { after: (work: () => Promise<void>) => ends.push(work) };
+    const fault = { calls: values.calls, error: values.error, first, count };
+    const signal = first % 2 === 0 ? 'SIGTERM' : 'SIGKILL';
+    const options = { fault, seed: Number(values.seed) + first, signal } as const;
+    const report = await runDiskFault(life, options).finally(async () => {
+      for (const end of ends) await end();
+    });
+    const { outcome, acknowledged, unavailable } = report;
+    print(`N=${first}: ${outcome}, acknowledged ${acknowledged}, unavailable ${unavailable}`);
+    for (const violation of report.violations) print(`  ${violation}`);
+    violations += report.violations.length;
+  }
+  print(`violations ${violations}`);
+  return violations === 0 ? 0 : 1;
+}
+
+if (import.meta.main) process.exitCode = await main();

@@ -1,0 +1,186 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type FakedClock, MINUTE_MS, makeFakedClock } from '../../support/faked-clock.ts';
+import type { ServerUnderTest } from '../../support/server-under-test.ts';
+import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { testLicense } from '../../support/test-license.ts';
+import { Fleet, type FleetLife } from './fleet.ts';
+import { runByHand } from './run-by-hand.ts';
+
+/** Three servers whose clocks are far apart, on a database whose clock is right. */
+export interface ClocksOptions {
+  readonly postgres: TestPostgres;
+  /** One for each server. */
+  readonly clocks: readonly FakedClock[];
+  /** How long a slot is to live after its last heartbeat: some of its minute may be skipped. */
+  readonly seconds: number;
+}
+
+export interface ClocksReport {
+  /** Questions around the end of a slot. */
+  readonly asked: number;
+  /** From a slot's end to the answer that lent it to the next one. */
+  readonly longestDelayMs: number;
+  readonly violations: readonly string[];
+}
+
+const SHIFTS_MS = [-10 * MINUTE_MS, 0, 10 * MINUTE_MS];
+
+/** What an answer says of the time may be off by how long it took, and not by more. */
+const TOLERANCE_MS = 2000;
+
+/** `null` where clocks cannot be faked. */
+export async function makeClocks(life: FleetLife): Promise<readonly FakedClock[] | null> {
+  const clocks: FakedClock[] = [];
+  for (const shiftMs of SHIFTS_MS) {
+    const clock = await makeFakedClock({ after: (work) => life.after(async () => work()) });
+    if (clock === null) return null;
+    clock.set(shiftMs);
+    clocks.push(clock);
+  }
+  return clocks;
+}
+
+export async function runClocks(life: FleetLife, options: ClocksOptions): Promise<ClocksReport> {
+  const { postgres, clocks, seconds } = options;
+  const licenses = clocks.map((_, index) =>
+    testLicense(index + 1, { product: `product-${index}`, slots: 1, timeoutMinutes: 1 }),
+  );
+  const envs = clocks.map(({ env }) => env);
+  const fleet = await Fleet.start(life, { postgres, size: clocks.length, licenses, envs });
+  const violations: string[] = [];
+  const [row] = await fleet.query('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS now');
+  note(violations, "the database's own clock", Number(row?.now), Date.now());
+  for (const [index, server] of fleet.servers.entries()) {
+    await compareClock(server, clocks[index]?.shiftMs ?? 0, violations);
+  }
+  for (const server of fleet.servers) await borrowAround(server, violations);
+  const slots = fleet.servers.map((_, index) => new WatchedSlot(fleet, index, violations));
+  await Promise.all(slots.map((slot) => slot.watch(seconds)));
+  violations.push(...(await fleet.stop()));
+  return {
+    asked: slots.reduce((sum, { asked }) => sum + asked, 0),
+    longestDelayMs: Math.max(...slots.map(({ delayMs }) => delayMs)),
+    violations,
+  };
+}
+
+function note(violations: string[], what: string, found: number, expected: number): void {
+  const offMs = Math.round(found - expected);
+  if (!(Math.abs(offMs) <= TOLERANCE_MS)) violations.push(`${what} is off by ${offMs} ms`);
+}
+
+/** The date of its answers is that of its own machine; everything else goes by the database. */
+async function compareClock(
+  { api, url }: ServerUnderTest,
+  shiftMs: number,
+  violations: string[],
+): Promise<void> {
+  const { headers } = await api.health();
+  note(violations, `the faked clock of ${url}`, Date.parse(headers?.date ?? ''), Date.now() + shiftMs);
+  const { server_at: at, jump } = await api.clock();
+  note(violations, `the time of ${url}`, Date.parse(at), Date.now());
+  if (jump !== null) violations.push(`${url} speaks of a jump: ${JSON.stringify(jump)}`);
+}
+
+/** Five minutes ahead of the database, or behind it: whatever the server's own clock says about it. */
+async function borrowAround({ api, url }: ServerUnderTest, violations: string[]): Promise<void> {
+  const target = { product: 'product-0', user: 'borrower' };
+  const ahead = new Date(Date.now() + 5 * MINUTE_MS).toISOString();
+  const taken = await api.borrow({ ...target, borrowed_until: ahead });
+  if (taken.body.borrowed_until !== ahead) violations.push(`${url} lends nothing ahead: ${taken.text}`);
+  const behind = new Date(Date.now() - 5 * MINUTE_MS).toISOString();
+  const refused = await api.borrow({ ...target, borrowed_until: behind });
+  if (refused.body.code !== 'borrow_until_not_valid')
+    violations.push(`${url} takes a date behind: ${refused.text}`);
+  const { status, text } = await api.unregister(target);
+  if (status !== 200) violations.push(`${url} takes nothing back: ${text}`);
+}
+
+/** The only slot of a license, lent by one server, renewed by the next, asked for at all. */
+class WatchedSlot {
+  asked = 0;
+  delayMs = Number.POSITIVE_INFINITY;
+  readonly #fleet: Fleet;
+  readonly #index: number;
+  readonly #violations: string[];
+
+  constructor(fleet: Fleet, index: number, violations: string[]) {
+    this.#fleet = fleet;
+    this.#index = index;
+    this.#violations = violations;
+  }
+
+  async watch(seconds: number): Promise<void> {
+    const { servers } = this.#fleet;
+    await this.#hold(servers[this.#index] as ServerUnderTest);
+    await this.#shorten(MINUTE_MS - 5000);
+    await this.#hold(servers[(this.#index + 1) % servers.length] as ServerUnderTest);
+    await this.#shorten(MINUTE_MS - seconds * 1000);
+    await this.#askUntilLent(await this.#readEnd());
+  }
+
+  /** A heartbeat through any server is good for a minute, and all servers say so. */
+  async #hold({ api, url }: ServerUnderTest): Promise<void> {
+    const { status, text } = await api.register({ product: `product-${this.#index}`, user: 'holder' });
+    const heldAt = Date.now();
+    if (status !== 200) this.#violations.push(`${url} lends nothing: ${text}`);
+    for (const other of this.#fleet.servers) {
+      const ends = (await this.#listHolders(other)).map(({ ends_at: at }) => Date.parse(at));
+      const what = `the end of a slot that ${url} renewed, at ${other.url},`;
+      note(this.#violations, what, ends[0] ?? Number.NaN, heldAt + MINUTE_MS);
+    }
+  }
+
+  async #listHolders({ api }: ServerUnderTest) {
+    return (await api.holders()).filter(({ license_id: id }) => id === this.#index + 1);
+  }
+
+  /** As if so much time had passed since its last heartbeat. */
+  async #shorten(millis: number): Promise<void> {
+    const id = this.#index + 1;
+    await this.#fleet.query(
+      `UPDATE registration SET ends_at = ends_at - ${Math.max(0, millis)} WHERE license_id = ${id}`,
+    );
+  }
+
+  async #readEnd(): Promise<number> {
+    const id = this.#index + 1;
+    const [row] = await this.#fleet.query(`SELECT ends_at FROM registration WHERE license_id = ${id}`);
+    return Number(row?.ends_at);
+  }
+
+  /** Nobody is lent it before its end, and everybody who asks later is. */
+  async #askUntilLent(endsAt: number): Promise<void> {
+    for (;;) {
+      const server = this.#fleet.servers[this.asked++ % this.#fleet.servers.length] as ServerUnderTest;
+      const sentAt = Date.now();
+      const { status, text } = await server.api.register({ product: `product-${this.#index}`, user: 'next' });
+      if (status === 200) {
+        this.delayMs = Date.now() - endsAt;
+        if (this.delayMs < 0) this.#violations.push(`${server.url} lent it ${-this.delayMs} ms early`);
+        return;
+      }
+      // The database tells whole milliseconds, rounded down.
+      if (sentAt > endsAt + 1) {
+        this.#violations.push(`${server.url} refused it ${sentAt - endsAt} ms after its end: ${text}`);
+        return;
+      }
+      await delay(Math.min(100, Math.max(1, (endsAt - Date.now()) / 2)));
+    }
+  }
+}
+
+async function main(): Promise<number> {
+  return runByHand({ seconds: 60 }, async (life, postgres, { seconds }) => {
+    const clocks = await makeClocks(life);
+    if (clocks === null) throw new Error('This needs libfaketime.');
+    const { asked, longestDelayMs, violations } = await runClocks(life, { postgres, clocks, seconds });
+    const lines = [
+      `clocks off by ${SHIFTS_MS.map((ms) => ms / MINUTE_MS).join(', ')} minutes, slots of ${seconds} s`,
+      `asked ${asked} times; a slot was lent again at most ${longestDelayMs} ms after its end`,
+    ];
+    return { lines, violations };
+  });
+}
+
+if (import.meta.main) process.exitCode = await main();

@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BerthApi } from '../../support/berth-api.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { createRandom, pickNumber, type Random } from '../../support/random.ts';
+import type { ServerUnderTest } from '../../support/server-under-test.ts';
+import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { testLicense } from '../../support/test-license.ts';
+import { type AnswerGate, openAnswerGate } from './answer-gate.ts';
+import { Fleet, type FleetLife } from './fleet.ts';
+import { FleetBook, hotLicense } from './fleet-book.ts';
+import { FleetLoad } from './fleet-load.ts';
+import { inspectFleet } from './inspect-fleet.ts';
+import { runByHand } from './run-by-hand.ts';
+
+/** Crashes the database under the load of two servers, again and again. */
+export interface DatabaseStormOptions {
+  /** One that can be stopped and started. */
+  readonly postgres: TestPostgres;
+  readonly seed: number;
+  readonly cycles: number;
+  /** A control: a crash takes the database back to the one before, which must be found out. */
+  readonly losesCommits?: boolean;
+}
+
+export interface DatabaseStormReport {
+  readonly book: FleetBook;
+  /** From when the database took connections until each server had stored something again. */
+  readonly recoveriesMs: readonly number[];
+}
+
+const SERVERS = 2;
+const CLIENTS = 32;
+const TIMEOUT_MINUTES = 120;
+
+const WORK_MS = { from: 200, to: 1500 };
+const OUTAGE_MS = { from: 0, to: 2000 };
+
+/** Long enough for commits that are under way. */
+const HELD_MS = { from: 0, to: 50 };
+
+/** What became of a commit is asked for ten seconds. */
+const LONGEST_ANSWER_MS = 12_000;
+const LONGEST_RECOVERY_MS = 5000;
+
+/** To ask whether a server stores things, without being in the way of the load. */
+const PROBE = testLicense(2, { product: 'probe', slots: SERVERS, timeoutMinutes: TIMEOUT_MINUTES });
+
+export async function runDatabaseStorm(
+  life: FleetLife,
+  { postgres, seed, cycles, losesCommits = false }: DatabaseStormOptions,
+): Promise<DatabaseStormReport> {
+  const random = createRandom(seed);
+  const license = hotLicense(TIMEOUT_MINUTES);
+  // One server loses answers with every crash: what was committed then, it has to find out. The other one
+  // has no proxy in its way.
+  const gate = await openAnswerGate({ after: (work) => life.after(async () => work()) }, postgres.port);
+  const fleet = await Fleet.start(life, {
+    postgres,
+    size: SERVERS,
+    licenses: [license, PROBE],
+    databasePorts: [gate.port],
+  });
+  const book = new FleetBook(license);
+  const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS });
+  const load = new FleetLoad({
+    api,
+    book,
+    clients: CLIENTS,
+    seed,
+    tolerates: ['unavailable'],
+    longestAnswerMs: LONGEST_ANSWER_MS,
+  });
+  const running = load.run();
+  const recoveriesMs: number[] = [];
+  for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
+    recoveriesMs.push(...(await crashOnce(fleet, gate, random, losesCommits)));
+  }
+  await delay(pickNumber(random, WORK_MS));
+  load.end();
+  await running;
+  api.close();
+  for (const [index, server] of fleet.servers.entries()) {
+    if (!server.isRunning) book.violations.push(`server ${index} has ended by itself: ${server.log}`);
+  }
+  for (const ms of recoveriesMs) {
+    if (ms > LONGEST_RECOVERY_MS) book.violations.push(`a server needed ${Math.round(ms)} ms to recover`);
+  }
+  await inspectFleet(fleet, book);
+  book.violations.push(...(await fleet.stop()));
+  return { book, recoveriesMs };
+}
+
+async function crashOnce(
+  { postgres, servers }: Fleet,
+  gate: AnswerGate,
+  random: Random,
+  losesCommits: boolean,
+): Promise<readonly number[]> {
+  await delay(pickNumber(random, WORK_MS));
+  gate.holdAnswers();
+  await delay(pickNumber(random, HELD_MS));
+  await postgres.stop('immediate');
+  gate.loseAnswers();
+  await delay(pickNumber(random, OUTAGE_MS));
+  if (losesCommits) goBack(postgres);
+  await postgres.start();
+  const startedMs = performance.now();
+  return Promise.all(servers.map((server, index) => measureRecovery(server, `probe-${index}`, startedMs)));
+}
+
+/** Keeps a copy of the data, or puts the one that was kept in its place. */
+function goBack({ dataFolder }: TestPostgres): void {
+  const copy = `${dataFolder}.copy`;
+  if (!existsSync(copy)) {
+    execFileSync('cp', ['-a', dataFolder, copy]);
+    return;
+  }
+  rmSync(dataFolder, { recursive: true });
+  renameSync(copy, dataFolder);
+}
+
+async function measureRecovery({ api }: ServerUnderTest, user: string, startedMs: number): Promise<number> {
+  await pollUntil('the server stores something again', async () => {
+    const { status } = await api.register({ product: PROBE.product, user });
+    return status === 200 ? true : undefined;
+  });
+  return performance.now() - startedMs;
+}
+
+async function main(): Promise<number> {
+  return runByHand({ cycles: 20 }, async (life, postgres, options) => {
+    const { book, recoveriesMs } = await runDatabaseStorm(life, { postgres, ...options });
+    const sorted = recoveriesMs.map(Math.round).sort((a, b) => a - b);
+    const first = `${SERVERS} servers, ${CLIENTS} clients, ${recoveriesMs.length / SERVERS} crashes`;
+    const recovery = `recovery in ms: median ${sorted[sorted.length >> 1]}, longest ${sorted.at(-1)}`;
+    return { lines: [first, recovery, book.describe()], violations: book.violations };
+  });
+}
+
+if (import.meta.main) process.exitCode = await main();

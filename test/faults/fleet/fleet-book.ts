@@ -1,0 +1,95 @@
+import { exampleFeature, exampleLimits } from '../../../packages/server/src/core/examples.ts';
+import type { License } from '../../../packages/server/src/core/nouns/license.ts';
+import { testLicense } from '../../support/test-license.ts';
+import { HeldSlots } from './held-slots.ts';
+
+const SLOTS = 7;
+const FEATURE_SLOTS = 2;
+const MINUTE_MS = 60_000;
+
+/** The one license that all clients want. It counts too, and has a feature with slots and one that counts. */
+export function hotLicense(timeoutMinutes: number): License {
+  const floating = { slots: FEATURE_SLOTS, timeoutMinutes, canBorrow: false, maxBorrowHours: 0 };
+  const consumption = exampleLimits({ unlimited: true });
+  return testLicense(1, {
+    product: 'hot',
+    slots: SLOTS,
+    timeoutMinutes,
+    consumption,
+    features: [exampleFeature('render', { floating }), exampleFeature('export', { consumption })],
+  });
+}
+
+/** How often a user must have been lent a slot. */
+interface Lent {
+  least: number;
+  most: number;
+}
+
+/** What was asked of several servers and what they answered: what has to be true of their database. */
+export class FleetBook {
+  readonly violations: string[] = [];
+  readonly slots: HeldSlots;
+  readonly featureSlots: HeldSlots;
+  readonly lent = new Map<string, Lent>();
+  /** Answers to changes, refusals included. */
+  acknowledged = 0;
+  /** Answers that nothing can be stored now, and requests without any answer. */
+  unavailable = 0;
+  cut = 0;
+  longestAnswerMs = 0;
+  /** Counted under keys, and repeated until it was answered. */
+  countedWithKey = 0;
+  /** Counted without a key, each by its own user, and answered; or not, and counted perhaps. */
+  readonly counted = new Map<string, number>();
+  readonly countedPerhaps = new Map<string, number>();
+  readonly #totals = new Set<number>();
+
+  constructor({ timeoutMinutes }: License) {
+    const { violations } = this;
+    const timeoutMs = timeoutMinutes * MINUTE_MS;
+    this.slots = new HeldSlots({ what: 'slots', slots: SLOTS, timeoutMs, violations });
+    this.featureSlots = new HeldSlots({
+      what: 'slots of the feature',
+      slots: FEATURE_SLOTS,
+      timeoutMs,
+      violations,
+    });
+  }
+
+  /** Everybody who was ever lent a slot. */
+  get users(): readonly string[] {
+    return [...this.lent.keys()];
+  }
+
+  noteLent(user: string, sentMs: number): void {
+    const lent = this.lent.get(user) ?? { least: 0, most: 0 };
+    // One who certainly holds a slot renews it; where it may have ended meanwhile, nobody can tell from here.
+    if (!this.slots.isCertain(user)) lent.most += 1;
+    if (!this.slots.isKnown(user)) lent.least += 1;
+    this.lent.set(user, lent);
+    this.slots.take(user, sentMs);
+  }
+
+  /** Every count gets to hear another total, as none is counted twice and all are positive. */
+  noteCountWithKey(amount: number, total: number): void {
+    this.countedWithKey += amount;
+    if (this.#totals.has(total)) this.violations.push(`two counts were told the total ${total}`);
+    this.#totals.add(total);
+  }
+
+  describe(): string {
+    const { acknowledged, unavailable, cut, slots, featureSlots } = this;
+    return [
+      `acknowledged ${acknowledged}, unavailable ${unavailable}, cut ${cut}`,
+      `longest answer ${Math.round(this.longestAnswerMs)} ms`,
+      `most at once: slots ${slots.most} of ${SLOTS}, feature slots ${featureSlots.most} of ${FEATURE_SLOTS}`,
+      `counted with key ${this.countedWithKey}`,
+      `counted without key ${sum(this.counted)}, not answered ${sum(this.countedPerhaps)}`,
+    ].join('\n');
+  }
+}
+
+function sum(amounts: ReadonlyMap<string, number>): number {
+  return amounts.values().reduce((total, amount) => total + amount, 0);
+}

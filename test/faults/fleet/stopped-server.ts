@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { BerthApi } from '../../support/berth-api.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { createRandom, pickNumber, type Random } from '../../support/random.ts';
+import type { ServerUnderTest } from '../../support/server-under-test.ts';
+import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { Fleet, type FleetLife } from './fleet.ts';
+import { FleetBook, hotLicense } from './fleet-book.ts';
+import { FleetLoad } from './fleet-load.ts';
+import { inspectFleet } from './inspect-fleet.ts';
+import { runByHand } from './run-by-hand.ts';
+
+/** Stops one of two servers in the middle of a transaction, and lets it go on when the world has moved. */
+export interface StoppedServerOptions {
+  readonly postgres: TestPostgres;
+  readonly seed: number;
+  /** How long it is stopped. A slot lives for a minute without a heartbeat. */
+  readonly seconds: number;
+}
+
+export interface StoppedServerReport {
+  readonly book: FleetBook;
+  /** From the stop until the other one has decided something. */
+  readonly waitedMs: number;
+  /** What the other one has acknowledged meanwhile. */
+  readonly acknowledgedMeanwhile: number;
+}
+
+const CLIENTS = 32;
+const TIMEOUT_MINUTES = 1;
+
+const WORK_MS = { from: 500, to: 1500 };
+const WORK_AFTERWARDS_MS = 2000;
+
+/** The database ends a transaction that says nothing for five seconds; others have its locks then. */
+const LONGEST_WAIT_MS = 7000;
+
+/** Besides the time that a server is stopped, in which it answers nobody. */
+const LONGEST_ANSWER_MS = 12_000;
+
+export async function runStoppedServer(
+  life: FleetLife,
+  { postgres, seed, seconds }: StoppedServerOptions,
+): Promise<StoppedServerReport> {
+  const random = createRandom(seed);
+  const license = hotLicense(TIMEOUT_MINUTES);
+  const fleet = await Fleet.start(life, { postgres, size: 2, licenses: [license] });
+  const book = new FleetBook(license);
+  const longestAnswerMs = seconds * 1000 + LONGEST_ANSWER_MS;
+  const answerTimeoutMs = longestAnswerMs + LONGEST_ANSWER_MS;
+  const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs });
+  // Who waits for a lock as long as the database lets the stopped server keep it may give up just before.
+  const tolerates = ['unavailable'] as const;
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const running = load.run();
+  const stopped = await fleet.findLeader();
+  const other = fleet.servers.find((server) => server !== stopped) as ServerUnderTest;
+  await delay(pickNumber(random, WORK_MS));
+  await stopInTransaction(fleet, stopped, random);
+  const endsMs = performance.now() + seconds * 1000;
+  fleet.proxy.setTargets([other.url]);
+  const waitedMs = await measureWait(other);
+  const before = book.acknowledged;
+  if (waitedMs > LONGEST_WAIT_MS) book.violations.push(`the other one waited ${Math.round(waitedMs)} ms`);
+  await delay(Math.max(0, endsMs - performance.now()));
+  const acknowledgedMeanwhile = book.acknowledged - before;
+  if (!(await fleet.isLeader(other))) book.violations.push('the other one has not taken the lead');
+  process.kill(stopped.pid, 'SIGCONT');
+  fleet.proxy.setTargets(fleet.urls);
+  await pollUntil('it works again', async () => ((await isDeciding(stopped)) ? true : undefined));
+  await delay(WORK_AFTERWARDS_MS);
+  load.end();
+  await running;
+  api.close();
+  await fleet.findLeader();
+  await inspectFleet(fleet, book);
+  book.violations.push(...(await fleet.stop()));
+  return { book, waitedMs, acknowledgedMeanwhile };
+}
+
+const STOP_ATTEMPTS = 200;
+
+/** A transaction of a server that runs is not silent for so long. */
+const SILENCE_MS = 100;
+
+const FIND_SILENT = `SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction'
+  AND datname = current_database() AND state_change < clock_timestamp() - interval '${SILENCE_MS} ms'`;
+
+/** At random moments, until one is in the middle of a transaction, whose locks it then holds. */
+async function stopInTransaction(fleet: Fleet, { pid }: ServerUnderTest, random: Random): Promise<void> {
+  for (let attempt = 0; attempt < STOP_ATTEMPTS; attempt++) {
+    process.kill(pid, 'SIGSTOP');
+    await delay(SILENCE_MS * 2);
+    if ((await fleet.query(FIND_SILENT)).length > 0) return;
+    process.kill(pid, 'SIGCONT');
+    await delay(random() * SILENCE_MS);
+  }
+  throw new Error('The server was never in the middle of a transaction.');
+}
+
+async function measureWait(other: ServerUnderTest): Promise<number> {
+  const stoppedMs = performance.now();
+  await pollUntil('the other server goes on', async () => ((await isDeciding(other)) ? true : undefined));
+  return performance.now() - stoppedMs;
+}
+
+/** It is decided under the lock of the license, and changes nothing. */
+async function isDeciding({ api }: ServerUnderTest): Promise<boolean> {
+  const { status } = await api.post('/api/v4/unregister', { product: 'hot', user: 'nobody' });
+  return status !== 503;
+}
+
+async function main(): Promise<number> {
+  return runByHand({ seconds: 70 }, async (life, postgres, options) => {
+    const report = await runStoppedServer(life, { postgres, ...options });
+    const { book, waitedMs, acknowledgedMeanwhile } = report;
+    const lines = [
+      `stopped for ${options.seconds} s in the middle of a transaction`,
+      `the other server waited ${Math.round(waitedMs)} ms and then acknowledged ${acknowledgedMeanwhile}`,
+      book.describe(),
+    ];
+    return { lines, violations: book.violations };
+  });
+}
+
+if (import.meta.main) process.exitCode = await main();

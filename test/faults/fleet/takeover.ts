@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BerthApi, type Facts } from '../../support/berth-api.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { createRandom, pickNumber } from '../../support/random.ts';
+import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { testLicense } from '../../support/test-license.ts';
+import { openWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { Fleet, type FleetLife } from './fleet.ts';
+import { FleetBook, hotLicense } from './fleet-book.ts';
+import { FleetLoad } from './fleet-load.ts';
+import { inspectFleet } from './inspect-fleet.ts';
+import { runByHand } from './run-by-hand.ts';
+
+/** Kills the server that does the background work for all, while clients ask and events are sent. */
+export interface TakeoverOptions {
+  readonly postgres: TestPostgres;
+  readonly seed: number;
+  /** How often; each time the one that was killed is started again. */
+  readonly cycles: number;
+}
+
+export interface TakeoverReport {
+  readonly book: FleetBook;
+  /** From the kill until another one leads. */
+  readonly takeoversMs: readonly number[];
+  readonly events: number;
+  /** Those that came more than once. */
+  readonly repeatedEvents: number;
+}
+
+const SERVERS = 3;
+const CLIENTS = 24;
+const TIMEOUT_MINUTES = 120;
+
+const WORK_MS = { from: 500, to: 1500 };
+const LONGEST_TAKEOVER_MS = 10_000;
+const LONGEST_ANSWER_MS = 12_000;
+
+/** Everybody but the first is denied, and told of. */
+const FULL = testLicense(2, { product: 'full', slots: 1, timeoutMinutes: TIMEOUT_MINUTES });
+const DENIED_INTERVAL_MS = 20;
+
+type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
+
+export async function runTakeover(
+  life: FleetLife,
+  { postgres, seed, cycles }: TakeoverOptions,
+): Promise<TakeoverReport> {
+  const random = createRandom(seed);
+  const receiver = await openWebhookReceiver({ after: (work) => life.after(async () => void work()) });
+  const license = hotLicense(TIMEOUT_MINUTES);
+  const secret = { BERTH_WEBHOOKS_SECRET: randomBytes(32).toString('base64') };
+  const fleet = await Fleet.start(life, {
+    postgres,
+    size: SERVERS,
+    licenses: [license, FULL],
+    args: ['--webhooks-url', receiver.url],
+    envs: Array.from({ length: SERVERS }, () => secret),
+  });
+  const book = new FleetBook(license);
+  const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS + 1 });
+  const tolerates = ['cut', 'unavailable'] as const;
+  const longestAnswerMs = LONGEST_ANSWER_MS;
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const denials = new Denials(api);
+  const running = [load.run(), denials.run()];
+  const takeoversMs: number[] = [];
+  for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
+    await delay(pickNumber(random, WORK_MS));
+    takeoversMs.push(await killLeader(fleet));
+  }
+  await delay(pickNumber(random, WORK_MS));
+  denials.end();
+  load.end();
+  await Promise.all(running);
+  api.close();
+  for (const ms of takeoversMs) {
+    if (ms > LONGEST_TAKEOVER_MS) book.violations.push(`nobody led for ${Math.round(ms)} ms`);
+  }
+  await inspectFleet(fleet, book);
+  const events = await compareDeliveries(fleet, receiver, book);
+  book.violations.push(...(await fleet.stop()));
+  return { book, takeoversMs, events, repeatedEvents: receiver.ids.length - events };
+}
+
+/** Its place in the proxy's turns stays: clients meet the gap, and ask again. */
+async function killLeader(fleet: Fleet): Promise<number> {
+  const leader = await fleet.findLeader();
+  await leader.stop('SIGKILL');
+  const killedMs = performance.now();
+  await fleet.findLeader();
+  const tookMs = performance.now() - killedMs;
+  await leader.start();
+  fleet.proxy.setTargets(fleet.urls);
+  return tookMs;
+}
+
+/** Somebody new every time, so that each leaves an event that is sent. */
+class Denials {
+  readonly #api: BerthApi;
+  #isOver = false;
+
+  constructor(api: BerthApi) {
+    this.#api = api;
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  async run(): Promise<void> {
+    for (let n = 0; !this.#isOver; n++) {
+      await this.#api.register({ product: FULL.product, user: `guest-${n}` }).catch(() => {});
+      await delay(DENIED_INTERVAL_MS);
+    }
+  }
+}
+
+const SENT = new Set(['slot_denied', 'denials_repeated']);
+
+/** Everything in the log was sent at least once, in its order. Answers how many there are. */
+async function compareDeliveries(fleet: Fleet, receiver: Receiver, book: FleetBook): Promise<number> {
+  const links = await fleet.query('SELECT events FROM audit_link ORDER BY seq');
+  const logged = links
+    .flatMap(({ events }) => JSON.parse(events as string) as readonly Facts[])
+    .filter(({ kind }) => SENT.has(kind as string))
+    .map(({ kind, user }) => `${kind} ${user}`);
+  const listSent = () => {
+    const sent = new Map(receiver.requests.map(({ headers, body }) => [headers['berth-event-id'], body]));
+    return [...sent.values()].map((body) => JSON.parse(body) as Facts);
+  };
+  await pollUntil('every event was sent', () =>
+    listSent().length >= logged.length ? true : undefined,
+  ).catch((error: Error) => book.violations.push(error.message));
+  const sent = listSent().map(({ kind, user }) => `${kind} ${user}`);
+  const at = logged.findIndex((event, index) => event !== sent[index]);
+  if (at >= 0) book.violations.push(`event ${at} is ${logged[at]}, and ${sent[at]} was sent`);
+  if (sent.length > logged.length) book.violations.push(`sent ${sent.length} of ${logged.length} events`);
+  return logged.length;
+}
+
+async function main(): Promise<number> {
+  return runByHand({ cycles: 5 }, async (life, postgres, options) => {
+    const { book, takeoversMs, ...sent } = await runTakeover(life, { postgres, ...options });
+    const took = takeoversMs.map(Math.round).join(', ');
+    const lines = [
+      `${SERVERS} servers, ${CLIENTS} clients, the leader killed ${takeoversMs.length} times`,
+      `another one led after ${took} ms`,
+      `events ${sent.events}, all sent in order, ${sent.repeatedEvents} more than once`,
+      book.describe(),
+    ];
+    return { lines, violations: book.violations };
+  });
+}
+
+if (import.meta.main) process.exitCode = await main();

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
+import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
+import type { Cloud } from '../../../packages/server/src/cloud/cloud.ts';
+import { createHttpCloud } from '../../../packages/server/src/cloud/http-cloud.ts';
+import { type ChaosProxy, type ChaosProxyOptions, openChaosProxy } from '../chaos/chaos-proxy.ts';
+import { openTestApp, openTestLink } from '../test-app.ts';
+import { type CloudProcess, startCloudProcess } from './cloud-process.ts';
+
+interface TestContext {
+  after(work: () => unknown): void;
+}
+
+export interface CloudAppOptions {
+  /** A cloud that is there already, for several servers on one. */
+  readonly vendor?: CloudProcess;
+  /** Something between the proxy and the cloud. */
+  readonly target?: string;
+  readonly hardwareId?: string;
+  /** The cloud sees no nonces, as one that does not know them. */
+  readonly hidesNonces?: boolean;
+  readonly timeoutMs?: number;
+  readonly settleMs?: number;
+  /** Makes it a proxy that speaks TLS with the server. */
+  readonly tls?: ChaosProxyOptions['tls'];
+}
+
+/** How the server gets to its cloud; a test may change all of it while the server runs. */
+export interface CloudWay {
+  url: string;
+  timeoutMs: number;
+  /** How far the server's wall clock is ahead of the cloud's. */
+  shiftMs: number;
+}
+
+/** Nothing on one machine takes this long. */
+const TIMEOUT_MS = 10_000;
+
+/** The server's HTTP side with a real cloud behind a proxy that can break everything in between. */
+export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}) {
+  const vendor = options.vendor ?? (await startCloudProcess(t));
+  const { target = vendor.url, tls } = options;
+  const proxy = await openChaosProxy({ target, ...(tls && { tls }) });
+  t.after(() => proxy.close());
+  if (options.hidesNonces === true) proxy.hideHeaders(NONCE_HEADER);
+  const way: CloudWay = { url: proxy.url, timeoutMs: options.timeoutMs ?? TIMEOUT_MS, shiftMs: 0 };
+  const cloud = openCloud(vendor, way);
+  const { hardwareId = 'test-machine', settleMs = 0 } = options;
+  const app = await openTestApp(t, { licenses: [], cloud, hardwareId, settleMs });
+  await app.credentials.setKeys(vendor.keys, 'test');
+  return {
+    ...app,
+    context: t,
+    vendor,
+    /** The link as the same data would have it on another machine. */
+    asMachine: (id: string) => openTestLink(app.store, app.clock, { cloud, hardwareId: id }).cloudLink,
+    proxy: proxy as ChaosProxy,
+    way,
+    /** Adds a license by its key; throws when that is refused. */
+    async add(product: string, licenseKey: string) {
+      const answer = await app.post('/api/v4/addProduct', { product, licenseKey });
+      if (answer.status !== 200) throw new Error(answer.text);
+      return answer.body;
+    },
+    sync: async (wish: object = {}) =>
+      (await app.post('/api/admin/licenses/sync', wish)).body as unknown as SyncAnswer,
+    status: async () =>
+      (await app.get('/api/admin/status')).body as unknown as { readonly cloud: CloudFacts },
+  };
+}
+
+function openCloud(vendor: CloudProcess, way: CloudWay): Cloud {
+  const publicKey = readPublicKey(readFileSync(vendor.publicKeyFile, 'utf8'));
+  const { signal } = new AbortController();
+  // The cloud has the machine's clock; the store of a test has its own.
+  const rest = { publicKey, signal, readWall: () => Date.now() + way.shiftMs };
+  const now = () => createHttpCloud({ url: way.url, timeoutMs: way.timeoutMs, ...rest });
+  return {
+    activate: (...question) => now().activate(...question),
+    check: (...question) => now().check(...question),
+    deactivate: (...question) => now().deactivate(...question),
+    report: (...question) => now().report(...question),
+    probe: (...question) => now().probe(...question),
+  };
+}
+
+export interface SyncAnswer {
+  readonly licenses: readonly {
+    readonly license_id: number;
+    readonly error: {
+      readonly code: string;
+      readonly reason: string | null;
+      readonly message: string;
+    } | null;
+  }[];
+}
+
+export interface CloudFacts {
+  readonly state: string;
+  readonly error: { readonly code: string; readonly reason: string | null; readonly message: string } | null;
+  readonly pending: number;
+  readonly reports_under_way: number;
+  readonly reports_uncertain: number;
+}
+
+export type CloudApp = Awaited<ReturnType<typeof openCloudApp>>;

@@ -1,0 +1,138 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '../server-process.ts';
+
+const MAIN = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import.meta.url));
+
+const execute = promisify(execFile);
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** A real licensing cloud in a process of its own, and its vendor's command line. */
+export interface CloudProcess {
+  readonly url: string;
+  readonly data: string;
+  /** A file with the key that its answers are signed with. */
+  readonly publicKeyFile: string;
+  readonly keys: { readonly apiKey: string; readonly sharedKey: string };
+  /** Runs a command of the vendor and answers its JSON. */
+  run(...words: readonly string[]): Promise<never>;
+  /** Runs a command of the vendor and answers what it prints for people. */
+  runText(...words: readonly string[]): Promise<string>;
+  /** The same with a line on standard input. */
+  runWith(line: string, ...words: readonly string[]): Promise<never>;
+  /** Grants a license of a product, which is created when it is new, and answers its key. */
+  grant(product: string, ...flags: readonly string[]): Promise<string>;
+  showLicense(key: string): Promise<VendorView>;
+  stop(): Promise<void>;
+  /** Without any warning (kill -9). */
+  kill(): Promise<void>;
+  /** Starts it again, at the same address and on the same data. */
+  restart(): Promise<void>;
+}
+
+/** A license as the vendor sees it. */
+export interface VendorView {
+  readonly id: number;
+  readonly activations: number;
+  readonly total_consumptions: number;
+  readonly features: readonly { readonly code: string; readonly total_consumptions: number }[];
+  readonly devices: readonly Facts[];
+}
+
+export interface CloudOptions {
+  /** A folder with data; by default there is none yet. */
+  readonly data?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether the vendor has made a pair of keys already; by default it has. */
+  readonly withKeys?: boolean;
+}
+
+interface TestContext {
+  after(work: () => unknown): void;
+}
+
+/** Starts a cloud on a free port with a pair of keys. It ends with the test. */
+export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
+  const data = options.data ?? temporaryFolder(t);
+  const run = (...words: readonly string[]) => runVendor(data, words);
+  const keys = options.withKeys === false ? NO_KEYS : await createKeys(data);
+  const publicKeyFile = join(data, 'public.pem');
+  writeFileSync(publicKeyFile, (await runText(data, ['public-key'])).trim());
+  const args = ['--data', data, ...(options.args ?? [])];
+  let child = serve(['--port', '0', ...args], options);
+  const stop = () => end(child, 'SIGTERM');
+  t.after(stop);
+  const url = await readUrl(child);
+  const products = new Set<string>();
+  return {
+    url,
+    data,
+    publicKeyFile,
+    keys,
+    run,
+    runWith: (line, ...words) => runVendor(data, words, line),
+    runText: (...words) => runText(data, words),
+    async grant(product, ...flags) {
+      if (!products.has(product)) await run('product', 'create', product);
+      products.add(product);
+      return ((await run('license', 'create', '--product', product, ...flags)) as VendorKey).license_key;
+    },
+    showLicense: (key) => run('license', 'show', key),
+    stop,
+    kill: () => end(child, 'SIGKILL'),
+    async restart() {
+      child = serve(['--port', new URL(url).port, ...args], options);
+      await readUrl(child);
+    },
+  };
+}
+
+const NO_KEYS = { apiKey: '', sharedKey: '' };
+
+async function createKeys(data: string): Promise<CloudProcess['keys']> {
+  const made = (await runVendor(data, ['key', 'create'])) as Readonly<Record<string, string>>;
+  return { apiKey: made.api_key as string, sharedKey: made.shared_key as string };
+}
+
+function serve(args: readonly string[], { env }: CloudOptions): ChildProcess {
+  return spawn(process.execPath, [MAIN, 'serve', ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+interface VendorKey {
+  readonly license_key: string;
+}
+
+async function runVendor(data: string, words: readonly string[], line = ''): Promise<never> {
+  return JSON.parse(await runText(data, [...words, '--json'], line)) as never;
+}
+
+async function runText(data: string, words: readonly string[], line = ''): Promise<string> {
+  const running = execute(process.execPath, [MAIN, ...words, '--data', data]);
+  running.child.stdin?.end(`${line}\n`);
+  return (await running).stdout;
+}
+
+async function readUrl(child: ChildProcess): Promise<string> {
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const first = await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => null)]);
+  const url = first === null ? undefined : /^cloud listening on (\S+)$/.exec(first[0] as string)?.[1];
+  if (url === undefined) throw new Error('The cloud did not start.');
+  return url;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}

@@ -1,0 +1,97 @@
+import type { License } from '../../packages/server/src/core/nouns/license.ts';
+import { BerthApi } from './berth-api.ts';
+import {
+  type ServerProcess,
+  type StartOptions,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from './server-process.ts';
+
+type Launch = Omit<StartOptions, 'data'>;
+
+/** What a test has to say when it is over. */
+interface TestLife {
+  after(work: () => Promise<void>): void;
+}
+
+export interface UnderTestOptions extends Launch {
+  readonly licenses: readonly License[];
+  /** A folder that somebody else makes and removes. */
+  readonly data?: string;
+}
+
+/** A data folder and the server on it, which can be stopped and started again. It is gone after the test. */
+export class ServerUnderTest {
+  readonly data: string;
+  readonly #launch: Launch;
+  #process: ServerProcess | null = null;
+  #api: BerthApi | null = null;
+  #log = '';
+
+  private constructor(data: string, launch: Launch) {
+    this.data = data;
+    this.#launch = launch;
+  }
+
+  /** Puts the licenses into a new folder and starts a server on it. */
+  static async start(t: TestLife, { licenses, data, ...launch }: UnderTestOptions): Promise<ServerUnderTest> {
+    const made = ServerUnderTest.make(t, data, launch);
+    await seedLicenses(made.data, licenses);
+    await made.start();
+    return made;
+  }
+
+  /** A folder without anything in it, and no server yet. */
+  static make(t: TestLife, data?: string, launch: Launch = {}): ServerUnderTest {
+    const removals: (() => void)[] = [];
+    const folder = data ?? temporaryFolder({ after: (removal) => removals.push(removal) });
+    const made = new ServerUnderTest(folder, launch);
+    t.after(async () => {
+      await made.stop('SIGKILL');
+      for (const remove of removals) remove();
+    });
+    return made;
+  }
+
+  get api(): BerthApi {
+    if (this.#api === null) throw new Error('The server is not running.');
+    return this.#api;
+  }
+
+  get url(): string {
+    if (this.#process === null) throw new Error('The server is not running.');
+    return this.#process.url;
+  }
+
+  /** Everything that it wrote to its log, over all its starts. */
+  get log(): string {
+    return this.#log + (this.#process?.readLog() ?? '');
+  }
+
+  get pid(): number {
+    const pid = this.#process?.child.pid;
+    if (pid === undefined) throw new Error('The server is not running.');
+    return pid;
+  }
+
+  get isRunning(): boolean {
+    return this.#process !== null && this.#process.child.exitCode === null;
+  }
+
+  async start(launch: Launch = {}): Promise<void> {
+    this.#process = await startServerProcess({ ...this.#launch, ...launch, data: this.data });
+    this.#api = new BerthApi(this.#process.url, { connections: 500 });
+  }
+
+  /** Ends it, if it runs, and answers its exit code. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.#process === null) return null;
+    this.#api?.close();
+    const code = await this.#process.stop(signal);
+    this.#log = this.log;
+    this.#process = null;
+    this.#api = null;
+    return code;
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  borrow,
+  consume,
+  denying,
+  exampleFeature,
+  exampleLicense,
+  exampleLimits,
+  NOW,
+  register,
+  registerFeature,
+  release,
+} from '../../../packages/server/src/core/examples.ts';
+import { DAY_MS, MINUTE_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
+import { type License, licenseId } from '../../../packages/server/src/core/nouns/license.ts';
+import type { ManualClock } from '../../../packages/server/src/store/clock.ts';
+import type { Store } from '../../../packages/server/src/store/store.ts';
+
+/** The texts by which users are sorted: by bytes, whatever a language makes of them. */
+export const ODD_USERS = ['Zoë', 'zoe', 'äda', 'Ada', 'ada', "o'brien", 'a b', '\u{1F600}', '\uFFFD', '_'];
+
+const BY = { name: 'root', address: '10.0.0.9' };
+
+const LICENSES: readonly License[] = [
+  { source: 'cloud' as const, consumption: exampleLimits({ max: 500, period: 'daily' as const }) },
+  { source: 'offline' as const, consumption: exampleLimits({ max: 500, period: 'monthly' as const }) },
+  { source: 'airgap' as const, consumption: exampleLimits({ max: 500 }) },
+  { source: 'cloud' as const, features: [exampleFeature('render'), exampleFeature('export')] },
+].map((facts, index) =>
+  exampleLicense({
+    ...facts,
+    id: licenseId(11 - 3 * index),
+    product: index === 3 ? 'cad' : `p${index}`,
+    slots: 20,
+  }),
+);
+
+/** A bit of everything that a store can keep, in a store that was empty. */
+export async function writeRichHistory(store: Store, clock: ManualClock): Promise<void> {
+  await writeAccounts(store, clock);
+  for (const license of LICENSES) {
+    await store.execute({ kind: 'install_license', license, by: BY });
+    clock.advance(MINUTE_MS);
+  }
+  await store.execute({ kind: 'sign_heads' });
+  await lend(store, clock);
+  await store.execute({ kind: 'thin_audit', before: plus(NOW, 4 * MINUTE_MS), chain: null, by: BY });
+  await count(store, clock);
+  await lendForLong(store, clock);
+  await removeLicenses(store);
+  await store.execute({ kind: 'sign_heads' });
+  await store.execute({ kind: 'set_webhook_cursor', position: { seq: 7, index: 2 } });
+  const notice = { kind: 'cloud_held_to_nonces', fingerprint: 'a-cloud' } as const;
+  await store.execute({ kind: 'note', notice });
+}
+
+/** One of which a report is on its way, one of which something is pending, and one that was never used. */
+async function removeLicenses(store: Store): Promise<void> {
+  for (const id of [20, 21].map(licenseId)) {
+    const license = exampleLicense({ id, product: `p${id}`, source: 'offline' });
+    await store.execute({ kind: 'install_license', license, by: BY });
+  }
+  await store.execute(consume(4, { licenseId: licenseId(20) }));
+  await store.execute(consume(0, { licenseId: licenseId(21) }));
+  for (const id of [8, 20, 21].map(licenseId)) {
+    await store.execute({ kind: 'remove_license', licenseId: id, by: BY });
+  }
+}
+
+async function writeAccounts(store: Store, clock: ManualClock): Promise<void> {
+  const account = { kind: 'create_account', role: 'admin', passwordHash: 'h', by: BY } as const;
+  for (const name of ['ada', 'Zoë', 'Bob']) {
+    clock.advance(1000);
+    await store.execute({ ...account, name, oneTime: name === 'Bob' });
+    const signIn = { kind: 'sign_in', account: name, address: '::1', checkedHash: 'h' } as const;
+    for (const nth of [1, 2]) await store.execute({ ...signIn, tokenHash: `${name} ${nth}` });
+  }
+  const token = { kind: 'create_token', role: 'operator', by: BY } as const;
+  await store.execute({ ...token, tokenHash: 't1', name: 'probe', days: null });
+  await store.execute({ ...token, tokenHash: 't2', name: 'Backup', days: 3 });
+  await store.execute({ kind: 'bind_hardware', hardwareId: 'hw-1' });
+  const keys = { apiKey: 'api', sharedKey: 'shared' };
+  await store.execute({ kind: 'set_cloud_keys', ...keys, fingerprints: keys, by: BY });
+}
+
+async function lend(store: Store, clock: ManualClock): Promise<void> {
+  for (const { id } of LICENSES) {
+    for (const user of ODD_USERS) await store.execute(register(user, { licenseId: id }));
+    await store.execute(borrow('zoe', 'longest', { licenseId: id }));
+    clock.advance(MINUTE_MS);
+    await store.execute(release('Ada', { licenseId: id }));
+  }
+  for (const user of ['zoe', 'ada', 'Zoë']) {
+    await store.execute(registerFeature(user, { licenseId: licenseId(2) }));
+  }
+  await store.execute({ kind: 'set_rules', rules: denying({ users: ['eve'] }), digest: 'd', by: BY });
+  await store.execute(register('eve', { licenseId: licenseId(2) }));
+}
+
+async function count(store: Store, clock: ManualClock): Promise<void> {
+  for (const { id } of LICENSES) {
+    for (const amount of [5, 3]) await store.execute(consume(amount, { licenseId: id }));
+    await store.execute({ kind: 'cut_report', licenseId: id, feature: null, reportId: `report of ${id}` });
+    await store.execute(consume(7, { licenseId: id, idempotency: { key: 'k', bodyHash: 'b' } }));
+  }
+  const cad = licenseId(2);
+  await store.execute(consume(2, { licenseId: cad, feature: 'export' }));
+  await store.execute({ kind: 'cut_report', licenseId: cad, feature: 'export', reportId: 'of a feature' });
+  const held = { reportId: 'report of 11', feature: null, cloudTotal: null, takesLower: false };
+  await store.execute({ kind: 'resolve_report', licenseId: licenseId(11), ...held });
+  await store.execute({ kind: 'cut_report', licenseId: licenseId(11), feature: null, reportId: 'second' });
+  clock.advance(DAY_MS);
+  await store.execute(consume(1, { licenseId: licenseId(11) }));
+}
+
+/** What was lent before has ended. Of this, a part ends before the rest does. */
+async function lendForLong(store: Store, clock: ManualClock): Promise<void> {
+  for (const id of [2, 5, 11].map(licenseId)) {
+    for (const user of ODD_USERS) await store.execute(register(user, { licenseId: id }));
+    await store.execute(borrow('zoe', 'longest', { licenseId: id }));
+    clock.advance(MINUTE_MS);
+  }
+  for (const user of ['ada', 'zoe']) await store.execute(registerFeature(user, { licenseId: licenseId(2) }));
+}
