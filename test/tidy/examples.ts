@@ -73,8 +73,7 @@ const rejectedImports: Rejected[] = [
   rejectImport('an engine which imports a store', 'store/engine/a.ts', '../sqlite/b.ts'),
   rejectImport('a store which imports the other', 'store/sqlite/a.ts', '../postgres/b.ts'),
   rejectImport('a cloud which imports a service', 'cloud/http-cloud.ts', '../services/lend.ts'),
-  rejectImport('offline files which import the store', 'offline/file.ts', '../store/store.ts'),
-  rejectImport('a watched file which knows a setting', 'services/upkeep/watched-file.ts', '../config.ts'),
+  rejectImport('offline files which import the store', 'cloud/read-file.ts', '../store/store.ts'),
   rejectImport('secrets which import the config', 'secrets/seal.ts', '../config.ts'),
   rejectImport('telemetry which imports a service', 'telemetry/log.ts', '../services/lend.ts'),
   rejectImport('a core which imports a module of node', 'core/lend.ts', 'node:crypto'),
@@ -82,9 +81,9 @@ const rejectedImports: Rejected[] = [
   rejectImport('a core which imports a service', 'core/lend.ts', '@berth/server/services/lend'),
   rejectImport('a config which imports a service', 'config.ts', './services/lend.ts'),
   rejectImport('an entry which imports a service', 'main.ts', './services/lend.ts'),
-  rejectImport('a server which imports the client', 'compose.ts', '@berth/client/client'),
-  rejectImport('a server which imports a test', 'compose.ts', '../../../test/support/reporter.ts'),
-  rejectImport('an import of a folder that is no room', 'compose.ts', './misc/thing.ts'),
+  rejectImport('a server which imports the client', 'compose/compose.ts', '@berth/client/client'),
+  rejectImport('a server which imports a test', 'compose/compose.ts', '../../../../test/support/reporter.ts'),
+  rejectImport('an import of a folder that is no room', 'compose/compose.ts', '../misc/thing.ts'),
   reject('imports', 'a file in no room', `${SERVER}/misc/thing.ts`, 'export const x = 1;\n'),
   reject('imports', 'a dynamic import', `${SERVER}/http/a.ts`, "\nawait import('../store/store.ts');\n", 2),
   reject('imports', 'a re-export', `${SERVER}/http/a.ts`, "export * from '../store/store.ts';\n"),
@@ -107,7 +106,7 @@ const rejectedCloudImports: Rejected[] = [
   rejectCloudImport('an import of a folder that is no room', 'cli/a.ts', '../misc/a.ts'),
   reject('imports', 'a file in no room of the cloud', `${CLOUD}/misc/thing.ts`, 'export const x = 1;\n'),
   reject('imports', 'a file beside the rooms of the cloud', `${CLOUD}/core.ts`, 'export const x = 1;\n'),
-  rejectImport('a server which imports the cloud', 'compose.ts', '@berth/cloud/http/app'),
+  rejectImport('a server which imports the cloud', 'compose/compose.ts', '@berth/cloud/http/app'),
 ];
 
 const rejectedPurity: Rejected[] = [
@@ -189,6 +188,26 @@ const rejectedFiles: Rejected[] = [
   },
 ];
 
+/** So many files in one folder. */
+function folderOf(count: number): SourceFile[] {
+  return Array.from({ length: count }, (_, index) => ({ path: `${SERVER}/core/a${index}.ts`, text: '' }));
+}
+
+const rejectedStructure: Rejected[] = [
+  { rule: 'crowded-folder', title: 'a folder of 26 files', line: 1, files: folderOf(26) },
+  {
+    rule: 'import-cycle',
+    title: 'three files in a circle, one of them for a type',
+    line: 2,
+    files: [
+      { path: `${SERVER}/a.ts`, text: "import './d.ts';\nimport './core/b.ts';\n" },
+      { path: `${SERVER}/core/b.ts`, text: "import type { C } from './c.ts';\n" },
+      { path: `${SERVER}/core/c.ts`, text: "import { a } from '@berth/server/a';\n" },
+      { path: `${SERVER}/d.ts`, text: '' },
+    ],
+  },
+];
+
 const rejectedRegexes: Rejected[] = [
   reject(
     'linear-regex',
@@ -206,18 +225,25 @@ export const rejected: Rejected[] = [
   ...rejectedCloudImports,
   ...rejectedPurity,
   ...rejectedSizes,
+  ...rejectedStructure,
   ...rejectedFiles,
 ];
 
 const acceptedImports: Example[] = [
   acceptImport('a route', 'http/a.ts', '../services/b.ts', '../config.ts', './c.ts', 'hono', 'node:http'),
   acceptImport('a job', 'background/a.ts', '../services/b.ts', '../core/c.ts', '../telemetry/log.ts'),
-  acceptImport('a service', 'services/a.ts', '../store/store.ts', '../cloud/cloud.ts', '../offline/file.ts'),
+  acceptImport(
+    'a service',
+    'services/a.ts',
+    '../store/store.ts',
+    '../cloud/cloud.ts',
+    '../cloud/read-file.ts',
+  ),
   acceptImport('a store', 'store/sqlite/a.ts', '../store.ts', '../../secrets/seal.ts', 'node:sqlite'),
   acceptImport('a cloud', 'cloud/http-cloud.ts', './cloud.ts', '../core/a.ts'),
   acceptImport('the core', 'core/a.ts', './b.ts', '@berth/protocol/errors'),
-  acceptImport('the entry', 'main.ts', './compose.ts', './cli/run.ts', './config.ts', 'node:process'),
-  acceptImport('the composition', 'compose.ts', './store/sqlite/a.ts', './http/a.ts', '../package.json'),
+  acceptImport('the entry', 'main.ts', './compose/a.ts', './cli/run.ts', './config.ts', 'node:process'),
+  acceptImport('the composition', 'compose/a.ts', '../store/sqlite/a.ts', '../http/a.ts'),
   acceptImport('a test', 'http/a.test.ts', '../store/sqlite/a.ts', '@berth/client/client'),
   accept(
     'imports',
@@ -310,6 +336,23 @@ const acceptedFiles: Example[] = [
   },
 ];
 
+const acceptedStructure: Example[] = [
+  {
+    rule: 'crowded-folder',
+    title: 'a folder of 25 files and their tests',
+    files: [...folderOf(25), { path: `${SERVER}/core/a0.test.ts`, text: '' }],
+  },
+  {
+    rule: 'import-cycle',
+    title: 'two ways to the same file',
+    files: [
+      { path: `${SERVER}/a.ts`, text: "import './b.ts';\nimport './c.ts';\n" },
+      { path: `${SERVER}/b.ts`, text: "import './c.ts';\n" },
+      { path: `${SERVER}/c.ts`, text: '' },
+    ],
+  },
+];
+
 const acceptedRegexes: Example[] = [
   accept('linear-regex', 'one that begins at the start', `${SERVER}/a.ts`, "b.replace(/^\\/+$/, '');\n"),
   accept('linear-regex', 'a test', `${SERVER}/a.test.ts`, "b.replace(/\\/+$/, '');\n"),
@@ -322,5 +365,6 @@ export const accepted: Example[] = [
   ...acceptedImports,
   ...acceptedPurity,
   ...acceptedSizes,
+  ...acceptedStructure,
   ...acceptedFiles,
 ];

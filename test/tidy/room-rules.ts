@@ -32,8 +32,7 @@ const ROOMS: Record<string, Room> = {
       'store',
       'cloud',
       'webhooks',
-      'offline',
-      'files',
+      'cloud/read-file',
       'secrets',
       'core',
       'telemetry',
@@ -72,11 +71,10 @@ const ROOMS: Record<string, Room> = {
     imports: ['webhooks', 'core', 'config', 'protocol'],
     why: 'it implements the port webhooks/webhooks.ts only',
   },
-  offline: {
+  'cloud/read-file': {
     imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
     why: 'offline files are made from values; let a service fetch them',
   },
-  files: { imports: [], why: 'it only finds what others write; let a service say what it means' },
   secrets: {
     imports: ['core', 'protocol'],
     why: 'secrets are kept apart from all else; let a service call it',
@@ -89,21 +87,21 @@ const ROOMS: Record<string, Room> = {
 };
 
 const FOLDER_ROOMS = new Set([
+  'compose',
   'http',
   'cli',
   'background',
   'services',
-  'offline',
-  'files',
   'secrets',
   'telemetry',
   'core',
 ]);
-const FILE_ROOMS = new Set(['main', 'compose', 'config']);
+const FILE_ROOMS = new Set(['main', 'config']);
 
 const CLOUD_ROOMS = new Map([
   ['cloud.ts', 'cloud'],
   ['vendor-license.ts', 'cloud/vendor-license'],
+  ['read-file.ts', 'cloud/read-file'],
 ]);
 
 const STORE_ROOMS = new Set(['engine', 'sqlite', 'postgres']);
@@ -118,10 +116,7 @@ function roomOf(path: string): string | undefined {
   if (path.startsWith(CLOUD)) return cloudRoomOf(path);
   if (!path.startsWith(SERVER)) return undefined;
   const [first = '', ...rest] = path.slice(SERVER.length).split('/');
-  const name = first
-    .replace(/\.ts$/, '')
-    .replace(/^compose-.+/, 'compose')
-    .replace(/^settings$/, 'config');
+  const name = first.replace(/\.ts$/, '').replace(/^settings$/, 'config');
   if (rest.length === 0) return FILE_ROOMS.has(name) ? name : undefined;
   if (first === 'store') return storeRoom(rest);
   if (first === 'webhooks') return rest[0] === 'webhooks.ts' ? 'webhooks' : 'webhooks/http-webhooks';

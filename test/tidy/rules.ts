@@ -12,12 +12,15 @@ import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
 import { findForbiddenImports } from './room-rules.ts';
 import { findLongFiles, findLongFunctions, findLongLines } from './size-rules.ts';
 import type { Finding, SourceFile } from './source.ts';
+import { findCrowdedFolders, findImportCycles } from './structure-rules.ts';
 
 export type Rule = (files: SourceFile[]) => Finding[];
 
 /** Every rule by the name its findings carry. */
 export const rules: Record<string, Rule> = {
   imports: findForbiddenImports,
+  'import-cycle': findImportCycles,
+  'crowded-folder': findCrowdedFolders,
   'core-purity': findCoreImpurity,
   'one-clock': findClockReads,
   'linear-regex': findSlowRegexes,

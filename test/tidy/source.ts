@@ -32,7 +32,7 @@ export function isTypeScript(file: SourceFile): boolean {
 }
 
 export function isTest(path: string): boolean {
-  return path.startsWith('test/') || path.endsWith('.test.ts');
+  return path.startsWith('test/') || path.includes('/store/exam/') || path.endsWith('.test.ts');
 }
 
 /** TypeScript below the folder which is part of the product, so no test. */

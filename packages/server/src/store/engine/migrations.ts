@@ -19,7 +19,7 @@ export const MIGRATIONS = [
   '0013-token-use.sql',
 ] as const;
 
-/** From this one on, users are named as `core/nouns/user-name.ts` says: stored names are brought into that form. */
+/** From this one on, stored users have the names that `core/nouns/user-name.ts` gives them. */
 export const NAMES_USERS: (typeof MIGRATIONS)[number] = '0010-user-names.sql';
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
