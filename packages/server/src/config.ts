@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { LogFormat, LogLevel } from '@berth/protocol/console/log-line';
 import { suggest } from '@berth/protocol/console/suggest';
-import { parse as parseYaml } from 'yaml';
 import type { WebhookTopic } from './core/nouns/webhook-topics.ts';
+import { parseYaml } from './parse-yaml.ts';
 import { SETTINGS, type Setting, type Value } from './settings.ts';
 
 /** Everything that can be set, frozen at start. Units stand at the end of the names. */

@@ -39,12 +39,7 @@ import type { Terminal } from './terminal.ts';
 import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
 /** What the command line needs from the house; handed in, so that it can be wired in one place. */
-export interface CliDependencies {
-  /** How the caller calls us, such as `./berth`; hints are written so. */
-  readonly program: string;
-  /** The folder in which the default data folder and settings are. */
-  readonly home: string;
-  readonly terminal: Terminal;
+export interface House {
   readonly version: string;
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
@@ -55,9 +50,18 @@ export interface CliDependencies {
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
   /** Who has a data folder, in words. */
-  describeHolder(folder: string): string;
+  describeHolder(folder: string): Promise<string>;
   /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
-  isExpected(error: unknown): boolean;
+  isExpected(error: unknown): Promise<boolean>;
+}
+
+export interface CliDependencies extends House {
+  /** How the caller calls us, such as `./berth`; hints are written so. */
+  readonly program: string;
+  /** The folder in which the default data folder and settings are. */
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly terminal: Terminal;
 }
 
 const NAMES = ENTRIES.map(({ words }) => words);
@@ -69,7 +73,7 @@ const EXIT_USAGE = 2;
 /** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
 export async function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
   const line = createLine(deps);
-  const { data = process.env.BERTH_DATA, config } = readFlags(line, argv);
+  const { data = deps.env.BERTH_DATA, config } = readFlags(line, argv);
   const callOf = createCallOf(deps.program, { data: absolute(data), config: absolute(config) });
   const hints = { name: 'berth', commands: NAMES, callOf };
   const terminal = withHints(deps.terminal, hints);
@@ -85,7 +89,7 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
       error instanceof ConfigError ||
       error instanceof ServerUnreachable ||
       error instanceof InputError ||
-      deps.isExpected(error);
+      (await deps.isExpected(error));
     terminal.fail(isExpected ? (error as Error).message : describeBug(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
@@ -105,7 +109,7 @@ async function dispatch(
   line: CommandLine<Entry>,
   deps: CliDependencies & { readonly hints: Hints },
 ): Promise<number> {
-  const { terminal, hints, home } = deps;
+  const { terminal, hints, home, env } = deps;
   const read = readCommandLine(line, argv);
   if (read.kind === 'page') {
     terminal.print(read.text);
@@ -115,10 +119,11 @@ async function dispatch(
   const { command } = read.command;
   const flags = read.flags as Flags;
   const file = (flags.config as string | undefined) ?? null;
-  const loaded = loadConfig({ flags, env: process.env, file, home });
+  const loaded = loadConfig({ flags, env, file, home });
   if (command === null) {
     return serve({
       ...loaded,
+      env,
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
       start: deps.startServer,
@@ -132,14 +137,14 @@ async function dispatch(
   for (const warning of warnings) terminal.warn(warning);
   const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
-    deps.importMasterKey({ config, env: process.env }, text, passphrase);
-  const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env: process.env }, direction);
+    deps.importMasterKey({ config, env }, text, passphrase);
+  const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env }, direction);
   const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
   return runCommand(command, invocation, open, terminal);
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
-  return connectAdmin(config, () => deps.openStoppedServer(config, process.env), deps.describeHolder);
+  return connectAdmin(config, () => deps.openStoppedServer(config, deps.env), deps.describeHolder);
 }
 
 interface Invocation extends Omit<LocalContext, 'lines' | 'flags'> {

@@ -47,7 +47,7 @@ describe('what is written where', () => {
 
   test('styles go to a terminal only, and each stream is judged by itself', () => {
     const [stdout, stderr] = [createStream(false), createStream(true)];
-    const terminal = createTerminal(stdout as never, stderr as never, {});
+    const terminal = createTerminal(stdout as never, stderr as never, process.stdin, {});
     terminal.print(paint('green', 'active'));
     terminal.warn('look');
     terminal.fail('no\u001b[31m');

@@ -1,7 +1,7 @@
 import type { QrScreen } from '@berth/protocol/carried/qr-code';
 import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console/console-text';
 import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
-import { readSecrets, type SecretPrompt } from './read-secrets.ts';
+import { type Input, readSecrets, type SecretPrompt } from './read-secrets.ts';
 
 export { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 
@@ -22,7 +22,7 @@ export interface Terminal extends QrScreen {
 type Env = Readonly<Record<string, string | undefined>>;
 type Output = Pick<typeof process.stdout, 'write' | 'isTTY' | 'hasColors'> & { readonly columns?: number };
 
-export function createTerminal(stdout: Output, stderr: Output, env: Env): Terminal {
+export function createTerminal(stdout: Output, stderr: Output, stdin: Input, env: Env): Terminal {
   const screen = describeScreen(stdout, env);
   const errorScreen = describeScreen(stderr, env);
   const complain = (line: string) => void stderr.write(`${line}\n`);
@@ -38,11 +38,11 @@ export function createTerminal(stdout: Output, stderr: Output, env: Env): Termin
     get columns() {
       return stdout.isTTY === true ? (stdout.columns ?? null) : null;
     },
-    readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => stderr.write(text)),
+    readSecrets: (prompts) => readSecrets(prompts, stdin, (text) => stderr.write(text)),
   };
 }
 
-export const processTerminal = createTerminal(process.stdout, process.stderr, process.env);
+export const processTerminal = createTerminal(process.stdout, process.stderr, process.stdin, process.env);
 
 /** What is known, as `name=value` in one line. */
 export function formatInline(facts: Readonly<Record<string, unknown>>): string {
