@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { CommandUsage } from '@berth/protocol/console/command-line';
+import type { CommandUsage } from '@berth/protocol/console/command-help';
 import type { Shelf } from '../store/shelf.ts';
 
 /** Every flag, by its name. Those of a command are listed with it. */

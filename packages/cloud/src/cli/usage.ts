@@ -1,4 +1,4 @@
-import type { CommandUsage } from '@berth/protocol/console/command-line';
+import type { CommandUsage } from '@berth/protocol/console/command-help';
 import { AIRGAP_COMMANDS } from './airgap-commands.ts';
 import type { Command, FlagName } from './command.ts';
 import { DEVICE_COMMANDS } from './device-commands.ts';

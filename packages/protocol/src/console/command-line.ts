@@ -1,18 +1,14 @@
-import { describeCommand, describeGroup, describeUsage, overview } from './command-help.ts';
+import {
+  type CommandUsage,
+  describeCommand,
+  describeGroup,
+  describeUsage,
+  type Manual,
+  overview,
+} from './command-help.ts';
 import { explainFlagError } from './explain-flag-error.ts';
 import { didYouMean } from './suggest.ts';
 import { findNearCommands } from './suggest-command.ts';
-
-/** What the command line says about a command. */
-export interface CommandUsage {
-  /** How it is called: one word or two. */
-  readonly words: string;
-  /** Words that follow; those in brackets may be left out. */
-  readonly arguments: readonly string[];
-  /** Its flags; those outside brackets must be given. */
-  readonly usage: string;
-  readonly about: string;
-}
 
 interface Option {
   readonly type: 'string' | 'boolean';
@@ -29,15 +25,8 @@ interface ParsedWords {
   readonly positionals: readonly string[];
 }
 
-interface Topic {
-  readonly about: string;
-  describe(): string;
-}
-
 /** One of our two programs, as far as its words go. */
-export interface CommandLine<C extends CommandUsage> {
-  /** How the program was called, such as `./berth`. */
-  readonly program: string;
+export interface CommandLine<C extends CommandUsage> extends Manual {
   readonly version: string;
   readonly commands: readonly C[];
   /** Every flag of every command. */
@@ -50,10 +39,6 @@ export interface CommandLine<C extends CommandUsage> {
   readonly nouns: Readonly<Record<string, string>>;
   /** What to say about words for which there is no command, but an answer. */
   readonly answers: Readonly<Record<string, (program: string) => string>>;
-  /** Help that is not about a command, by its name. */
-  readonly topics: Readonly<Record<string, Topic>>;
-  /** What is true of every command. */
-  readonly note: string;
   /** `parseArgs` of Node, which the protocol does without. */
   parse(config: ParseConfig): ParsedWords;
 }

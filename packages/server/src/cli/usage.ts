@@ -1,4 +1,4 @@
-import type { CommandUsage } from '@berth/protocol/console/command-line';
+import type { CommandUsage } from '@berth/protocol/console/command-help';
 import { envOf, flagOf } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
