@@ -29,6 +29,9 @@ export type Config = {
       };
 };
 
+/** How the command line finds the running server: names in the data folder, and the header of its token. */
+export const CONTROL = { socket: 'berth.sock', file: 'control.json', header: 'x-berth-control' } as const;
+
 /** Bounds that are not meant to be changed, each with its reason. */
 export const LIMITS = {
   /** A v4 body has a few hundred bytes. */

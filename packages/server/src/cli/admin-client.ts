@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config.ts';
+import { CONTROL, type Config } from '../config.ts';
 
 /** The admin API of the server, running or not. */
 export interface AdminClient {
@@ -131,12 +131,12 @@ type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'hea
 
 /** Where the running server listens for us: see `http/sockets/control.ts`. */
 function findControl(folder: string): ControlAddress | null {
-  const file = join(folder, 'control.json');
+  const file = join(folder, CONTROL.file);
   if (existsSync(file)) {
     const { port, token } = JSON.parse(readFileSync(file, 'utf8')) as { port: number; token: string };
-    return { host: '127.0.0.1', port, headers: { 'x-berth-control': token } };
+    return { host: '127.0.0.1', port, headers: { [CONTROL.header]: token } };
   }
-  const socketPath = join(folder, 'berth.sock');
+  const socketPath = join(folder, CONTROL.socket);
   return existsSync(socketPath) ? { socketPath } : null;
 }
 
