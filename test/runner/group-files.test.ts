@@ -49,7 +49,7 @@ test('every file of a group is reported by itself, with its own hooks', async (t
 
 test('what fails is told with its file and what was printed, the rest of the group passes', async (t) => {
   const { report, counts } = await runGroup(t, {
-    a: "describe('suite', () => { test('bad', () => { console.log('hello'); throw new Error('broken'); }); });",
+    a: "describe('suite', () => test('bad', () => { console.log('hello'); throw new Error('broken'); }));",
     b: "throw new Error('cannot be loaded');",
     c: "test('good', () => {});",
     d: "after(() => { throw new Error('hook'); }); test('good', () => {});",
