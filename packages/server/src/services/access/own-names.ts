@@ -15,7 +15,7 @@ export interface OwnNamesOptions {
   /** Milliseconds that never run back. */
   readonly readMonotonicMs: () => number;
   /** The machine, replaced in tests. */
-  readonly machine?: Machine;
+  readonly machine?: Machine | undefined;
 }
 
 export interface Machine {
