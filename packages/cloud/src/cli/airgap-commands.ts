@@ -28,7 +28,6 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap start',
     arguments: ['KEY'],
-    flags: ['qr'],
     usage: '[--qr]',
     about: 'an initialization code for a server behind an air gap',
     run: runStart,
@@ -40,7 +39,6 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap confirm',
     arguments: ['KEY'],
-    flags: ['hardware-id', 'activation-code', 'out', 'qr'],
     usage: '--activation-code C [--hardware-id H] [--out FILE] [--qr]',
     about: 'activate it for the server that shows these; the text of its QR code is good for both',
     run: runConfirm,
@@ -51,7 +49,6 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap policy',
     arguments: ['KEY'],
-    flags: ['out'],
     usage: '[--out FILE]',
     about: 'a newer policy file',
     run: runPolicy,

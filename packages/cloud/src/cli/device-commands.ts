@@ -18,8 +18,6 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device list',
     arguments: ['[KEY]'],
-    flags: [],
-    usage: '',
     about: 'where licenses are activated, what is barred, and which server keys are known or wait',
     run: runList,
     show: showAll,
@@ -27,8 +25,6 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device approve',
     arguments: ['HARDWARE_ID', 'FINGERPRINT'],
-    flags: [],
-    usage: '',
     about: 'let files speak for a machine that are signed with this key',
     run: runApprove,
     show: showApproved,
@@ -36,8 +32,6 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device block',
     arguments: ['HARDWARE_ID'],
-    flags: [],
-    usage: '',
     about: 'bar a machine from every license',
     run: runBlock,
     show: ({ hardware_id: id }: Facts) => `The machine "${id}" is barred.`,
@@ -45,16 +39,12 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device unblock',
     arguments: ['HARDWARE_ID'],
-    flags: [],
-    usage: '',
     about: 'the opposite of block',
     run: runUnblock,
     show: ({ hardware_id: id }: Facts) => `The machine "${id}" is no longer barred.`,
   },
   {
     words: 'event list',
-    arguments: [],
-    flags: ['license', 'limit'],
     usage: '[--license KEY] [--limit N]',
     about: 'what happened, the newest first',
     run: runEvents,

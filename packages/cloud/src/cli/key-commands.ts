@@ -14,8 +14,6 @@ type Facts = Readonly<Record<string, unknown>>;
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key create',
-    arguments: [],
-    flags: ['name'],
     usage: '[--name N]',
     about: 'make an API key and its shared key; shown this once',
     mayCreate: true,
@@ -25,9 +23,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'key list',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the keys, without their secrets',
     run: ({ shelf }) => ({ keys: listKeys(shelf).map(presentKey) }),
     show: showKeys,
@@ -35,17 +30,12 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key disable',
     arguments: ['NAME|API-KEY-PREFIX'],
-    flags: [],
-    usage: '',
     about: 'take no more requests with this key',
     run: ({ shelf, words, now }) => presentUnlessRefused(disableKey(shelf, words[0] as string, now)),
     show: ({ name }: Facts) => `The key "${name}" is disabled.`,
   },
   {
     words: 'public-key',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the key with which servers check answers',
     mayCreate: true,
     run: ({ signingKey }) => ({ public_key: exportPublicKey(signingKey) }),
@@ -53,9 +43,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'airgap-public-key',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the key with which servers check confirmation codes',
     mayCreate: true,
     run: ({ airgapKey }) => ({ airgap_public_key: writeAirgapPublicKey(airgapKey) }),
@@ -64,7 +51,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'product create',
     arguments: ['CODE'],
-    flags: ['name', 'authorization'],
     usage: '[--name N] [--authorization license-key|user]',
     about: 'a product, and how its licenses are activated',
     mayCreate: true,
@@ -73,9 +59,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'product list',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the products',
     run: ({ shelf }) => ({ products: listProducts(shelf).map(presentProductRow) }),
     show: showProducts,

@@ -16,7 +16,7 @@ import {
 } from '../store/licenses.ts';
 import { hashPassword } from '../store/passwords.ts';
 import type { Call, Command } from './command.ts';
-import { readEndOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
+import { readEndOrNever, readTermsChange } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
 import { formatFacts } from './terminal.ts';
@@ -32,8 +32,6 @@ const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
 export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license create',
-    arguments: [],
-    flags: ['product', 'key', ...TERMS_FLAGS],
     usage: `--product CODE [--key K] ${TERMS_USAGE}`,
     about: 'grant a license',
     run: runCreate,
@@ -42,9 +40,6 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   },
   {
     words: 'license list',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the licenses',
     run: (call) => ({ licenses: listLicenses(call.shelf).map((license) => present(call, license)) }),
     show: showLicenses,
@@ -52,8 +47,6 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license show',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'one license with its features and devices',
     run: (call) => presentResult(call, getLicense(call.shelf, keyOf(call))),
     show: showLicense,
@@ -61,8 +54,8 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license change',
     arguments: ['KEY'],
-    flags: [...TERMS_FLAGS, 'without-feature', 'no-negative'],
     usage: '[the flags of create] [--without-feature CODE]… [--no-negative]',
+    otherFlags: TERMS_USAGE,
     about: 'grant something else; --feature adds or replaces one',
     run: runChange,
     show: showLicense,
@@ -71,7 +64,6 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license extend',
     arguments: ['KEY'],
-    flags: ['until'],
     usage: '--until DATE|never',
     about: 'move the end',
     run: runExtend,
@@ -80,8 +72,6 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license disable',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'servers stop lending it at their next check',
     run: (call) => presentResult(call, setLicenseEnabled(call.shelf, keyOf(call), false, call.now)),
     show: ({ license_key: key }: LicenseFacts) => `The license ${key} is disabled.`,
@@ -89,8 +79,6 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license enable',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'the opposite of disable',
     run: (call) => presentResult(call, setLicenseEnabled(call.shelf, keyOf(call), true, call.now)),
     show: ({ license_key: key }: LicenseFacts) => `The license ${key} is enabled.`,
@@ -98,8 +86,6 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license reset',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'take it from all its devices',
     run: (call) => presentResult(call, resetLicense(call.shelf, keyOf(call), call.now)),
     show: ({ license_key: key }: LicenseFacts) => `The license ${key} is on no device any more.`,

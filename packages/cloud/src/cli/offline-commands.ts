@@ -16,7 +16,6 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline activate',
     arguments: ['REQUEST-FILE'],
-    flags: ['key', 'out'],
     usage: '[--key KEY] [--out FILE]',
     about: 'answer a request with a license file',
     run: runActivate,
@@ -25,7 +24,6 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline refresh',
     arguments: ['KEY'],
-    flags: ['device', 'out'],
     usage: '[--device HARDWARE_ID] [--out FILE]',
     about: 'a newer license file for a device that has the license',
     run: runRefresh,
@@ -34,7 +32,6 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline deactivate',
     arguments: ['REQUEST-FILE'],
-    flags: ['key'],
     usage: '[--key KEY]',
     about: 'count what a device tells, and take the license from it',
     run: runDeactivate,
@@ -43,8 +40,6 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline usage',
     arguments: ['USAGE-FILE'],
-    flags: [],
-    usage: '',
     about: 'count what is new in a usage file',
     run: runUsage,
     show: showUsage,

@@ -15,16 +15,14 @@ type Facts = Readonly<Record<string, unknown>>;
 export const AUDIT_COMMANDS: readonly Command[] = [
   {
     words: 'audit list',
-    arguments: [],
-    flags: '[--license-id N | --system] [--limit N]',
+    usage: '[--license-id N | --system] [--limit N]',
     about: 'what happened, the newest first',
     ask: askAudit,
     show: showAudit,
   },
   {
     words: 'audit verify',
-    arguments: [],
-    flags: '[--file FILE]',
+    usage: '[--file FILE]',
     about: 'check every chain of the audit log, or an export of it',
     isLocal: ({ file }) => file !== undefined,
     local: checkFile,
@@ -35,8 +33,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   },
   {
     words: 'audit export',
-    arguments: [],
-    flags: '[--out FILE]',
+    usage: '[--out FILE]',
     about: 'the whole audit log, signed, to be kept elsewhere',
     ask: askExport,
     show: showExport,
@@ -44,8 +41,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   },
   {
     words: 'audit thin',
-    arguments: [],
-    flags: '--before DATE [--license-id N | --system]',
+    usage: '--before DATE [--license-id N | --system]',
     about: 'put totals in the place of what is older; a date without a time is the start of that day, UTC',
     ask: (client, _, flags) =>
       client.post('/api/admin/audit/thin', {

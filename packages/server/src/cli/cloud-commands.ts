@@ -9,7 +9,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license add',
     arguments: ['PRODUCT'],
-    flags: '[--license-key K | --user U]',
+    usage: '[--license-key K | --user U]',
     about:
       'activate a license at the cloud and add it; the key, or the password, may come from standard input',
     reads: (flags) => listAsked(flags),
@@ -22,7 +22,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license remove',
     arguments: ['ID'],
-    flags: '[--locally]',
+    usage: '[--locally]',
     about: 'deactivate a license at the cloud and remove it; --locally does not tell the cloud',
     ask: (client, [id], { locally }) =>
       client.post(locally === undefined ? '/api/v4/removeProduct' : '/api/admin/licenses/remove-locally', {
@@ -32,8 +32,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   },
   {
     words: 'license sync',
-    arguments: [],
-    flags: '[--license-id N] [--accept-older] [--accept-unbound]',
+    usage: '[--license-id N] [--accept-older] [--accept-unbound]',
     about:
       'report consumption to the cloud and check licenses there, now; --accept-older takes totals that are ' +
       'lower than before, --accept-unbound answers without the nonce of their request',
@@ -48,8 +47,6 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   },
   {
     words: 'report list',
-    arguments: [],
-    flags: '',
     about: 'what was consumed, and how much of it the cloud knows',
     ask: (client) => client.get('/api/admin/reports'),
     show: showReports,
@@ -57,7 +54,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'report settle',
     arguments: ['REPORT'],
-    flags: '--counted | --not-counted',
+    usage: '--counted | --not-counted',
     about: 'say what became of an uncertain report',
     ask: askSettle,
     show: ({ settled }: { settled: string }) => `The report ${settled} is settled.`,

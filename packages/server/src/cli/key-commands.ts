@@ -11,16 +11,12 @@ import { formatFacts } from './terminal.ts';
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key show',
-    arguments: [],
-    flags: '',
     about: 'which keys there are, by their fingerprints',
     ask: (client) => client.get('/api/admin/keys'),
     show: showKeys,
   },
   {
     words: 'key set',
-    arguments: [],
-    flags: '',
     about: 'set the keys for the licensing cloud; standard input has one a line',
     reads: () => [
       { text: 'API key (empty: leave it as it is)' },
@@ -31,8 +27,7 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'key rotate',
-    arguments: [],
-    flags: '[--new-key]',
+    usage: '[--new-key]',
     about: 'seal all secrets with a new master key; --new-key reads it from standard input',
     reads: (flags) => (flags['new-key'] === undefined ? [] : [{ text: 'new master key' }]),
     ask: (client, _, __, [newKey]) => client.post('/api/admin/keys/rotate', { new_key: newKey }),
@@ -40,8 +35,7 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'key export',
-    arguments: [],
-    flags: '[--out FILE]',
+    usage: '[--out FILE]',
     about: 'write the master key to a new file, sealed with a passphrase from standard input, and check it',
     reads: () => [{ text: 'passphrase', isNew: true }],
     ask: askExport,
@@ -50,7 +44,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key import',
     arguments: ['FILE'],
-    flags: '',
     about: 'put an exported master key in its place; the server must be stopped',
     reads: () => [{ text: 'passphrase' }],
     local: importKey,

@@ -6,16 +6,12 @@ import { formatFacts } from './terminal.ts';
 export const MOVE_COMMANDS: readonly Command[] = [
   {
     words: 'migrate-store to-postgres',
-    arguments: [],
-    flags: '',
     about: 'move the data from the folder to the database; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-postgres')),
     show: (moved: Moved, callOf) => showMoved(moved, nextOnPostgres(callOf)),
   },
   {
     words: 'migrate-store to-sqlite',
-    arguments: [],
-    flags: '',
     about: 'move the data from the database to the folder; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-sqlite')),
     show: (moved: Moved) => showMoved(moved, NEXT_ON_SQLITE),

@@ -9,8 +9,6 @@ import { formatFacts, formatTable } from './terminal.ts';
 export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules show',
-    arguments: [],
-    flags: '',
     about: 'who is barred now, and since when',
     ask: (client) => client.get('/api/admin/rules'),
     show: showRules,
@@ -18,7 +16,6 @@ export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules check',
     arguments: ['[FILE]'],
-    flags: '',
     about: 'whether a rules file can be used, and whom it bars; without FILE: the one in force',
     local: checkRules,
     show: ({ file, deny }: Checked) => `${file} can be used.\n${showDenied(deny)}`,
