@@ -57,7 +57,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
 const DEFAULT_AUDIT_EVENTS = 100;
 
 function chainOf(flags: Flags): string | undefined {
-  return flags.system === undefined ? undefined : 'system';
+  return flags.system ? 'system' : undefined;
 }
 
 /** As many pages as it takes: a page holds links, and a link holds all events of one commit. */

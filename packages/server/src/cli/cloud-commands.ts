@@ -25,7 +25,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     usage: '[--locally]',
     about: 'deactivate a license at the cloud and remove it; --locally does not tell the cloud',
     ask: (client, [id], { locally }) =>
-      client.post(locally === undefined ? '/api/v4/removeProduct' : '/api/admin/licenses/remove-locally', {
+      client.post(locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct', {
         license_id: id,
       }),
     show: ({ license_id, product }: RemovedLicense) => `Removed the license ${license_id} of "${product}".`,
@@ -39,8 +39,8 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     ask: (client, _, flags) =>
       client.post('/api/admin/licenses/sync', {
         license_id: flags['license-id'],
-        accept_older: flags['accept-older'] !== undefined,
-        accept_unbound: flags['accept-unbound'] !== undefined,
+        accept_older: flags['accept-older'] === true,
+        accept_unbound: flags['accept-unbound'] === true,
       }),
     show: showSynced,
     isFailure: ({ licenses }: Synced) => licenses.some((one) => sayLeft(one) !== ''),
@@ -132,8 +132,8 @@ function askAdd(
 }
 
 function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags): Promise<AdminAnswer> {
-  const isCounted = flags.counted !== undefined;
-  if (isCounted === (flags['not-counted'] !== undefined)) {
+  const isCounted = flags.counted === true;
+  if (isCounted === (flags['not-counted'] === true)) {
     throw new InputError('Say --counted or --not-counted.');
   }
   return client.post('/api/admin/reports/settle', { report_id: id, counted: isCounted });

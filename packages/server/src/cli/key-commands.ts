@@ -29,7 +29,7 @@ export const KEY_COMMANDS: readonly Command[] = [
     words: 'key rotate',
     usage: '[--new-key]',
     about: 'seal all secrets with a new master key; --new-key reads it from standard input',
-    reads: (flags) => (flags['new-key'] === undefined ? [] : [{ text: 'new master key' }]),
+    reads: (flags) => (flags['new-key'] ? [{ text: 'new master key' }] : []),
     ask: (client, _, __, [newKey]) => client.post('/api/admin/keys/rotate', { new_key: newKey }),
     show: showRotated,
   },

@@ -103,7 +103,7 @@ async function askRequest(client: AdminClient, _: readonly string[], flags: Flag
     license_key: flags['license-key'],
     username: flags.user,
     license_id: flags['license-id'],
-    request: flags.deactivate === undefined ? 'activation' : 'deactivation',
+    request: flags.deactivate ? 'deactivation' : 'activation',
   });
   return save(answer, 'request_data', flags.out);
 }

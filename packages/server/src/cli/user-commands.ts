@@ -8,8 +8,7 @@ import { formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
-const askPassword = (flags: Flags) =>
-  flags['one-time'] === undefined ? [{ text: 'new password', isNew: true }] : [];
+const askPassword = (flags: Flags) => (flags['one-time'] ? [] : [{ text: 'new password', isNew: true }]);
 
 /** Before anybody types a password for an account that cannot be made. */
 function requireRole({ role = '' }: Flags): string {
