@@ -2,7 +2,6 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import type { OneTimePassword } from './access/one-time-password.ts';
 import type { Role } from './access/role.ts';
 import type { Token } from './access/token.ts';
-import type { Measured } from './decision.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Meter } from './nouns/consumption.ts';
 import type { EndedBorrow } from './nouns/ended-borrow.ts';
@@ -10,6 +9,7 @@ import type { FeatureSlot } from './nouns/feature-slot.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
+import type { Measured } from './outcome.ts';
 import type { Rules } from './rules/rules.ts';
 
 /** At most this many ended slots are collected by one command; the rest is counted and left to the next. */

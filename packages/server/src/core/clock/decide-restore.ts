@@ -1,11 +1,10 @@
-import type { ErrorCode } from '@berth/protocol/errors';
-import { type Change, type Refused, refuse } from '../decision.ts';
+import type { Change } from '../decision.ts';
 import { chooseFloating } from '../decisions/register-feature.ts';
 import { BORROW_TOLERANCE_MS, refuseBorrowing, resolveUntil } from '../lending/borrow-until.ts';
 import type { Actor } from '../nouns/actor.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
-import type { EndedBorrow } from '../nouns/ended-borrow.ts';
+import type { EndedBorrow, LostBorrow, NamedBorrow } from '../nouns/ended-borrow.ts';
 import {
   type FeatureSlot,
   type FloatingFeature,
@@ -13,14 +12,9 @@ import {
   findFeature,
 } from '../nouns/feature-slot.ts';
 import { earlier, HOUR_MS, type Instant, later, plus } from '../nouns/instant.ts';
-import {
-  allowsBorrowing,
-  heartbeatEnd,
-  type License,
-  type LicenseId,
-  latestBorrowUntil,
-} from '../nouns/license.ts';
+import { allowsBorrowing, heartbeatEnd, type License, latestBorrowUntil } from '../nouns/license.ts';
 import { heldUntil, type Registration } from '../nouns/registration.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import { type Lender, refuseByState, refuseFull, refuseNotHeld } from '../refusals.ts';
 import { type Rules, refuseByRules } from '../rules/rules.ts';
 
@@ -42,21 +36,6 @@ export interface RestoreView {
   readonly featureSlots: readonly FeatureSlot[];
   /** Slots of each feature in use. */
   readonly featuresInUse: ReadonlyMap<string, number>;
-}
-
-/** A borrow by its names. */
-export interface NamedBorrow {
-  readonly licenseId: LicenseId;
-  readonly product: string;
-  /** `null`: the license's own slot. */
-  readonly feature: string | null;
-  readonly user: string;
-  readonly borrowedUntil: Instant;
-}
-
-export interface LostBorrow extends NamedBorrow {
-  readonly code: ErrorCode;
-  readonly reason: string;
 }
 
 export interface Restoration {

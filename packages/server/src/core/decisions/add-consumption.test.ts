@@ -3,7 +3,6 @@ import { describe, test } from 'node:test';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { AddConsumption } from '../command.ts';
 import { decide, meterNeedOf, needsOf } from '../decide.ts';
-import type { Measured, Refused } from '../decision.ts';
 import {
   consume,
   exampleFeature,
@@ -18,6 +17,7 @@ import { DENIAL_WINDOW_MS } from '../lending/deny.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import { instant, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import type { Measured, Refused } from '../outcome.ts';
 import { type Denial, NO_NEEDS, type RememberedAnswer } from '../view.ts';
 import { ANSWER_LIFETIME_MS } from './add-consumption.ts';
 

@@ -1,5 +1,5 @@
 import type { AddConsumption, IdempotencyKey } from '../command.ts';
-import { type Change, type Decision, type Measured, type Refused, refuse } from '../decision.ts';
+import type { Change, Decision } from '../decision.ts';
 import { type Collected, collect, collectedChanges, countFeatureInUse } from '../lending/collect.ts';
 import { deny, NOBODY } from '../lending/deny.ts';
 import { highestTotal, LARGEST_AMOUNT, type Meter } from '../nouns/consumption.ts';
@@ -7,6 +7,7 @@ import type { ConsumptionLimits, Feature } from '../nouns/feature.ts';
 import { findFeature, isFeatureExpired } from '../nouns/feature-slot.ts';
 import { HOUR_MS, type Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import { type Measured, type Refused, refuse } from '../outcome.ts';
 import { refuseByState, refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
 import type { AnswerScope, LicenseHead, LicenseView, RememberedAnswer } from '../view.ts';

@@ -1,8 +1,9 @@
 import type { Recall } from '../command.ts';
-import { type Decision, refuse } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { collect } from '../lending/collect.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed } from '../nouns/registration.ts';
+import { refuse } from '../outcome.ts';
 import type { LicenseView } from '../view.ts';
 import { freeSlot, refuseReturn, withoutEffect } from './unregister.ts';
 

@@ -3,7 +3,6 @@ import { describe, test } from 'node:test';
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from '../command.ts';
 import { decide, needsOf } from '../decide.ts';
-import type { Measured, Refused } from '../decision.ts';
 import {
   borrow,
   exampleFeature,
@@ -24,6 +23,7 @@ import type { Feature } from '../nouns/feature.ts';
 import type { FeatureSlot } from '../nouns/feature-slot.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import type { Measured, Refused } from '../outcome.ts';
 import { NO_NEEDS } from '../view.ts';
 
 const LENDING = { slots: 2, timeoutMinutes: 5, canBorrow: true, maxBorrowHours: 4 };

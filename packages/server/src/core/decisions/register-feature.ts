@@ -1,10 +1,10 @@
 import type { RegisterFeature, ReleaseAllFeatures, ReleaseFeature } from '../command.ts';
-import { type Decision, type Refused, refuse } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { refuseBorrowing, resolveUntil } from '../lending/borrow-until.ts';
 import { type Collected, collect, collectedChanges, countFeatureInUse } from '../lending/collect.ts';
 import { deny } from '../lending/deny.ts';
+import { forgetBorrow } from '../lending/keep-borrows.ts';
 import type { Meter } from '../nouns/consumption.ts';
-import { forgetBorrow } from '../nouns/ended-borrow.ts';
 import {
   type FeatureSlot,
   type FloatingFeature,
@@ -16,6 +16,7 @@ import {
 import { earlier, HOUR_MS, type Instant, later, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import { heldUntil, type Registration } from '../nouns/registration.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import {
   refuseByState,
   refuseFeatureExpired,

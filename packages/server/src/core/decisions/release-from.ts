@@ -2,8 +2,8 @@ import { type AddressRange, isWithin, parseAddress, parseRange } from '@berth/pr
 import type { ReleaseFrom } from '../command.ts';
 import type { Change, Decision } from '../decision.ts';
 import { collect, inUseChange } from '../lending/collect.ts';
+import { forgetBorrow } from '../lending/keep-borrows.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
-import { forgetBorrow } from '../nouns/ended-borrow.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
 import type { LicenseView } from '../view.ts';

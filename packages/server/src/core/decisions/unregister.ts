@@ -1,10 +1,11 @@
 import type { Recall, Release, ReleaseAll, Unregister } from '../command.ts';
-import { type Decision, type Outcome, refuse } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { type Collected, collect, collectedChanges, inUseChange } from '../lending/collect.ts';
+import { forgetBorrow, mayHaveBorrows } from '../lending/keep-borrows.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
-import { forgetBorrow, mayHaveBorrows } from '../nouns/ended-borrow.ts';
 import { type Instant, say } from '../nouns/instant.ts';
 import { isBorrowed } from '../nouns/registration.ts';
+import { type Outcome, refuse } from '../outcome.ts';
 import { refuseNotHeld, refuseOthers } from '../refusals.ts';
 import type { LicenseView } from '../view.ts';
 

@@ -1,9 +1,9 @@
 import { type AddressRange, placeRange } from '@berth/protocol/address-range';
 import type { AddressLimits, Borrow, LicenseCommand, Register } from '../command.ts';
-import { type Refused, refuse } from '../decision.ts';
 import { addressOf } from '../nouns/actor.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import type { Crowd, LicenseView } from '../view.ts';
 
 /**

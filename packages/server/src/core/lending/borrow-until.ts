@@ -1,6 +1,6 @@
 import type { BorrowUntil } from '../command.ts';
-import { type Refused, refuse } from '../decision.ts';
 import { earlier, type Instant, MINUTE_MS, say } from '../nouns/instant.ts';
+import { type Refused, refuse } from '../outcome.ts';
 
 /** Clients' clocks differ: a date this little beyond the latest allowed one is cut to it, not refused. */
 export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;

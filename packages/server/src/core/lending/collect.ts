@@ -1,10 +1,10 @@
 import type { Change } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
-import { keepBorrows } from '../nouns/ended-borrow.ts';
 import type { FeatureSlot } from '../nouns/feature-slot.ts';
 import { earlier, type Instant } from '../nouns/instant.ts';
 import { isLive, type Registration } from '../nouns/registration.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
+import { keepBorrows } from './keep-borrows.ts';
 
 /** What is left of a view once everything that has ended is gone, and what it takes to get there. */
 export interface Collected {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { AddConsumption, Borrow, Register } from '../command.ts';
-import { type Refused, refuse } from '../decision.ts';
 import type { Instant } from '../nouns/instant.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import { refuseFull } from '../refusals.ts';
 
 /**

@@ -1,11 +1,12 @@
 import type { AddConsumption, Borrow, LicenseCommand, Register } from '../command.ts';
 import { decide } from '../decide.ts';
-import type { Decision, Refused } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { denyConsumption } from '../decisions/add-consumption.ts';
 import { freeSlot } from '../decisions/unregister.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License, type LicenseId } from '../nouns/license.ts';
+import type { Refused } from '../outcome.ts';
 import { refuseRenewal } from '../refusals.ts';
 import type { Candidate, LicenseView } from '../view.ts';
 import { newestOf } from './choose-license.ts';

@@ -1,11 +1,12 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { Borrow, Register } from '../command.ts';
-import type { Change, Decision, Refused } from '../decision.ts';
+import type { Change, Decision } from '../decision.ts';
 import { type Actor, addressOf } from '../nouns/actor.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../nouns/instant.ts';
+import type { Refused } from '../outcome.ts';
 import type { Denial, LicenseView, PlaceDenial } from '../view.ts';
 import { type Collected, collectedChanges } from './collect.ts';
 

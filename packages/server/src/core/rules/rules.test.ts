@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LicenseCommand } from '../command.ts';
 import { decide, needsOf } from '../decide.ts';
-import type { Refused } from '../decision.ts';
 import {
   borrow,
   consume,
@@ -23,6 +22,7 @@ import {
   type ViewFacts,
 } from '../examples.ts';
 import { MINUTE_MS, plus } from '../nouns/instant.ts';
+import type { Refused } from '../outcome.ts';
 import { decideSetRules } from '../system/set-rules.ts';
 import { type Asker, NO_RULES, orNoRules, type Rules, refuseByRules } from './rules.ts';
 

@@ -1,6 +1,6 @@
 import type { Role } from '../../core/access/role.ts';
-import type { Refused } from '../../core/decision.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { AccountRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';

@@ -1,5 +1,5 @@
-import type { Refused } from '../../core/decision.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import { createTurns } from '../cloud/create-turns.ts';
 import {

@@ -4,9 +4,9 @@ import { meterNeedOf, needsOf, withDenials } from '../../../core/decide.ts';
 import { crowdToCount } from '../../../core/lending/address-limits.ts';
 import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
+import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
-import type { NoticeKey } from '../../../core/system/notice.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,

@@ -6,7 +6,7 @@ import { type Standing, WHOLE_LICENSE, windowStart } from '../../../core/nouns/c
 import type { ConsumptionLimits } from '../../../core/nouns/feature.ts';
 import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../../core/nouns/license.ts';
-import type { NoticeKey } from '../../../core/system/notice.ts';
+import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import {
   backlogFromRows,
