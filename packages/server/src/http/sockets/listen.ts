@@ -9,7 +9,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { placeOf } from '@berth/protocol/address-range';
-import { TLS_HEADERS } from '@berth/protocol/cloud/tls-rules';
+import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import { LIMITS } from '../../config.ts';
