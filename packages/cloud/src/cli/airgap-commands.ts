@@ -57,8 +57,8 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   },
 ];
 
-function runStart({ shelf, words, now }: Call): unknown {
-  const started = startAirgap(shelf, words[0] as string, now, judgeLicense);
+function runStart({ store, words, now }: Call): unknown {
+  const started = startAirgap(store, words[0] as string, now, judgeLicense);
   if (isRefusal(started)) return started;
   return { license_key: started.licenseKey, initialization_code: started.initializationCode };
 }
@@ -78,10 +78,10 @@ function readCodes({ words, flags }: Call): AirgapCodes {
 }
 
 function runConfirm(call: Call): unknown {
-  const { shelf, signingKey, airgapKey, now, flags } = call;
+  const { store, signingKey, airgapKey, now, flags } = call;
   const { out } = flags;
   const codes = readCodes(call);
-  const answer = confirmAirgap(shelf, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
+  const answer = confirmAirgap(store, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
   if (isRefusal(answer)) return answer;
   return {
     license_key: answer.licenseKey,
@@ -115,8 +115,8 @@ function showCode(facts: string, name: string, code: string): string {
   return [facts, about, `${name}:\n${groupCode(code)}`].join('\n\n');
 }
 
-function runPolicy({ shelf, signingKey, words, flags, now }: Call): unknown {
-  const policy = renewPolicy(shelf, words[0] as string, createFileWriter(signingKey, now), now);
+function runPolicy({ store, signingKey, words, flags, now }: Call): unknown {
+  const policy = renewPolicy(store, words[0] as string, createFileWriter(signingKey, now), now);
   if (isRefusal(policy)) return policy;
   return {
     license_key: policy.licenseKey,

@@ -120,10 +120,10 @@ async function runCommand(
       `There is no cloud in ${path}. "cloud key create" makes one; --data says where.`,
     );
   }
-  return withFolder(invocation, async ({ shelf, signingKey, airgapKey }) => {
+  return withFolder(invocation, async ({ store, signingKey, airgapKey }) => {
     const { readSecret } = terminal;
     const now = clock.readWallMs();
-    const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
+    const result = await command.run({ store, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
     const { screen } = terminal;
     terminal.print(

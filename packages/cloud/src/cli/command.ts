@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { FlagsOf } from '@berth/protocol/console/command-flags';
 import type { CommandUsage } from '@berth/protocol/console/command-help';
-import type { Shelf } from '../store/shelf.ts';
+import type { CloudStore } from '../store/cloud-store.ts';
 
 /** Every flag, by its name. The usage of a command says which of them it takes. */
 export const FLAGS = {
@@ -55,7 +55,7 @@ export type Flags = FlagsOf<typeof FLAGS>;
 
 /** What a command is run with. */
 export interface Call {
-  readonly shelf: Shelf;
+  readonly store: CloudStore;
   readonly signingKey: KeyObject;
   readonly airgapKey: KeyObject;
   readonly words: readonly string[];

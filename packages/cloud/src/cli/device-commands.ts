@@ -1,11 +1,11 @@
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { readAmount } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
+import type { CloudStore } from '../store/cloud-store.ts';
 import { blockDevice, listBlocked, listDevices, unblockDevice } from '../store/devices.ts';
 import { listEvents } from '../store/events.ts';
 import { getLicense } from '../store/licenses.ts';
 import { type ListedKey, listServerKeys } from '../store/server-keys.ts';
-import type { Shelf } from '../store/shelf.ts';
 import { type ApprovedKey, approveKey, listWaitingKeys, type WaitingKey } from '../store/waiting-keys.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate, presentDevice, presentEvent } from './present.ts';
@@ -53,22 +53,22 @@ export const DEVICE_COMMANDS: readonly Command[] = [
 ];
 
 /** `null`: all of them. */
-function findId(shelf: Shelf, key: string | undefined): number | null | Refusal {
+function findId(store: CloudStore, key: string | undefined): number | null | Refusal {
   if (key === undefined) return null;
-  const license = getLicense(shelf, key);
+  const license = getLicense(store, key);
   return isRefusal(license) ? license : license.id;
 }
 
-function runList({ shelf, words }: Call): unknown {
-  const id = findId(shelf, words[0]);
+function runList({ store, words }: Call): unknown {
+  const id = findId(store, words[0]);
   if (isRefusal(id)) return id;
-  const blocked = listBlocked(shelf).map((one) => ({
+  const blocked = listBlocked(store).map((one) => ({
     hardware_id: one.hardwareId,
     blocked_at: presentDate(one.blockedAt),
   }));
-  const waiting = listWaitingKeys(shelf, null).map(presentWaiting);
-  const known = listServerKeys(shelf, id).map(presentKnown);
-  const devices = listDevices(shelf, id).map(presentDevice);
+  const waiting = listWaitingKeys(store, null).map(presentWaiting);
+  const known = listServerKeys(store, id).map(presentKnown);
+  const devices = listDevices(store, id).map(presentDevice);
   return { devices, known, ...(id === null ? { blocked, waiting } : {}) };
 }
 
@@ -125,9 +125,9 @@ function showWaiting(waiting: readonly Waiting[]): readonly string[] {
   ];
 }
 
-function runApprove({ shelf, words, now }: Call): unknown {
+function runApprove({ store, words, now }: Call): unknown {
   const [hardwareId = '', fingerprint = ''] = words;
-  const approved = approveKey(shelf, hardwareId, fingerprint, now);
+  const approved = approveKey(store, hardwareId, fingerprint, now);
   return isRefusal(approved) ? approved : presentApproved(approved);
 }
 
@@ -146,25 +146,25 @@ function showApproved(key: Approved): string {
   return `${known} Hand the file in again.\n\n${formatFacts(facts)}`;
 }
 
-function runBlock({ shelf, words, now }: Call): unknown {
-  const blocked = blockDevice(shelf, words[0] as string, now);
+function runBlock({ store, words, now }: Call): unknown {
+  const blocked = blockDevice(store, words[0] as string, now);
   if (isRefusal(blocked)) return blocked;
   return { hardware_id: blocked.hardwareId, blocked_at: presentDate(blocked.blockedAt) };
 }
 
-function runUnblock({ shelf, words, now }: Call): unknown {
-  const unblocked = unblockDevice(shelf, words[0] as string, now);
+function runUnblock({ store, words, now }: Call): unknown {
+  const unblocked = unblockDevice(store, words[0] as string, now);
   return isRefusal(unblocked) ? unblocked : { hardware_id: unblocked.hardwareId };
 }
 
 const DEFAULT_EVENTS = 100;
 const LIMIT = { from: 1, to: 1_000_000, isWhole: true } as const;
 
-function runEvents({ shelf, flags }: Call): unknown {
-  const id = findId(shelf, flags.license);
+function runEvents({ store, flags }: Call): unknown {
+  const id = findId(store, flags.license);
   if (isRefusal(id)) return id;
   const limit = flags.limit === undefined ? DEFAULT_EVENTS : readAmount('limit', flags.limit, LIMIT);
-  return { events: listEvents(shelf, id, limit).map(presentEvent) };
+  return { events: listEvents(store, id, limit).map(presentEvent) };
 }
 
 function showEvents({ events }: { events: readonly Facts[] }): string {

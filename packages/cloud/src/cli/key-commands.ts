@@ -24,14 +24,14 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key list',
     about: 'the keys, without their secrets',
-    run: ({ shelf }) => ({ keys: listKeys(shelf).map(presentKey) }),
+    run: ({ store }) => ({ keys: listKeys(store).map(presentKey) }),
     show: showKeys,
   },
   {
     words: 'key disable',
     arguments: ['NAME|API-KEY-PREFIX'],
     about: 'take no more requests with this key',
-    run: ({ shelf, words, now }) => presentUnlessRefused(disableKey(shelf, words[0] as string, now)),
+    run: ({ store, words, now }) => presentUnlessRefused(disableKey(store, words[0] as string, now)),
     show: ({ name }: Facts) => `The key "${name}" is disabled.`,
   },
   {
@@ -60,13 +60,13 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'product list',
     about: 'the products',
-    run: ({ shelf }) => ({ products: listProducts(shelf).map(presentProductRow) }),
+    run: ({ store }) => ({ products: listProducts(store).map(presentProductRow) }),
     show: showProducts,
   },
 ];
 
-function runCreateKey({ shelf, flags, now }: Call): unknown {
-  const key = createKey(shelf, flags.name ?? null, now);
+function runCreateKey({ store, flags, now }: Call): unknown {
+  const key = createKey(store, flags.name ?? null, now);
   if (isRefusal(key)) return key;
   return { name: key.name, api_key: key.apiKey, shared_key: key.sharedKey };
 }
@@ -88,14 +88,14 @@ function showKeys({ keys }: { keys: readonly Facts[] }): string {
 
 const METHODS: readonly AuthorizationMethod[] = ['license-key', 'user'];
 
-function runCreateProduct({ shelf, words, flags, now }: Call): unknown {
+function runCreateProduct({ store, words, flags, now }: Call): unknown {
   const wanted = flags.authorization ?? 'license-key';
   const authorizationMethod = METHODS.find((method) => method === wanted);
   if (authorizationMethod === undefined) {
     throw new ValueError(`"authorization" cannot be "${wanted}". Allowed: ${METHODS.join(', ')}.`);
   }
   const draft = { code: words[0] as string, name: flags.name ?? null, authorizationMethod };
-  const product = createProduct(shelf, draft, now);
+  const product = createProduct(store, draft, now);
   return isRefusal(product) ? product : presentProductRow(product);
 }
 
