@@ -23,7 +23,7 @@ import { describeFeatures, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 const DEFAULT_FOLDER = './cloud-data';
 const DEFAULT_PORT = 8090;
 
-export interface CliOptions {
+interface CliOptions {
   /** How the caller calls us, such as `./berth cloud`; hints are written so. */
   readonly program: string;
   /** The folder in which the default data folder is. */

@@ -12,7 +12,7 @@ import type { Context, Route } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { signReply } from './sign-reply.ts';
 
-export interface AppOptions {
+interface AppOptions {
   readonly store: CloudStore;
   readonly signingKey: KeyObject;
   readonly airgapKey: KeyObject;

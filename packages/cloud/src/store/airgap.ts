@@ -18,7 +18,7 @@ import { getLicense } from './licenses.ts';
 import { makeUpInitializationCode } from './made-up-keys.ts';
 import { toLicense } from './rows.ts';
 
-export interface AirgapStart {
+interface AirgapStart {
   readonly licenseKey: string;
   readonly initializationCode: string;
 }
@@ -58,7 +58,7 @@ export interface AirgapAnswer {
   readonly policyFile: string;
 }
 
-export interface AirgapTools {
+interface AirgapTools {
   readonly airgapKey: KeyObject;
   readonly writer: FileWriter;
 }
@@ -164,7 +164,7 @@ function issuePolicy(
   return issueFile(store, licensed, { what: 'policy', requestId: null, needsSlots: true, write }, now);
 }
 
-export interface RenewedPolicy extends IssuedFile {
+interface RenewedPolicy extends IssuedFile {
   readonly policyId: string;
 }
 

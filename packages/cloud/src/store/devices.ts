@@ -17,7 +17,7 @@ export function listDevices({ sql }: CloudStore, licenseId: number | null): read
   }));
 }
 
-export interface BlockedDevice {
+interface BlockedDevice {
   readonly hardwareId: string;
   readonly blockedAt: number;
 }

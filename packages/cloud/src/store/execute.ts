@@ -15,7 +15,7 @@ import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { type CloudStore, record, takeId, transact } from './cloud-store.ts';
 import { toDevice, toLicense } from './rows.ts';
 
-export interface Executed {
+interface Executed {
   readonly outcome: Outcome;
   /** The license that was identified; `null`: none was. */
   readonly licenseId: number | null;

@@ -56,7 +56,7 @@ export function issueFile(
   return { file, licenseKey, product: product.code, hardwareId, dateAt };
 }
 
-export interface RefreshWish {
+interface RefreshWish {
   readonly key: string;
   /** `null`: the one device that has the license. */
   readonly hardwareId: string | null;

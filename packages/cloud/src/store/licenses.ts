@@ -120,7 +120,7 @@ function alter(
   });
 }
 
-export interface LicenseChange {
+interface LicenseChange {
   readonly key: string;
   readonly user: User;
   readonly terms: TermsChange;

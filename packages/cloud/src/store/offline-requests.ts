@@ -24,7 +24,7 @@ export interface CarriedRequest {
   readonly from: string | null;
 }
 
-export interface AnsweredActivation extends IssuedFile {
+interface AnsweredActivation extends IssuedFile {
   readonly requestId: string;
   /** Whose license the request says it is; missing where it names no user. */
   readonly username?: string;

@@ -5,7 +5,7 @@ import { toProduct } from './rows.ts';
 
 const CODE = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
-export interface ProductDraft {
+interface ProductDraft {
   readonly code: string;
   readonly name: string | null;
   readonly authorizationMethod: AuthorizationMethod;

@@ -20,7 +20,7 @@ export interface CountedUsage {
   readonly added: readonly Added[];
 }
 
-export interface Added {
+interface Added {
   readonly licenseKey: string;
   /** `null`: the license itself. */
   readonly feature: string | null;
@@ -29,7 +29,7 @@ export interface Added {
 }
 
 /** A usage file, and who handed it in; `null`: the vendor did. */
-export interface CarriedUsage extends ReadUsage {
+interface CarriedUsage extends ReadUsage {
   readonly from: string | null;
 }
 

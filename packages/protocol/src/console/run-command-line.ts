@@ -12,7 +12,7 @@ import { createCallOf, type Hints, type Messages, withHints } from './hints.ts';
 
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
-export const EXIT_USAGE = 2;
+const EXIT_USAGE = 2;
 
 interface Printing extends Messages {
   print(text: string): void;

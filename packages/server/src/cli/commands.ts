@@ -155,7 +155,7 @@ function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
-export interface ClockFacts {
+interface ClockFacts {
   readonly server_at: string;
   readonly wall_at: string;
   readonly ahead_ms: number;

@@ -20,14 +20,14 @@ import { type Connections, watchConnections } from './connections.ts';
 import type { Answering } from './entrance.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
 
-export interface Listening {
+interface Listening {
   /** Where it can be reached. */
   readonly url: string;
   /** Takes no new connections, answers what it has, then ends. */
   stop(): Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;

@@ -19,7 +19,7 @@ export interface TlsContext extends TlsRules {
 /** Files that cannot be used; the message says which and why, and never what is in them. */
 export class CertificateError extends Error {}
 
-export interface LoadedFiles {
+interface LoadedFiles {
   readonly context: TlsContext;
   readonly certificate: X509Certificate;
 }
