@@ -1,5 +1,6 @@
 import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { createFileWriter, judgeLicense } from '../http/portal/write-files.ts';
@@ -7,7 +8,6 @@ import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../st
 import { writeCarriedFile } from './carried-files.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate } from './present.ts';
-import { formatFacts } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

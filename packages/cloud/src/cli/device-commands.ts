@@ -1,3 +1,4 @@
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { readAmount } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -10,7 +11,6 @@ import { type ApprovedKey, approveKey, listWaitingKeys, type WaitingKey } from '
 import type { Call, Command } from './command.ts';
 import { presentDate, presentDevice, presentEvent } from './present.ts';
 import { showDevices } from './show-license.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

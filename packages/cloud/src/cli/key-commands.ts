@@ -1,4 +1,5 @@
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import type { AuthorizationMethod } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -7,7 +8,6 @@ import { type CallerKey, createKey, disableKey, listKeys } from '../store/keys.t
 import { createProduct, listProducts } from '../store/products.ts';
 import type { Call, Command } from './command.ts';
 import { presentKey, presentProductRow } from './present.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

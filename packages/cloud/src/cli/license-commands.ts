@@ -1,4 +1,5 @@
 import { UsageError } from '@berth/protocol/console/command-line';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -19,7 +20,6 @@ import type { Call, Command } from './command.ts';
 import { readEndOrNever, readTermsChange } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
-import { formatFacts } from './terminal.ts';
 
 const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
       [--slots N] [--timeout MINUTES] [--borrow-hours N]

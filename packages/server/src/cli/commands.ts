@@ -1,4 +1,4 @@
-import { paint, type Style } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { type Config, showConfig } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -11,7 +11,6 @@ import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
