@@ -3,11 +3,19 @@ export interface CommandUsage {
   /** How it is called: one word or two. */
   readonly words: string;
   /** Words that follow; those in brackets may be left out. */
-  readonly arguments: readonly string[];
+  readonly arguments?: readonly string[];
   /** Its flags; those outside brackets must be given. */
-  readonly usage: string;
+  readonly usage?: string;
+  /** More flags, which its usage does not repeat. */
+  readonly otherFlags?: string;
   readonly about: string;
 }
+
+/** Answered before any command is looked for. */
+export const ANSWERED: readonly CommandUsage[] = [
+  { words: 'help', arguments: ['[COMMAND]'], about: 'this page, or one about a command' },
+  { words: 'version', about: 'which version this is' },
+];
 
 interface Topic {
   readonly about: string;
@@ -60,7 +68,7 @@ export function describeCommand(line: Manual, command: CommandUsage): string {
 /** How commands are called, below one another. */
 export function describeUsage({ program }: Manual, commands: readonly CommandUsage[]): string {
   return commands
-    .map(({ words, arguments: names, usage }, index) => {
+    .map(({ words, arguments: names = [], usage = '' }, index) => {
       const call = [program, words, ...names, usage].filter((part) => part !== '').join(' ');
       return `${index === 0 ? 'Usage:' : '      '} ${call}`;
     })
@@ -68,7 +76,7 @@ export function describeUsage({ program }: Manual, commands: readonly CommandUsa
 }
 
 function listCommands(commands: readonly CommandUsage[]): string {
-  const calls = commands.map(({ words, arguments: names }) => [words, ...names].join(' '));
+  const calls = commands.map(({ words, arguments: names = [] }) => [words, ...names].join(' '));
   const width = Math.min(WIDEST, Math.max(...calls.map((call) => call.length)));
   return commands
     .map(

@@ -19,7 +19,7 @@ export interface AdminClient {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-export interface AdminStream {
+interface AdminStream {
   readonly chunks: AsyncIterable<string>;
   end(): void;
 }
@@ -32,7 +32,7 @@ export interface AdminAnswer {
   readonly isPrinted?: boolean;
 }
 
-export type TakeChunk = (chunk: Uint8Array) => Promise<void>;
+type TakeChunk = (chunk: Uint8Array) => Promise<void>;
 
 export interface StoppedServer {
   fetch(request: Request): Promise<Response>;
@@ -40,7 +40,7 @@ export interface StoppedServer {
 }
 
 /** Opens the data of a stopped server; `null` when another process has it. */
-export type OpenStopped = () => Promise<StoppedServer | null>;
+type OpenStopped = () => Promise<StoppedServer | null>;
 
 /** Somebody has the data, but does not answer. */
 export class ServerUnreachable extends Error {}

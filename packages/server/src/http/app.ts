@@ -13,7 +13,7 @@ import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { type AdmitClient, createClientRate } from './sockets/client-rate.ts';
 
-export interface AppOptions {
+interface AppOptions {
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly rules: AccessRules;
