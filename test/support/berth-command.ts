@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { createTerminal } from '@berth/protocol/console/terminal';
 import { runCli } from '../../packages/server/src/cli/cli.ts';
-import { createTerminal } from '../../packages/server/src/cli/terminal.ts';
+import { readSecrets, type SecretPrompt } from '../../packages/server/src/cli/read-secrets.ts';
 import { HOUSE } from '../../packages/server/src/main.ts';
 import { environmentOf } from './stores/test-stores.ts';
 
@@ -43,7 +44,10 @@ export async function runBerth(
     program: 'berth',
     home: process.cwd(),
     env: all,
-    terminal: createTerminal(stdout, stderr, Readable.from([Buffer.from(input)]), all),
+    terminal: Object.assign(createTerminal(stdout, stderr, all), {
+      readSecrets: (prompts: readonly SecretPrompt[]) =>
+        readSecrets(prompts, Readable.from([Buffer.from(input)]), (text) => stderr.write(text)),
+    }),
   });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }

@@ -9,7 +9,7 @@ import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from './license-size.ts';
 const SIGNATURES = ['license_signature', 'license_signature_v2'] as const;
 
 /** A license in a file, as it is written. */
-export interface LicenseFile {
+interface LicenseFile {
   readonly fields: Readonly<Record<string, unknown>>;
   /** What the newer signature covers: everything but the signatures, compact, in the order of the file. */
   readonly signedText: string;

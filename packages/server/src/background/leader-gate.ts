@@ -5,7 +5,7 @@ import { createLoop, type Loop } from './loop.ts';
 /** So long after a server has become the leader its work is taken up, at the latest. */
 const LOOK_INTERVAL_MS = SECOND_MS;
 
-export interface LeaderGateOptions {
+interface LeaderGateOptions {
   /** Whether this server does what only one of several does. */
   isLeader(): boolean;
   /** Another server may have done the work until now: what was remembered of it counts no more. */
@@ -14,7 +14,7 @@ export interface LeaderGateOptions {
 }
 
 /** Lets loops run while this server is the leader. */
-export type LeaderGate = Pick<Loop, 'start' | 'stop'>;
+type LeaderGate = Pick<Loop, 'start' | 'stop'>;
 
 /**
  * A server that becomes the leader begins all rounds at once, so that nothing waits for a whole interval more

@@ -1,5 +1,6 @@
 import type { ClockJump } from '../../../core/clock/clock.ts';
 import { CLOCK_TOLERANCE_MS } from '../../../core/clock/clock.ts';
+import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { Row } from '../../engine/rows.ts';
 import type { ClockStatus } from '../../store.ts';
@@ -7,8 +8,9 @@ import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
 import { DATABASE_NOW, rollBack, setLimits } from '../wire/transaction.ts';
 import { numberLinks } from '../write/number-links.ts';
+import { REST_MS } from '../write/resume.ts';
 import { STATEMENTS } from '../write/statements.ts';
-import { type PostgresWriter, REST_MS } from '../write/writer.ts';
+import type { PostgresWriter } from '../write/writer.ts';
 
 /** Leadership lasts this long after it was last renewed, which happens every second. */
 const LEASE_MS = 6 * SECOND_MS;
@@ -118,9 +120,14 @@ export class Attendance {
       await this.#options.writer.resume();
       found = await pool.use((connection) => this.#sayAlive(connection));
     }
+    if (found.alive === undefined)
+      throw new Fault(
+        'store_unavailable',
+        'The clock of the database jumps. Set it right and keep it in step.',
+      );
     this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
     if (found.leads) await pool.use((connection) => this.#lookAfter(connection));
-    return this.#describe(found.alive as Row);
+    return this.#describe(found.alive);
   }
 
   /** What the leader does for all. */
@@ -155,7 +162,7 @@ export class Attendance {
   #describe(row: Row): ClockStatus {
     const wall = instant(row.wall as number);
     const now = instant(Math.max(wall, (row.mark as number | null) ?? 0));
-    this.#options.writer.follow(now);
+    this.#options.writer.memory.time.follow(now);
     return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
   }
 }

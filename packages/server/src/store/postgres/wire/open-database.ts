@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { MAX_REMEMBERED_ANSWERS } from '../../../core/decisions/add-consumption.ts';
+import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import { findNextKey, settleNextKey } from '../../../secrets/key-rotation.ts';
@@ -54,24 +54,35 @@ export interface DatabaseOptions {
   readonly maxBatch?: number;
   /** How many first answers are remembered at most. */
   readonly maxRememberedAnswers?: number;
-  /** Instead of the database's clock, in tests. */
+  /** Replaces the database's clock in tests. */
   readonly clock?: Clock;
+  /** Longer ones, for tests on a machine that is busy with other things. */
+  readonly timeouts?: Partial<Timeouts>;
 }
 
-const MAX_BATCH = 256;
-const CONNECT_TIMEOUT_MS = 5000;
-const ACQUIRE_TIMEOUT_MS = 5000;
-/** Longer than any statement may take. */
-const ANSWER_TIMEOUT_MS = 20_000;
+/** How long a server waits for its database before clients hear that it is away. */
+export interface Timeouts {
+  /** For a new connection. */
+  readonly connectMs: number;
+  /** For a connection while all are in use. */
+  readonly acquireMs: number;
+  /** For word on what became of a commit during which the connection broke. */
+  readonly askMs: number;
+}
 
-/** The same for questions, and for one that takes minutes. */
+const TIMEOUTS: Timeouts = { connectMs: 5000, acquireMs: 5000, askMs: 10_000 };
+
+const MAX_BATCH = 256;
+/** How long a connection may be silent while answers are due. Longer than any statement may take. */
+const ANSWER_TIMEOUT_MS = 20_000;
+/** The same for queries, and for the one that takes minutes. */
 const READ_TIMEOUT_MS = 40_000;
 const PATIENCE_MS = 15 * 60_000;
 
 /** Opens the store in a database, which other servers may have open too. */
 export async function openDatabase(options: DatabaseOptions): Promise<Store> {
   const opening = openingOptions(options);
-  const pools = openPools(options.maxConnections, opening);
+  const pools = openPools(options, opening);
   try {
     return await openStore(options, pools, opening);
   } catch (error) {
@@ -88,9 +99,10 @@ interface Pools {
 }
 
 /** Questions have connections of their own, so that no list keeps a command waiting. */
-function openPools(maxConnections: number, opening: Opening): Pools {
+function openPools({ maxConnections, timeouts }: DatabaseOptions, opening: Opening): Pools {
+  const acquireTimeoutMs = timeouts?.acquireMs ?? TIMEOUTS.acquireMs;
   const open = (max: number, answerTimeoutMs: number) =>
-    new Pool({ ...opening, max, answerTimeoutMs, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS });
+    new Pool({ ...opening, max, answerTimeoutMs, acquireTimeoutMs });
   const reading = Math.max(1, Math.floor(maxConnections / 4));
   // One is for the check of the log, and one for what is told from server to server.
   const writing = Math.max(1, maxConnections - reading - 2);
@@ -103,11 +115,11 @@ function openPools(maxConnections: number, opening: Opening): Pools {
 
 type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
 
-function openingOptions({ url, prepareStatements }: DatabaseOptions): Opening {
+function openingOptions({ url, prepareStatements, timeouts }: DatabaseOptions): Opening {
   return {
     target: readTarget(url),
     prepareStatements,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    connectTimeoutMs: timeouts?.connectMs ?? TIMEOUTS.connectMs,
     answerTimeoutMs: ANSWER_TIMEOUT_MS,
   };
 }
@@ -148,6 +160,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     readMonotonicMs,
     onNotice,
     onEvents: () => news?.tell(),
+    askTimeoutMs: options.timeouts?.askMs ?? TIMEOUTS.askMs,
   });
   const attendance = new Attendance({
     pool,
