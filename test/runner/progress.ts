@@ -46,7 +46,8 @@ export class Progress {
     const done = files.length - this.#waiting.size - this.#running.size;
     const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
     const elapsed = formatSeconds(readMs() - this.#startedMs);
-    return `${done}/${files.length} files${failed}, ${elapsed}, about ${formatSeconds(this.#estimateLeft())} left`;
+    const left = formatSeconds(this.#estimateLeft());
+    return `${done}/${files.length} files${failed}, ${elapsed}, about ${left} left`;
   }
 
   /** The files that wait share the cores, but none ends before its own time. */
