@@ -22,6 +22,8 @@ export interface DatabaseStormOptions {
   readonly cycles: number;
   /** A control: a crash takes the database back to the one before, which must be found out. */
   readonly losesCommits?: boolean;
+  /** See `LoadOptions`. */
+  readonly longestRestMs?: number;
 }
 
 export interface DatabaseStormReport {
@@ -49,7 +51,7 @@ const PROBE = testLicense(2, { product: 'probe', slots: SERVERS, timeoutMinutes:
 
 export async function runDatabaseStorm(
   life: FleetLife,
-  { postgres, seed, cycles, losesCommits = false }: DatabaseStormOptions,
+  { postgres, seed, cycles, losesCommits = false, longestRestMs }: DatabaseStormOptions,
 ): Promise<DatabaseStormReport> {
   const random = createRandom(seed);
   const license = hotLicense(TIMEOUT_MINUTES);
@@ -71,6 +73,7 @@ export async function runDatabaseStorm(
     seed,
     tolerates: ['unavailable'],
     longestAnswerMs: LONGEST_ANSWER_MS,
+    longestRestMs,
   });
   const running = load.run();
   const recoveriesMs: number[] = [];

@@ -12,6 +12,8 @@ export interface FleetStormOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   readonly seconds: number;
+  /** Ends it earlier, once so many requests were acknowledged. */
+  readonly mostAcknowledged?: number;
 }
 
 const SERVERS = 3;
@@ -21,9 +23,10 @@ const CLIENTS = 64;
 const TIMEOUT_MINUTES = 120;
 
 const LONGEST_ANSWER_MS = 10_000;
+const POLL_MS = 50;
 
 export async function runFleetStorm(life: FleetLife, options: FleetStormOptions): Promise<FleetBook> {
-  const { postgres, seed, seconds } = options;
+  const { postgres, seed, seconds, mostAcknowledged = Number.POSITIVE_INFINITY } = options;
   const license = hotLicense(TIMEOUT_MINUTES);
   const fleet = await Fleet.start(life, { postgres, size: SERVERS, licenses: [license] });
   const book = new FleetBook(license);
@@ -37,7 +40,8 @@ export async function runFleetStorm(life: FleetLife, options: FleetStormOptions)
     longestAnswerMs: LONGEST_ANSWER_MS,
   });
   const running = load.run();
-  await delay(seconds * 1000);
+  const endsMs = performance.now() + seconds * 1000;
+  while (performance.now() < endsMs && book.acknowledged < mostAcknowledged) await delay(POLL_MS);
   load.end();
   await running;
   api.close();

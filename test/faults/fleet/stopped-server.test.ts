@@ -12,7 +12,8 @@ describe('a server that is stopped in the middle of a transaction', { skip }, ()
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     // Longer than the database lets a transaction say nothing.
-    const report = await runStoppedServer(t, { postgres: await getPostgres(), seed, seconds: 8 });
+    const postgres = await getPostgres();
+    const report = await runStoppedServer(t, { postgres, seed, seconds: 8, longestRestMs: 100 });
     t.diagnostic(`the other one waited ${Math.round(report.waitedMs)} ms`);
     t.diagnostic(report.book.describe());
     assert.deepEqual(report.book.violations, []);

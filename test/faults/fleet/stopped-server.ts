@@ -16,6 +16,8 @@ export interface StoppedServerOptions {
   readonly seed: number;
   /** How long it is stopped. A slot lives for a minute without a heartbeat. */
   readonly seconds: number;
+  /** See `LoadOptions`. */
+  readonly longestRestMs?: number;
 }
 
 export interface StoppedServerReport {
@@ -40,7 +42,7 @@ const LONGEST_ANSWER_MS = 12_000;
 
 export async function runStoppedServer(
   life: FleetLife,
-  { postgres, seed, seconds }: StoppedServerOptions,
+  { postgres, seed, seconds, longestRestMs }: StoppedServerOptions,
 ): Promise<StoppedServerReport> {
   const random = createRandom(seed);
   const license = hotLicense(TIMEOUT_MINUTES);
@@ -51,7 +53,8 @@ export async function runStoppedServer(
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs });
   // Who waits for a lock as long as the database lets the stopped server keep it may give up just before.
   const tolerates = ['unavailable'] as const;
-  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const rules = { tolerates, longestAnswerMs, longestRestMs };
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...rules });
   const running = load.run();
   const stopped = await fleet.findLeader();
   const other = fleet.servers.find((server) => server !== stopped) as ServerUnderTest;

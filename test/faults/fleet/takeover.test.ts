@@ -11,7 +11,8 @@ describe('when the server that does the background work is killed', { skip }, ()
   test('another one takes it up, sends every event in order, and clients lose nothing', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const report = await runTakeover(t, { postgres: await getPostgres(), seed, cycles: 1 });
+    const postgres = await getPostgres();
+    const report = await runTakeover(t, { postgres, seed, cycles: 1, longestRestMs: 100 });
     t.diagnostic(`another one led after ${report.takeoversMs.map(Math.round)} ms`);
     t.diagnostic(`${report.events} events, ${report.repeatedEvents} of them more than once`);
     t.diagnostic(report.book.describe());

@@ -18,6 +18,8 @@ export interface TakeoverOptions {
   readonly seed: number;
   /** How often; each time the one that was killed is started again. */
   readonly cycles: number;
+  /** See `LoadOptions`. */
+  readonly longestRestMs?: number;
 }
 
 export interface TakeoverReport {
@@ -45,7 +47,7 @@ type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
 
 export async function runTakeover(
   life: FleetLife,
-  { postgres, seed, cycles }: TakeoverOptions,
+  { postgres, seed, cycles, longestRestMs }: TakeoverOptions,
 ): Promise<TakeoverReport> {
   const random = createRandom(seed);
   const receiver = await openWebhookReceiver({ after: (work) => life.after(async () => void work()) });
@@ -62,7 +64,8 @@ export async function runTakeover(
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS + 1 });
   const tolerates = ['cut', 'unavailable'] as const;
   const longestAnswerMs = LONGEST_ANSWER_MS;
-  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const rules = { tolerates, longestAnswerMs, longestRestMs };
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...rules });
   const denials = new Denials(api);
   const running = [load.run(), denials.run()];
   const takeoversMs: number[] = [];
