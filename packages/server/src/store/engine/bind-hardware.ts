@@ -14,7 +14,7 @@ export function bindHardware(batch: Batch, { hardwareId, isChosen }: BindHardwar
   const licenses = [...shelf.entries()].map(({ license }) => license);
   const refusal = isChosen === true ? refuseChosenId(licenses, hardwareId) : null;
   if (refusal !== null) return refusal;
-  const before = (statements.getServer.get()?.hardware_id as string | null | undefined) ?? null;
+  const before = statements.getServer.get()?.hardware_id ?? null;
   const hasMoved = before !== null && before !== hardwareId;
   if (hasMoved) {
     batch.systemEvents.push(eventText({ kind: 'identity_changed', before, hardwareId }));

@@ -17,7 +17,8 @@ import { decideSetRules } from '../../core/system/set-rules.ts';
 import type { SystemView } from '../../core/view.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import type { Executed } from '../store.ts';
-import { type AnswerCount, applyChange, applySystemChange } from './apply/apply.ts';
+import { applyChange, applySystemChange } from './apply/apply.ts';
+import type { AnswerCount } from './apply/change-target.ts';
 import { type ChainHead, eventText } from './audit/audit-chain.ts';
 import { signHeads } from './audit/sign-heads.ts';
 import { thinAudit } from './audit/thin-audit.ts';
@@ -214,10 +215,10 @@ function refuseFile({ shelf, statements }: Batch, { license, file }: InstallLice
   const held = shelf.find(license.id);
   const request = file.requestId === null ? undefined : statements.findRequest.get(file.requestId);
   return judgeFile(license, file, {
-    hardwareId: (statements.getServer.get()?.hardware_id as string | null | undefined) ?? null,
+    hardwareId: statements.getServer.get()?.hardware_id ?? null,
     known: (held ?? shelf.findRemoved(license.id))?.license ?? null,
     isHeld: held !== undefined,
-    request: request === undefined ? null : { answeredBy: request.answered_by as LicenseId | null },
+    request: request === undefined ? null : { answeredBy: request.answered_by },
   });
 }
 
@@ -282,8 +283,7 @@ function loadSystemView({ statements, masterKey }: Batch, command: DecidedComman
   return {
     ...loadAccountView(statements, command),
     isSetUp: NEEDS_SETUP.has(command.kind) && statements.getServer.get()?.set_up_at != null,
-    usageSequence:
-      command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence as number) : 0,
+    usageSequence: command.kind === 'number_usage' ? (statements.getServer.get()?.usage_sequence ?? 0) : 0,
     masterKeyFingerprint: command.kind === 'rotate_master_key' ? fingerprint(masterKey) : null,
     notedValue: command.kind === 'note' ? findNotice(statements, noticeKeyOf(command)) : null,
     webhookCursor: command.kind === 'set_webhook_cursor' ? cursorFromRow(statements.getServer.get()) : null,

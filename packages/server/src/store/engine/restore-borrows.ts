@@ -3,10 +3,12 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
 import type { Batch } from './execute-command.ts';
-import { endedBorrowFromRow, featureSlotFromRow, type Row, registrationFromRow } from './rows.ts';
+import { endedBorrowFromRow, featureSlotFromRow, registrationFromRow } from './rows.ts';
 import type { ShelfEntry } from './shelf.ts';
+import type { RowOf } from './tables.ts';
 
 /** What becomes of the ended borrows of one license. */
 export interface RestoredLicense {
@@ -47,15 +49,17 @@ export function planRestoration(batch: Batch, to: Instant, by: Actor): readonly 
   });
 }
 
-function groupByLicense(rows: readonly Row[]): Map<number, Row[]> {
-  return Map.groupBy(rows, (row) => row.license_id as number);
+function groupByLicense<R extends { readonly license_id: LicenseId }>(
+  rows: readonly R[],
+): Map<LicenseId, R[]> {
+  return Map.groupBy(rows, (row) => row.license_id);
 }
 
 /** What the same users hold of other licenses of the product. */
 function listElsewhere(
   { shelf }: Batch,
   { license }: ShelfEntry,
-  holders: ReadonlyMap<number, readonly Row[]>,
+  holders: ReadonlyMap<LicenseId, readonly RowOf<'registration'>[]>,
 ): readonly Registration[] {
   const others = shelf.listByProduct(license.product).filter((other) => other.license.id !== license.id);
   return others.flatMap((other) => (holders.get(other.license.id) ?? []).map(registrationFromRow));

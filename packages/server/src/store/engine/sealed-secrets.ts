@@ -68,15 +68,14 @@ export function applySecretChange(target: SealTarget, change: SecretChange): voi
 }
 
 function put({ statements, masterKey }: SealTarget, name: string, secret: Uint8Array): void {
-  statements.putSecret.run(name, seal(masterKey, name, secret));
+  statements.sealed_secret.put({ name, sealed: seal(masterKey, name, secret) });
 }
 
 /** Every secret, whatever it is called: one that was forgotten could never be opened again. */
 function resealAll(target: SealTarget, newKey: MasterKey): void {
-  const secrets = target.statements.listSecrets.all().map((row) => {
-    const name = row.name as string;
-    return { name, secret: unseal(target.masterKey, name, row.sealed as Uint8Array) };
-  });
+  const secrets = target.statements.listSecrets
+    .all()
+    .map(({ name, sealed }) => ({ name, secret: unseal(target.masterKey, name, sealed) }));
   target.masterKey = newKey;
   for (const { name, secret } of secrets) put(target, name, secret);
 }

@@ -1,5 +1,6 @@
 import type { SystemChange } from '../../../core/decision.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
+import { tokenRow } from '../rows.ts';
 import type { Statements } from '../statements.ts';
 
 /** Programs that sign in again and again keep this many tokens of one account. */
@@ -28,19 +29,19 @@ export type AccountChange = Extract<
 /** Writes what was decided about accounts and tokens. */
 export function applyAccountChange(statements: Statements, now: Instant, change: AccountChange): void {
   switch (change.kind) {
-    case 'put_account': {
-      const { name, role, passwordHash, oneTime } = change;
-      statements.putAccount.run(name, role, passwordHash, oneTime ? 1 : 0, oneTime ? now : null, now);
+    case 'put_account':
+      addAccount(statements, now, change);
+      break;
+    case 'put_password': {
+      const { name, passwordHash, oneTime } = change;
+      statements.putPassword.run(passwordHash, oneTime ? 1 : 0, oneTime ? now : null, name);
       break;
     }
-    case 'put_password':
-      putPassword(statements, now, change);
-      break;
     case 'put_role':
       statements.putRole.run(change.role, change.name);
       break;
     case 'remove_account':
-      statements.removeAccount.run(change.name);
+      statements.account.remove({ name: change.name });
       break;
     case 'end_setup':
       statements.endSetup.run(now);
@@ -54,9 +55,12 @@ export function applyAccountChange(statements: Statements, now: Instant, change:
     case 'free_token':
       statements.freeToken.run(change.tokenHash);
       break;
-    case 'put_token':
-      putToken(statements, change);
+    case 'put_token': {
+      const { account } = change.token;
+      statements.token.add(tokenRow(change.tokenHash, change.token));
+      if (account !== null) statements.removeSurplusTokens.run(account, MAX_TOKENS_OF_ACCOUNT);
       break;
+    }
     case 'touch_token':
       statements.touchToken.run(now, change.tokenHash);
       break;
@@ -72,20 +76,18 @@ export function applyAccountChange(statements: Statements, now: Instant, change:
   }
 }
 
-function putPassword(
+function addAccount(
   statements: Statements,
   now: Instant,
-  { name, passwordHash, oneTime }: Extract<AccountChange, { kind: 'put_password' }>,
+  { name, role, passwordHash, oneTime }: Extract<AccountChange, { kind: 'put_account' }>,
 ): void {
-  statements.putPassword.run(passwordHash, oneTime ? 1 : 0, oneTime ? now : null, name);
-}
-
-function putToken(
-  statements: Statements,
-  { tokenHash, token }: Extract<AccountChange, { kind: 'put_token' }>,
-): void {
-  const { id, kind, account, name, role, issuedAt, usedAt, expiresAt, restriction } = token;
-  const at = [issuedAt, usedAt, expiresAt] as const;
-  statements.putToken.run(tokenHash, id, kind, account, name, role, ...at, restriction);
-  if (account !== null) statements.removeSurplusTokens.run(account, MAX_TOKENS_OF_ACCOUNT);
+  statements.account.add({
+    name,
+    role,
+    password_hash: passwordHash,
+    one_time: oneTime ? 1 : 0,
+    created_at: now,
+    one_time_at: oneTime ? now : null,
+    one_time_used: 0,
+  });
 }

@@ -1,7 +1,6 @@
 import type { Change } from '../../../core/decision.ts';
-import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
-import { originToKey } from '../rows.ts';
-import type { ChangeTarget } from './apply.ts';
+import { endedBorrowRow } from '../rows.ts';
+import type { ChangeTarget } from './change-target.ts';
 
 /** The changes that concern borrows that have ended. */
 export type BorrowChange = Extract<
@@ -9,12 +8,11 @@ export type BorrowChange = Extract<
   { kind: 'keep_borrow' | 'trim_borrows' | 'forget_borrow' | 'forget_all_borrows' }
 >;
 
-export function applyBorrowChange(target: ChangeTarget, change: BorrowChange): void {
-  const { statements, entry } = target;
+export function applyBorrowChange({ statements, entry, now }: ChangeTarget, change: BorrowChange): void {
   const { id } = entry.license;
   switch (change.kind) {
     case 'keep_borrow':
-      keepBorrow(target, change.borrow);
+      statements.ended_borrow.put(endedBorrowRow(id, change.borrow, now));
       break;
     case 'trim_borrows':
       statements.trimEndedBorrows.run({ id, kept: change.kept });
@@ -26,25 +24,4 @@ export function applyBorrowChange(target: ChangeTarget, change: BorrowChange): v
       statements.removeAllEndedBorrows.run(id);
       break;
   }
-}
-
-function keepBorrow({ statements, entry, now }: ChangeTarget, borrow: EndedBorrow): void {
-  const { user, feature, host, registeredAt, borrowedUntil, credential, spelling = null } = borrow;
-  const { hostname, address, info } = host;
-  const origin = originToKey(borrow.origin);
-  const { id } = entry.license;
-  statements.putEndedBorrow.run(
-    id,
-    user,
-    feature,
-    hostname,
-    address,
-    info,
-    registeredAt,
-    borrowedUntil,
-    origin,
-    credential,
-    spelling,
-    now,
-  );
 }

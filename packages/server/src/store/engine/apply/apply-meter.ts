@@ -1,8 +1,10 @@
 import type { Change } from '../../../core/decision.ts';
 import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
 import { COLLECT_LIMIT, type RememberedAnswer } from '../../../core/view.ts';
+import { answerRow, featureSlotRow } from '../rows.ts';
 import { mayHaveFeatureSlots, NO_END, noteFeatureEnd } from '../shelf.ts';
-import type { ChangeTarget } from './apply.ts';
+import { countOf } from '../sql.ts';
+import type { ChangeTarget } from './change-target.ts';
 
 /** The changes that concern consumption and feature slots. */
 export type MeterChange = Extract<
@@ -30,7 +32,7 @@ export function applyMeterChange(target: ChangeTarget, change: MeterChange): voi
       putFeatureSlot(target, change.slot, change.isNew);
       break;
     case 'remove_feature_slot':
-      statements.removeFeatureSlot.run(id, change.user, change.feature);
+      statements.feature_slot.remove({ license_id: id, user: change.user, feature: change.feature });
       entry.meters.addInUse(statements, change.feature, -1);
       break;
     case 'remove_all_feature_slots':
@@ -46,14 +48,16 @@ export function applyMeterChange(target: ChangeTarget, change: MeterChange): voi
     case 'remember_answer':
       rememberAnswer(target, change.answer, change.isNew);
       break;
-    case 'remove_answers':
-      target.answers.count -= Number(
-        statements.removeStaleAnswers.run(change.answeredBy, id, COLLECT_LIMIT).changes,
-      );
+    case 'remove_answers': {
+      const stale = [change.answeredBy, id, COLLECT_LIMIT];
+      target.answers.count -= countOf(statements.countStaleAnswers.get(...stale));
+      statements.removeStaleAnswers.run(...stale);
       break;
+    }
     case 'add_report': {
       const { id: reportId, feature, amount, cutAt } = change.report;
-      statements.addReport.run(reportId, id, feature, amount, cutAt);
+      const report = { id: reportId, license_id: id, feature, amount, cut_at: cutAt, uncertain_at: null };
+      statements.report.add(report);
       break;
     }
     case 'mark_report_uncertain':
@@ -66,16 +70,15 @@ export function applyMeterChange(target: ChangeTarget, change: MeterChange): voi
 }
 
 function putFeatureSlot({ statements, entry }: ChangeTarget, slot: FeatureSlot, isNew: boolean): void {
-  const { user, feature, registeredAt, endsAt, borrowedUntil } = slot;
-  statements.putFeatureSlot.run(entry.license.id, user, feature, registeredAt, endsAt, borrowedUntil);
-  if (isNew) entry.meters.addInUse(statements, feature, 1);
-  noteFeatureEnd(entry, endsAt);
+  statements.feature_slot.put(featureSlotRow(entry.license.id, slot));
+  if (isNew) entry.meters.addInUse(statements, slot.feature, 1);
+  noteFeatureEnd(entry, slot.endsAt);
 }
 
 function removeAllFeatureSlots({ statements, entry }: ChangeTarget): void {
   if (!mayHaveFeatureSlots(entry)) return;
   const { id } = entry.license;
-  const features = statements.listFeaturesInUse.all(id).map((row) => row.feature as string);
+  const features = statements.listFeaturesInUse.all(id).map(({ feature }) => feature);
   statements.removeAllFeatureSlots.run(id);
   entry.meters.clearInUse(statements, features);
   entry.noFeatureEndBefore = NO_END;
@@ -88,10 +91,9 @@ function rememberAnswer(target: ChangeTarget, answer: RememberedAnswer, isNew: b
   const { statements, entry, answers } = target;
   if (isNew && answers.count >= answers.limit) {
     const room = Math.ceil(answers.limit / ROOM_SHARE);
-    answers.count -= Number(statements.removeOldestAnswers.run(room).changes);
+    statements.removeOldestAnswers.run(room);
+    answers.count -= room;
   }
-  const { operation, user, key, bodyHash, answeredAt, outcome } = answer;
-  const { id } = entry.license;
-  statements.rememberAnswer.run(id, operation, user, key, bodyHash, answeredAt, JSON.stringify(outcome));
+  statements.remembered_answer.put(answerRow(entry.license.id, answer));
   if (isNew) answers.count += 1;
 }

@@ -1,34 +1,19 @@
 import type { Change, SystemChange } from '../../../core/decision.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License } from '../../../core/nouns/license.ts';
-import type { Registration } from '../../../core/nouns/registration.ts';
 import { orNoRules, type Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import { originToKey } from '../rows.ts';
+import { denialRow, placeDenialRow, registrationRow } from '../rows.ts';
 import { applySecretChange } from '../sealed-secrets.ts';
-import { noteEnd, type Shelf, type ShelfEntry } from '../shelf.ts';
+import { noteEnd, type ShelfEntry } from '../shelf.ts';
 import type { Statements } from '../statements.ts';
 import { applyAccountChange } from './apply-account.ts';
 import { applyBorrowChange } from './apply-borrow.ts';
 import { applyMeterChange } from './apply-meter.ts';
-
-/** How many first answers are remembered, counted along so that nobody has to count rows. */
-export interface AnswerCount {
-  count: number;
-  readonly limit: number;
-}
+import type { ChangeTarget } from './change-target.ts';
 
 /** Requests that nobody answers are forgotten one day; answered ones never are. */
 const MAX_OPEN_REQUESTS = 1000;
-
-/** What a change is applied to. */
-export interface ChangeTarget {
-  readonly statements: Statements;
-  readonly shelf: Shelf;
-  readonly entry: ShelfEntry;
-  readonly now: Instant;
-  readonly answers: AnswerCount;
-}
 
 /** What a change to the server itself is applied to. */
 export interface SystemTarget {
@@ -44,14 +29,15 @@ export function applyChange(target: ChangeTarget, change: Change): void {
   const id = entry.license.id;
   switch (change.kind) {
     case 'put_registration':
-      putRegistration(statements, entry, change.registration);
+      statements.registration.put(registrationRow(id, change.registration));
+      noteEnd(entry, change.registration.endsAt);
       break;
     case 'renew_registration':
-      statements.renewRegistration.run(change.endsAt, id, change.user);
+      statements.registration.renew({ license_id: id, user: change.user }, change.endsAt);
       noteEnd(entry, change.endsAt);
       break;
     case 'remove_registration':
-      statements.removeRegistration.run(id, change.user);
+      statements.registration.remove({ license_id: id, user: change.user });
       break;
     case 'remove_live_registrations':
       statements.removeLiveRegistrations.run(id, now);
@@ -84,23 +70,17 @@ export function applyChange(target: ChangeTarget, change: Change): void {
       statements.endRegistrationsBy.run({ id, endsBy: change.endsBy });
       noteEnd(entry, change.endsBy);
       break;
-    case 'put_denial': {
-      const { user, feature, code, deniedAt, repeated } = change.denial;
-      statements.putDenial.run(id, user, feature, code, deniedAt, repeated);
+    case 'put_denial':
+      statements.denial.put(denialRow(id, change.denial));
       break;
-    }
-    case 'remove_denial': {
-      const { user, feature, code } = change.denial;
-      statements.removeDenial.run(id, user, feature, code);
+    case 'remove_denial':
+      statements.denial.remove(denialRow(id, change.denial));
       break;
-    }
-    case 'put_place_denial': {
-      const { place, code, deniedAt, recorded, repeated } = change.denial;
-      statements.putPlaceDenial.run(id, place, code, deniedAt, recorded, repeated);
+    case 'put_place_denial':
+      statements.place_denial.put(placeDenialRow(id, change.denial));
       break;
-    }
     case 'remove_place_denial':
-      statements.removePlaceDenial.run(id, change.denial.place, change.denial.code);
+      statements.place_denial.remove(placeDenialRow(id, change.denial));
       break;
     default:
       applyMeterChange(target, change);
@@ -117,21 +97,17 @@ function putLicense(
   statements.putLicense.run({ id, product, facts: JSON.stringify(license), order, now, mac: head.mac });
 }
 
-function putRegistration(statements: Statements, entry: ShelfEntry, registration: Registration): void {
-  const { user, spelling = null, host, registeredAt, endsAt, borrowedUntil, credential } = registration;
-  const { hostname, address, info } = host;
-  const times = [registeredAt, endsAt, borrowedUntil] as const;
-  const origin = originToKey(registration.origin);
-  const id = entry.license.id;
-  statements.putRegistration.run(id, user, hostname, address, info, ...times, origin, credential, spelling);
-  noteEnd(entry, endsAt);
-}
-
 export function applySystemChange(target: SystemTarget, change: SystemChange): void {
   const { statements, now } = target;
   switch (change.kind) {
     case 'add_request':
-      statements.addRequest.run(change.requestId, change.request, change.product, now);
+      statements.offline_request.add({
+        id: change.requestId,
+        request: change.request,
+        product: change.product,
+        made_at: now,
+        answered_by: null,
+      });
       statements.removeOldRequests.run(MAX_OPEN_REQUESTS);
       break;
     case 'set_usage_sequence':
@@ -142,10 +118,10 @@ export function applySystemChange(target: SystemTarget, change: SystemChange): v
       target.rules = orNoRules(change.rules);
       break;
     case 'put_notice':
-      statements.putNotice.run(change.key.kind, change.key.subject, change.value);
+      statements.notice.put({ ...change.key, value: change.value });
       break;
     case 'remove_notice':
-      statements.removeNotice.run(change.key.kind, change.key.subject);
+      statements.notice.remove(change.key);
       break;
     case 'set_webhook_cursor':
       statements.setWebhookCursor.run(change.position.seq, change.position.index);

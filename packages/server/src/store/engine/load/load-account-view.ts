@@ -1,29 +1,20 @@
-import type { Role } from '../../../core/access/role.ts';
 import type { DecidedCommand } from '../../../core/decide-system.ts';
-import type { KeptAccount, SystemView } from '../../../core/view.ts';
-import { oneTimeFromRow, type Row, tokenFromRow } from '../rows.ts';
+import type { SystemView } from '../../../core/view.ts';
+import { accountFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
+import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
-import { countOf } from './load-view.ts';
 
 type AccountView = Pick<SystemView, 'account' | 'administrators' | 'token'>;
 
 /** What a decision about accounts and tokens sees; nothing for the others. */
 export function loadAccountView(statements: Statements, command: DecidedCommand): AccountView {
   const name = accountOf(command);
-  const row = name === null ? undefined : statements.findAccount.get(name);
+  const row = name === null ? undefined : statements.account.find({ name });
   const token = findToken(statements, command);
   return {
     account: row === undefined ? null : accountFromRow(row),
     administrators: row === undefined ? 0 : countOf(statements.countAdministrators.get()),
     token: token === undefined ? null : tokenFromRow(token),
-  };
-}
-
-function accountFromRow(row: Row): KeptAccount {
-  return {
-    role: row.role as Role,
-    passwordHash: row.password_hash as string,
-    oneTime: oneTimeFromRow(row),
   };
 }
 
@@ -34,7 +25,7 @@ function accountOf(command: DecidedCommand): string | null {
   return 'account' in command ? command.account : null;
 }
 
-function findToken(statements: Statements, command: DecidedCommand): Row | undefined {
+function findToken(statements: Statements, command: DecidedCommand): TokenRow | undefined {
   switch (command.kind) {
     case 'use_token':
       return statements.findToken.get(command.tokenHash);

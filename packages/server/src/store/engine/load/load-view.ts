@@ -2,8 +2,10 @@ import type { AddressRange } from '@berth/protocol/address-range';
 import type { LicenseCommand } from '../../../core/command.ts';
 import { meterNeedOf, needsOf, withDenials } from '../../../core/decide.ts';
 import { crowdToCount } from '../../../core/lending/address-limits.ts';
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { NoticeKey } from '../../../core/system/notice.ts';
@@ -20,13 +22,13 @@ import {
   answerFromRow,
   denialFromRow,
   endedBorrowFromRow,
-  instantOrNull,
   originKeys,
   placeDenialFromRow,
   registrationFromRow,
   reportFromRow,
 } from '../rows.ts';
 import { NO_END, type ShelfEntry } from '../shelf.ts';
+import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
 
@@ -51,7 +53,7 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
     ...head,
     ...loadFeatureView(statements, entry, head, needs, now),
     ...loadHousekeeping(statements, id, needs),
-    nextEndsAt: needs.nextEnd ? instantOrNull(statements.findNextEnd.get(id, now)?.ends_at) : null,
+    nextEndsAt: needs.nextEnd ? statements.registration.findEnd(id, now) : null,
     registration,
     endedBorrow:
       needs.endedBorrow && registration === null
@@ -60,11 +62,13 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
     crowd: crowd === null ? null : countCrowd(statements, id, crowd, now),
     holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
     denials:
-      needs.denialsOf === null ? [] : statements.listDenialsOf.all(id, needs.denialsOf).map(denialFromRow),
+      needs.denialsOf === null
+        ? NONE
+        : statements.denial.list({ license_id: id, user: needs.denialsOf }).map(denialFromRow),
     placeDenials:
       needs.denialsFrom === null
         ? NONE
-        : statements.listPlaceDenialsOf.all(id, needs.denialsFrom).map(placeDenialFromRow),
+        : statements.place_denial.list({ license_id: id, place: needs.denialsFrom }).map(placeDenialFromRow),
     rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
     meters: needs.meters.map((need) => entry.meters.get(statements, need)),
@@ -73,21 +77,21 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
 
 export function findRegistration(
   statements: Statements,
-  licenseId: number,
+  licenseId: LicenseId,
   user: string,
 ): Registration | null {
-  const row = statements.findRegistration.get(licenseId, user);
+  const row = statements.registration.find({ license_id: licenseId, user });
   return row === undefined ? null : registrationFromRow(row);
 }
 
-function findEndedBorrow(statements: Statements, licenseId: number, user: string): EndedBorrow | null {
-  const row = statements.findEndedBorrow.get(licenseId, user);
+function findEndedBorrow(statements: Statements, licenseId: LicenseId, user: string): EndedBorrow | null {
+  const row = statements.ended_borrow.find({ license_id: licenseId, user, feature: WHOLE_LICENSE });
   return row === undefined ? null : endedBorrowFromRow(row);
 }
 
 function countCrowd(statements: Statements, id: number, range: AddressRange, now: Instant): Crowd {
   const row = statements.countCrowd.get({ id, now, ...originKeys(range) });
-  return { slots: countOf(row), borrows: row?.borrows as number };
+  return { slots: countOf(row), borrows: row?.borrows ?? 0 };
 }
 
 function listHolders(statements: Statements, entry: ShelfEntry, users: readonly string[]) {
@@ -100,16 +104,16 @@ function listHolders(statements: Statements, entry: ShelfEntry, users: readonly 
 
 export function findAnswer(
   statements: Statements,
-  licenseId: number,
+  licenseId: LicenseId,
   { operation, user, key }: AnswerScope,
 ): RememberedAnswer | null {
-  const row = statements.findAnswer.get(licenseId, operation, user, key);
+  const row = statements.remembered_answer.find({ license_id: licenseId, operation, user, key });
   return row === undefined ? null : answerFromRow(row);
 }
 
 /** What was told before of the same thing; `null`: nothing. */
-export function findNotice(statements: Statements, { kind, subject }: NoticeKey): number | null {
-  return (statements.findNotice.get(kind, subject)?.value as number | undefined) ?? null;
+export function findNotice(statements: Statements, key: NoticeKey): number | null {
+  return statements.notice.find(key)?.value ?? null;
 }
 
 function loadHead(
@@ -136,9 +140,9 @@ const NONE: readonly never[] = [];
 function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly Registration[] {
   if (now < entry.noEndBefore) return NONE;
   const { id } = entry.license;
-  const ended = statements.listEnded.all(id, now, COLLECT_LIMIT).map(registrationFromRow);
+  const ended = statements.registration.listEnded(id, now, COLLECT_LIMIT).map(registrationFromRow);
   if (ended.length === 0) {
-    entry.noEndBefore = instantOrNull(statements.findFirstEnd.get(id)?.ends_at) ?? NO_END;
+    entry.noEndBefore = statements.registration.findEnd(id) ?? NO_END;
   }
   return ended;
 }
@@ -168,8 +172,4 @@ function loadHousekeeping(
         ? 0
         : countOf(statements.countStaleAnswers.get(answersGivenBy, id, COLLECT_LIMIT)),
   };
-}
-
-export function countOf(row: Record<string, unknown> | undefined): number {
-  return row?.count as number;
 }

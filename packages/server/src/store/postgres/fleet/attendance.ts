@@ -1,13 +1,14 @@
 import type { ClockJump } from '../../../core/clock/clock.ts';
 import { CLOCK_TOLERANCE_MS } from '../../../core/clock/clock.ts';
 import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
-import type { Row } from '../../engine/rows.ts';
+import { type Count, countOf } from '../../engine/sql.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
 import { DATABASE_NOW, rollBack, setLimits } from '../wire/transaction.ts';
 import { numberLinks } from '../write/number-links.ts';
-import { STATEMENTS } from '../write/statements.ts';
+import { compiledOf, POSTGRES_STATEMENTS } from '../write/statements.ts';
 import { type PostgresWriter, REST_MS } from '../write/writer.ts';
 
 /** Leadership lasts this long after it was last renewed, which happens every second. */
@@ -23,6 +24,8 @@ const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
 const TRIM_ROUNDS = 60;
 
 const NOW = `coalesce($1::bigint, ${DATABASE_NOW})`;
+
+type TimeRow = Pick<PostgresRowOf<'server'>, 'mark' | 'alive_at'> & { readonly wall: Instant };
 
 const READ_TIME = `SELECT ${NOW} AS wall, mark, alive_at FROM server WHERE id = 1`;
 
@@ -120,7 +123,7 @@ export class Attendance {
     }
     this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
     if (found.leads) await pool.use((connection) => this.#lookAfter(connection));
-    return this.#describe(found.alive as Row);
+    return this.#describe(found.alive as TimeRow);
   }
 
   /** What the leader does for all. */
@@ -131,8 +134,8 @@ export class Attendance {
   }
 
   async #look(connection: Connection): Promise<ClockStatus> {
-    const [row] = await connection.query(READ_TIME, [this.#options.readWall?.() ?? null]);
-    return this.#describe(row as Row);
+    const [row] = await connection.query<TimeRow>(READ_TIME, [this.#options.readWall?.() ?? null]);
+    return this.#describe(row as TimeRow);
   }
 
   async #sayAlive(connection: Connection) {
@@ -140,7 +143,7 @@ export class Attendance {
     const wall = readWall?.() ?? null;
     try {
       const begun = [connection.query('BEGIN ISOLATION LEVEL READ COMMITTED'), setLimits(connection)];
-      const alive = connection.query(SAY_ALIVE, [wall, REST_MS]);
+      const alive = connection.query<TimeRow>(SAY_ALIVE, [wall, REST_MS]);
       begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
       begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));
       const lead = connection.query(TAKE_LEAD, [wall, serverId, LEASE_MS]);
@@ -152,9 +155,8 @@ export class Attendance {
     }
   }
 
-  #describe(row: Row): ClockStatus {
-    const wall = instant(row.wall as number);
-    const now = instant(Math.max(wall, (row.mark as number | null) ?? 0));
+  #describe({ wall, mark }: TimeRow): ClockStatus {
+    const now = instant(Math.max(wall, mark ?? 0));
     this.#options.writer.follow(now);
     return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
   }
@@ -162,10 +164,10 @@ export class Attendance {
 
 /** The oldest go when there are too many; so many at once that the next time is not soon. */
 async function trimAnswers(connection: Connection, limit: number): Promise<void> {
-  const [row] = await connection.query('SELECT count(*) AS count FROM remembered_answer');
-  const surplus = (row?.count as number) - limit;
+  const [row] = await connection.query<Count>('SELECT count(*) AS count FROM remembered_answer');
+  const surplus = countOf(row) - limit;
   if (surplus <= 0) return;
-  const { text } = STATEMENTS.removeOldestAnswers;
+  const { text } = compiledOf(POSTGRES_STATEMENTS.removeOldestAnswers);
   await connection.query(text, [surplus + Math.ceil(limit / 100)]);
 }
 

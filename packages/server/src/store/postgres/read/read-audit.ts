@@ -1,6 +1,7 @@
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { describeSegment, LinkList, writtenLinkFromRow } from '../../engine/audit/link-texts.ts';
 import type { Row } from '../../engine/rows.ts';
+import type { RowOf } from '../../engine/tables.ts';
 import type { AuditExtent, AuditLink, AuditSegment, ListAudit, ListLinks, WrittenLink } from '../../query.ts';
 import { type Ask, readable } from '../wire/ask.ts';
 
@@ -31,6 +32,8 @@ function listQuery(direction: 'ASC' | 'DESC'): string {
   return pageOf(links, `seq ${direction}`);
 }
 
+type PagedRow = Row & { readonly seq: number; readonly found: number };
+
 const LIST_NEWEST = listQuery('DESC');
 const LIST_OLDEST = listQuery('ASC');
 
@@ -40,17 +43,13 @@ export async function listAudit(ask: Ask, query: ListAudit): Promise<readonly Au
   let [before, after] = [query.before ?? Number.MAX_SAFE_INTEGER, query.after ?? 0];
   const list = new LinkList(query.eventLimit);
   for (;;) {
-    const rows = await ask(text, [chain, before, after, query.limit - list.links.length]);
+    const rows = await ask<PagedRow>(text, [chain, before, after, query.limit - list.links.length]);
     for (const row of rows) list.add(row);
-    if (list.isFull || rows.length === foundBy(rows)) return list.links;
-    const last = rows.at(-1)?.seq as number;
-    if (query.after === undefined) before = last;
-    else after = last;
+    const last = rows.at(-1);
+    if (list.isFull || last === undefined || rows.length === last.found) return list.links;
+    if (query.after === undefined) before = last.seq;
+    else after = last.seq;
   }
-}
-
-function foundBy(rows: readonly Row[]): number {
-  return (rows[0]?.found as number | undefined) ?? 0;
 }
 
 const LIST_LINKS = `SELECT ${COLUMNS}, events, mac FROM audit_link
@@ -64,10 +63,13 @@ export async function listLinks(
 }
 
 export async function describeAudit(ask: Ask): Promise<AuditExtent> {
-  const [row] = await ask(`SELECT ${readable('max(seq)', 'seq')} FROM audit_link`);
-  return { lastSeq: (row?.seq as number | null) ?? 0 };
+  const text = `SELECT ${readable('max(seq)', 'seq')} FROM audit_link`;
+  const [row] = await ask<Pick<RowOf<'audit_link'>, 'seq'>>(text);
+  return { lastSeq: row?.seq ?? 0 };
 }
 
 export async function listSegments(ask: Ask): Promise<readonly AuditSegment[]> {
-  return (await ask('SELECT * FROM audit_segment ORDER BY chain')).map(describeSegment);
+  return (await ask<RowOf<'audit_segment'>>('SELECT * FROM audit_segment ORDER BY chain')).map(
+    describeSegment,
+  );
 }

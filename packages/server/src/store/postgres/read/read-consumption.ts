@@ -1,4 +1,5 @@
-import { backlogFromRows, usageFromRow } from '../../engine/rows.ts';
+import { type BacklogRow, backlogFromRows, type UsageRow, usageFromRow } from '../../engine/rows.ts';
+import type { RowOf } from '../../engine/tables.ts';
 import type { BacklogRecord, UsageRecord } from '../../query.ts';
 import type { Ask } from '../wire/ask.ts';
 
@@ -16,7 +17,10 @@ const LIST_METERS = `WITH ${HELD}
 const LIST_REPORTS = 'SELECT * FROM report ORDER BY cut_at, id';
 
 export async function listBacklog(ask: Ask): Promise<readonly BacklogRecord[]> {
-  const [meters, reports] = await Promise.all([ask(LIST_METERS), ask(LIST_REPORTS)]);
+  const [meters, reports] = await Promise.all([
+    ask<BacklogRow>(LIST_METERS),
+    ask<RowOf<'report'>>(LIST_REPORTS),
+  ]);
   return backlogFromRows(meters, reports);
 }
 
@@ -32,5 +36,5 @@ const LIST_USAGE = `WITH ${HELD}, part AS (
 
 /** Each license has a row of its own, whether or not anything was counted of it. */
 export async function listUsage(ask: Ask): Promise<readonly UsageRecord[]> {
-  return (await ask(LIST_USAGE)).map(usageFromRow);
+  return (await ask<UsageRow>(LIST_USAGE)).map(usageFromRow);
 }

@@ -1,15 +1,11 @@
 import { ANSWER_LIFETIME_MS } from '../../../core/decisions/add-consumption.ts';
 import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../../core/lending/deny.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
-import { type Instant, instant } from '../../../core/nouns/instant.ts';
-import { type License, type LicenseId, licenseId } from '../../../core/nouns/license.ts';
-import {
-  licenseFromRow,
-  originKeys,
-  type Row,
-  registrationFromRow,
-  withListedIdentity,
-} from '../../engine/rows.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import { licenseFromRow, originKeys, registrationFromRow, withListedIdentity } from '../../engine/rows.ts';
+import type { Count } from '../../engine/sql.ts';
+import type { RowOf } from '../../engine/tables.ts';
 import type { LicenseRecord, ListRegistrations, RegistrationRecord } from '../../query.ts';
 import { type Ask, isStorable } from '../wire/ask.ts';
 
@@ -38,20 +34,27 @@ export async function listLicenses(
 ): Promise<readonly LicenseRecord[]> {
   if (!isStorable(product)) return [];
   const [rows, slots] = await Promise.all([
-    ask(LIST_LICENSES, [product, now]),
-    ask(COUNT_FEATURE_SLOTS, [product, now]),
+    ask<RowOf<'license'> & { readonly live: number; readonly borrowed: number }>(LIST_LICENSES, [
+      product,
+      now,
+    ]),
+    ask<MeterKey & Count>(COUNT_FEATURE_SLOTS, [product, now]),
   ]);
   const licenses = rows.map(licenseFromRow);
-  const totals = await ask(LIST_TOTALS, [JSON.stringify(licenses.flatMap((one) => listMeters(one, now)))]);
-  const counted: Counted = { totals: byMeter(totals, 'total'), slots: byMeter(slots, 'count') };
+  const wanted = JSON.stringify(licenses.flatMap((one) => listMeters(one, now)));
+  const totals = await ask<RowOf<'consumption_total'>>(LIST_TOTALS, [wanted]);
+  const counted: Counted = {
+    totals: byMeter(totals, ({ total }) => total),
+    slots: byMeter(slots, ({ count }) => count),
+  };
   return rows.map((row, index) => {
     const license = licenses[index] as License;
     return {
       license,
-      inUse: row.live as number,
-      borrowed: row.borrowed as number,
+      inUse: row.live,
+      borrowed: row.borrowed,
       standing: standingFrom(license, counted),
-      addedAt: instant(row.added_at as number),
+      addedAt: row.added_at,
       now,
     };
   });
@@ -73,10 +76,10 @@ function listMeters({ id, consumption, features }: License, now: Instant) {
   return [own, ...others].filter(({ code }) => isStorable(code));
 }
 
-function byMeter(rows: readonly Row[], column: string): ReadonlyMap<string, number> {
-  return new Map(
-    rows.map((row) => [meterName(row.license_id as number, row.feature as string), row[column] as number]),
-  );
+type MeterKey = Pick<RowOf<'meter'>, 'license_id' | 'feature'>;
+
+function byMeter<R extends MeterKey>(rows: readonly R[], count: (row: R) => number) {
+  return new Map(rows.map((row) => [meterName(row.license_id, row.feature), count(row)]));
 }
 
 /** Half a character is stored as the one that stands for what cannot be read. */
@@ -110,17 +113,26 @@ export async function listRegistrations(
   asked: ListRegistrations,
   now: Instant,
 ): Promise<readonly RegistrationRecord[]> {
-  const [server] = await ask('SELECT ignores_case FROM server WHERE id = $1', [1]);
+  const [server] = await ask<RowOf<'server'>>('SELECT ignores_case FROM server WHERE id = $1', [1]);
   const { licenseId: id, product, user, origin, after, limit } = withListedIdentity(asked, server);
   if (!isStorable(product) || !isStorable(user)) return [];
   // Nothing is between a text and the same with a zero behind it.
   const afterUser = after?.user.split('\0')[0] ?? '';
   const place = [after?.licenseId ?? -1, afterUser];
   const { first, last } = originKeys(origin);
-  const rows = await ask(LIST_REGISTRATIONS, [now, id, product, user, ...place, limit, first, last]);
+  const rows = await ask<RowOf<'registration'> & Pick<RowOf<'license'>, 'product'>>(LIST_REGISTRATIONS, [
+    now,
+    id,
+    product,
+    user,
+    ...place,
+    limit,
+    first,
+    last,
+  ]);
   return rows.map((row) => ({
-    licenseId: licenseId(row.license_id as number),
-    product: row.product as string,
+    licenseId: row.license_id,
+    product: row.product,
     registration: registrationFromRow(row),
     now,
   }));
@@ -138,6 +150,6 @@ const LIST_UNTIDY = `SELECT id FROM license
 /** Licenses on which the sweeper has something to collect. */
 export async function listUntidy(ask: Ask, now: Instant): Promise<readonly LicenseId[]> {
   const starts = [now - DENIAL_WINDOW_MS, now - ANSWER_LIFETIME_MS, now - PLACE_WINDOW_MS];
-  const rows = await ask(LIST_UNTIDY, [now, ...starts]);
-  return rows.map((row) => licenseId(row.id as number));
+  const rows = await ask<Pick<RowOf<'license'>, 'id'>>(LIST_UNTIDY, [now, ...starts]);
+  return rows.map(({ id }) => id);
 }

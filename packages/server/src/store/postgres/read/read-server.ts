@@ -2,35 +2,39 @@ import type { AuditPosition } from '../../../core/nouns/audit-position.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { NoticeKey } from '../../../core/system/notice.ts';
 import { type MasterKey, SealError, unsealWithAny } from '../../../secrets/seal.ts';
-import { cursorFromRow, instantOrNull, rulesFromRow } from '../../engine/rows.ts';
+import { cursorFromRow, rulesFromRow, type StoreRow, storeFromRow } from '../../engine/rows.ts';
 import type { SealedSecrets } from '../../engine/sealed-secrets.ts';
+import type { RowOf } from '../../engine/tables.ts';
 import type { RulesRecord, StoreDescription } from '../../query.ts';
 import type { Ask } from '../wire/ask.ts';
 
+type ServerRow = RowOf<'server'>;
+
 export async function isSetUp(ask: Ask): Promise<boolean> {
-  const [row] = await ask('SELECT set_up_at FROM server');
-  return row?.set_up_at != null;
+  const [row] = await ask<Pick<ServerRow, 'set_up_at'>>('SELECT set_up_at FROM server');
+  return row !== undefined && row.set_up_at !== null;
 }
 
 export async function findWebhookCursor(ask: Ask): Promise<AuditPosition | null> {
-  const [row] = await ask('SELECT webhook_seq, webhook_index FROM server');
+  const [row] = await ask<ServerRow>('SELECT webhook_seq, webhook_index FROM server');
   return cursorFromRow(row);
 }
 
 export async function findNotice(ask: Ask, { kind, subject }: NoticeKey): Promise<number | null> {
-  const [row] = await ask('SELECT value FROM notice WHERE kind = $1 AND subject = $2', [kind, subject]);
-  return (row?.value as number | undefined) ?? null;
+  const text = 'SELECT * FROM notice WHERE kind = $1 AND subject = $2';
+  const [row] = await ask<RowOf<'notice'>>(text, [kind, subject]);
+  return row?.value ?? null;
 }
 
 export async function findRules(ask: Ask): Promise<RulesRecord> {
-  const [row] = await ask('SELECT rules, rules_at FROM server');
-  return { rules: rulesFromRow(row), changedAt: instantOrNull(row?.rules_at) };
+  const [row] = await ask<ServerRow>('SELECT rules, rules_at FROM server');
+  return { rules: rulesFromRow(row), changedAt: row?.rules_at ?? null };
 }
 
 /** All as of one moment. */
 export async function listSecrets(ask: Ask): Promise<SealedSecrets> {
-  const rows = await ask('SELECT name, sealed FROM sealed_secret');
-  return new Map(rows.map((row) => [row.name as string, row.sealed as Uint8Array]));
+  const rows = await ask<RowOf<'sealed_secret'>>('SELECT name, sealed FROM sealed_secret');
+  return new Map(rows.map(({ name, sealed }) => [name, sealed]));
 }
 
 /** One of the keys that the store has made for itself when it was first opened. */
@@ -46,6 +50,8 @@ export function openSecret(
   return unsealWithAny(masterKeys, name, sealed);
 }
 
+type DescribedRow = StoreRow & { readonly schema_version: number; readonly engine_version: string };
+
 const DESCRIBE = `SELECT identity, hardware_id,
     (SELECT count(*) FROM license WHERE removed_at IS NULL) AS licenses,
     (SELECT count(*) FROM registration JOIN license ON id = license_id
@@ -56,15 +62,11 @@ const DESCRIBE = `SELECT identity, hardware_id,
   FROM server`;
 
 export async function describeStore(ask: Ask, now: Instant): Promise<StoreDescription> {
-  const [row] = await ask(DESCRIBE, [now]);
+  const [row] = (await ask<DescribedRow>(DESCRIBE, [now])) as readonly [DescribedRow];
   return {
     kind: 'postgres',
-    engine: `PostgreSQL ${row?.engine_version}`,
-    schemaVersion: row?.schema_version as number,
-    identity: row?.identity as string,
-    hardwareId: row?.hardware_id as string | null,
-    licenses: row?.licenses as number,
-    registrations: row?.registrations as number,
-    isOneTimePasswordInUse: row?.one_time !== 0,
+    engine: `PostgreSQL ${row.engine_version}`,
+    schemaVersion: row.schema_version,
+    ...storeFromRow(row),
   };
 }

@@ -4,13 +4,13 @@ import { toFault } from './database-error.ts';
 import type { Parameter } from './encode-parameter.ts';
 
 /** Asks the database one question. Questions that are asked at once travel together. */
-export type Ask = (text: string, parameters?: readonly Parameter[]) => Promise<readonly Row[]>;
+export type Ask = <R = Row>(text: string, parameters?: readonly Parameter[]) => Promise<readonly R[]>;
 
 /** Whatever goes wrong is told as people are told it. */
 export function askOver(connection: Connection): Ask {
-  return async (text, parameters) => {
+  return async <R>(text: string, parameters?: readonly Parameter[]) => {
     try {
-      return (await connection.query(text, parameters)) as Row[];
+      return await connection.query<R>(text, parameters);
     } catch (error) {
       throw toFault(error);
     }

@@ -6,7 +6,7 @@ import type { DatabaseTarget } from './database-url.ts';
 import { encodeParameters, type Parameter, WIRE_TYPES } from './encode-parameter.ts';
 
 /** `count`: of how many rows the statement spoke, also if it answered none. */
-export type Rows = Row[] & { readonly count: number };
+export type Rows<R = Row> = R[] & { readonly count: number };
 
 export interface ConnectionOptions {
   readonly target: DatabaseTarget;
@@ -94,7 +94,7 @@ export class Connection {
    * answered in turn. Every one is answered, if only by an error when the connection is lost. Without
    * parameters the text may have several statements; their answers are of no use then.
    */
-  query(text: string, parameters: readonly Parameter[] = []): Promise<Rows> {
+  query<R = Row>(text: string, parameters: readonly Parameter[] = []): Promise<Rows<R>> {
     const answer = this.#wait(() => {
       if (this.#reserved === undefined) throw new Error('The connection is not open.');
       const encoded = encodeParameters(parameters);
@@ -102,7 +102,7 @@ export class Connection {
     });
     // Of several that fail together only one may be looked at; the others are no bugs.
     answer.catch(() => {});
-    return answer as Promise<Rows>;
+    return answer as unknown as Promise<Rows<R>>;
   }
 
   /** Says good-bye; what has not been answered fails. */

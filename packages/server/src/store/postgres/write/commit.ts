@@ -1,8 +1,8 @@
 import type { ChainHead } from '../../engine/audit/audit-chain.ts';
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/execute-command.ts';
-import type { Row } from '../../engine/rows.ts';
 import type { ShelfEntry } from '../../engine/shelf.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
@@ -50,7 +50,9 @@ export function planCommit(decided: Decided): Commit {
   return { writes, hasEvents };
 }
 
-const NEW_ROW: Row = { receipts: '{}', audit_anchor: null };
+type Vouched = Pick<PostgresRowOf<'license'>, 'receipts' | 'audit_anchor'>;
+
+const NEW_ROW: Vouched = { receipts: '{}', audit_anchor: null };
 
 function saveEntry({ batch, opened, name }: Decided, entry: ShelfEntry): readonly Sql[] {
   const { license, storedInUse, events } = entry;
@@ -68,7 +70,7 @@ function saveEntry({ batch, opened, name }: Decided, entry: ShelfEntry): readonl
 
 function saveServer(decided: Decided, entries: readonly ShelfEntry[]): readonly Sql[] {
   const { batch, opened, name } = decided;
-  const row = opened.server as Row;
+  const row = opened.server as PostgresRowOf<'server'>;
   const chain = chainOf(batch.systemHead, row);
   const { head, anchor, writes } = batch.ledger.addLink(SYSTEM_CHAIN, chain, batch.systemEvents, batch.now);
   const values = [
@@ -84,8 +86,8 @@ function saveServer(decided: Decided, entries: readonly ShelfEntry[]): readonly 
   return [...writes, { text: SAVE_SERVER, values }];
 }
 
-function chainOf(head: ChainHead, row: Row) {
-  return { head, anchor: row.audit_anchor as Uint8Array | null };
+function chainOf(head: ChainHead, { audit_anchor: anchor }: Vouched) {
+  return { head, anchor };
 }
 
 function isNewRevision({ batch, set, catalogue }: Decided): boolean {
@@ -99,5 +101,5 @@ function moveChains(
 ): Uint8Array | null {
   const added = entries.map(({ license }) => license.id).filter((id) => !catalogue.chains.includes(id));
   if (added.length === 0) return null;
-  return batch.ledger.addChains(opened.server?.audit_chains as Uint8Array | null, catalogue.chains, added);
+  return batch.ledger.addChains(opened.server?.audit_chains ?? null, catalogue.chains, added);
 }

@@ -6,10 +6,9 @@ import type { License } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import { withIdentity } from '../../../core/nouns/user-name.ts';
 import { fingerprint, type MasterKey } from '../../../secrets/seal.ts';
-import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
+import { type AuditKeys, EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
 import { type Batch, type CommandResult, executeCommand, MissingRows } from '../../engine/execute-command.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
-import type { Row } from '../../engine/rows.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import { Shelf } from '../../engine/shelf.ts';
 import { listSecrets } from '../read/read-server.ts';
@@ -168,7 +167,7 @@ export class PostgresWriter {
       const decided = this.#prepare({ scope, opened, catalogue, set, name: null });
       const { aliveAt } = opened;
       if (aliveAt !== null && decided.batch.now - aliveAt > REST_MS) {
-        const marks = new Map(opened.licenses.map((row) => [row.id, row.mark as number]));
+        const marks = new Map(opened.licenses.map((row) => [row.id, row.mark]));
         prolongLive(decided.batch, (id) => instant(Math.max(aliveAt, marks.get(id) ?? 0)));
       }
       const alive = { text: 'UPDATE server SET alive_at = $1 WHERE id = 1', values: [decided.batch.now] };
@@ -229,7 +228,7 @@ export class PostgresWriter {
     await this.#requireOwnSeal(connection, commands);
     const catalogue = await this.#refreshCatalogue(connection, opened, lane, scope, commands);
     const set = new WorkingSet();
-    for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] as readonly Row[]);
+    for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
     const { licenses } = scope;
     if (typeof licenses !== 'string') set.expect('place_denial', () => listPlaces(commands, licenses));
     const decided = this.#prepare({ scope, opened, catalogue, set, name });
@@ -291,19 +290,19 @@ export class PostgresWriter {
     const marks = [...(scope.licenses === 'heads' ? [] : licenses), ...(server === null ? [] : [server])];
     const links = sumLinks(opened);
     const state =
-      scope.licenses === 'heads' ? { links, signedLinks: server?.audit_signed_links as number | null } : null;
+      scope.licenses === 'heads' ? { links, signedLinks: server?.audit_signed_links ?? null } : null;
     if (server !== null) set.know('getServer', [], [server]);
     const batch = {
       statements: set.statements,
       savepoint: set.savepoint,
       shelf: this.#fillShelf(licenses, catalogue),
       clock: { jump: null, readWall: () => wall, moveTo: () => {}, remember: () => () => {} },
-      now: instant(Math.max(wall, ...marks.map((row) => (row.mark as number | null) ?? 0))),
+      now: instant(Math.max(wall, ...marks.map((row) => row.mark ?? 0))),
       masterKey: this.#masterKey,
       rules: catalogue.rules,
       ignoresCase: catalogue.ignoresCase,
       systemEvents: [],
-      systemHead: { n: (server?.audit_n as number) ?? 0, mac: server?.audit_mac as Uint8Array },
+      systemHead: server === null ? EMPTY_HEAD : { n: server.audit_n, mac: server.audit_mac },
       ledger: new AuditLedger(keys, state),
       signed: null,
       // How many answers are remembered in all is looked after by one of the servers, not by every batch.
@@ -313,7 +312,7 @@ export class PostgresWriter {
     return { ...given, batch, links };
   }
 
-  #fillShelf(licenses: readonly Row[], { byProduct, lastOrder, removed }: Catalogue): Shelf {
+  #fillShelf(licenses: Opened['licenses'], { byProduct, lastOrder, removed }: Catalogue): Shelf {
     const surroundings = { productCount: byProduct.size, lastOrder, removed };
     return new Shelf(licenses, surroundings, (row) => this.#texts.read(row));
   }
@@ -386,7 +385,7 @@ function isCommitted({ server, licenses }: Opened, name: BatchName): boolean {
 
 function sumLinks({ server, licenses }: Opened): number {
   const rows = server === null ? licenses : [server, ...licenses];
-  return rows.reduce((sum, row) => sum + (row.audit_n as number), 0);
+  return rows.reduce((sum, row) => sum + row.audit_n, 0);
 }
 
 /** Nothing was committed, and it may go better the next time. */

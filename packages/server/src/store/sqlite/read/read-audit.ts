@@ -2,7 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { describeSegment, LinkList, writtenLinkFromRow } from '../../engine/audit/link-texts.ts';
 import type { Row } from '../../engine/rows.ts';
+import type { RowOf } from '../../engine/tables.ts';
 import type { Answers, AuditLink, ListAudit, ListLinks, WrittenLink } from '../../query.ts';
+import { findRow, listRows } from '../wire/ask.ts';
 import { readable } from '../write/audit-ledger.ts';
 
 type AuditQuery = ListAudit | ListLinks | { readonly kind: 'describe_audit' | 'list_segments' };
@@ -13,22 +15,24 @@ export function readAudit(db: DatabaseSync, query: AuditQuery): Answers[AuditQue
     case 'list_audit':
       return listAudit(db, query);
     case 'describe_audit':
-      return { lastSeq: (db.prepare(`SELECT max(${SEQ}) AS seq FROM audit_link`).get()?.seq as number) ?? 0 };
+      return { lastSeq: findRow<Pick<RowOf<'audit_link'>, 'seq'>>(db, LAST_SEQ)?.seq ?? 0 };
     case 'list_links':
       return listLinks(db, query);
     case 'list_segments':
-      return db.prepare('SELECT * FROM audit_segment ORDER BY chain').all().map(describeSegment);
+      return listRows<RowOf<'audit_segment'>>(db, 'SELECT * FROM audit_segment ORDER BY chain').map(
+        describeSegment,
+      );
   }
 }
 
-const SEQ = `min(seq, ${Number.MAX_SAFE_INTEGER})`;
+const LAST_SEQ = `SELECT max(min(seq, ${Number.MAX_SAFE_INTEGER})) AS seq FROM audit_link`;
 const COLUMNS = ['seq', 'chain', 'n', 'at'].map(readable).join(', ');
 
 /** The table holds these by itself, unless somebody has changed the table. */
 export const LINK_TYPES = `typeof(chain) || ' ' || typeof(n) || ' ' || typeof(at) || ' ' || typeof(events)
   || ' ' || typeof(mac) AS types`;
 
-export function hasLinkTypes({ types }: Row): boolean {
+export function hasLinkTypes({ types }: { readonly types: string }): boolean {
   return types === 'integer integer integer text blob';
 }
 
@@ -53,9 +57,7 @@ function listAudit(db: DatabaseSync, query: ListAudit): readonly AuditLink[] {
 }
 
 function listLinks(db: DatabaseSync, { after, upTo, limit }: ListLinks): readonly WrittenLink[] {
-  const rows = db
-    .prepare(`SELECT ${COLUMNS}, events, mac FROM audit_link
-      WHERE audit_link.seq > ? AND audit_link.seq <= ? ORDER BY audit_link.seq LIMIT ?`)
-    .all(after, upTo, limit);
-  return rows.map(writtenLinkFromRow);
+  const sql = `SELECT ${COLUMNS}, events, mac FROM audit_link
+    WHERE audit_link.seq > :after AND audit_link.seq <= :upTo ORDER BY audit_link.seq LIMIT :limit`;
+  return listRows<Row>(db, sql, { after, upTo, limit }).map(writtenLinkFromRow);
 }

@@ -1,26 +1,30 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { ANSWER_LIFETIME_MS } from '../../../core/decisions/add-consumption.ts';
 import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../../core/lending/deny.ts';
 import type { AuditPosition } from '../../../core/nouns/audit-position.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import type { ConsumptionLimits } from '../../../core/nouns/feature.ts';
-import { type Instant, instant } from '../../../core/nouns/instant.ts';
-import { type License, type LicenseId, licenseId } from '../../../core/nouns/license.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { NoticeKey } from '../../../core/system/notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import {
+  type BacklogRow,
   backlogFromRows,
   cursorFromRow,
-  instantOrNull,
   licenseFromRow,
   originKeys,
-  type Row,
   registrationFromRow,
   rulesFromRow,
+  type StoreRow,
+  storeFromRow,
+  type UsageRow,
   usageFromRow,
   withListedIdentity,
 } from '../../engine/rows.ts';
 import { findSealingFingerprint, openCloudKeys } from '../../engine/sealed-secrets.ts';
+import { type Count, countOf } from '../../engine/sql.ts';
+import type { RowOf } from '../../engine/tables.ts';
 import type {
   Answer,
   Answers,
@@ -33,8 +37,9 @@ import type {
   StoreDescription,
   UsageRecord,
 } from '../../query.ts';
+import { findRow, listRows, type Named, readPragma, sqliteVersion } from '../wire/ask.ts';
 import { tellDamage } from '../wire/damage.ts';
-import { openReadOnly, readPragma, sqliteVersion } from '../wire/database.ts';
+import { openReadOnly } from '../wire/database.ts';
 import { listSecrets, loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { findAccount, findToken, isSetUp, listAccounts, listTokens } from './read-accounts.ts';
 import { readAudit } from './read-audit.ts';
@@ -117,16 +122,16 @@ export class SqliteReader {
     }
   }
 
-  #all(sql: string, params: Record<string, SQLInputValue> = {}): Row[] {
-    return this.#db.prepare(sql).all(params);
+  #all<R>(sql: string, values?: Named): R[] {
+    return listRows(this.#db, sql, values);
   }
 
-  #get(sql: string, params: Record<string, SQLInputValue> = {}): Row | undefined {
-    return this.#db.prepare(sql).get(params);
+  #get<R>(sql: string, values?: Named): R | undefined {
+    return findRow(this.#db, sql, values);
   }
 
   #listLicenses(product: string | null, now: Instant): readonly LicenseRecord[] {
-    const rows = this.#all(
+    const rows = this.#all<RowOf<'license'> & { readonly live: number; readonly borrowed: number }>(
       `SELECT *,
          in_use - (SELECT count(*) FROM registration WHERE license_id = id AND ends_at <= :now) AS live,
          (SELECT count(*) FROM registration WHERE license_id = id AND borrowed_until > :now) AS borrowed
@@ -138,10 +143,10 @@ export class SqliteReader {
       const license = licenseFromRow(row);
       return {
         license,
-        inUse: row.live as number,
-        borrowed: row.borrowed as number,
+        inUse: row.live,
+        borrowed: row.borrowed,
         standing: this.#readStanding(license, now),
-        addedAt: instant(row.added_at as number),
+        addedAt: row.added_at,
         now,
       };
     });
@@ -159,27 +164,27 @@ export class SqliteReader {
   }
 
   #readTotal(id: LicenseId, feature: string, { period }: ConsumptionLimits, now: Instant): number {
-    const row = this.#get(
+    const row = this.#get<Pick<RowOf<'consumption_total'>, 'total'>>(
       `SELECT total FROM consumption_total
        WHERE license_id = :id AND feature = :feature AND window_start = :start`,
       { id, feature, start: windowStart(period, now) },
     );
-    return (row?.total as number | undefined) ?? 0;
+    return row?.total ?? 0;
   }
 
   #countFeatureSlots(id: LicenseId, feature: string, now: Instant): number {
-    const row = this.#get(
+    const row = this.#get<Count>(
       `SELECT count(*) AS count FROM feature_slot JOIN registration USING (license_id, user)
        WHERE license_id = :id AND feature = :feature
          AND feature_slot.ends_at > :now AND registration.ends_at > :now`,
       { id, feature, now },
     );
-    return row?.count as number;
+    return countOf(row);
   }
 
   #listRegistrations(asked: ListRegistrations, now: Instant): readonly RegistrationRecord[] {
     const query = withListedIdentity(asked, this.#get('SELECT ignores_case FROM server'));
-    const rows = this.#all(
+    const rows = this.#all<RowOf<'registration'> & Pick<RowOf<'license'>, 'product'>>(
       `SELECT registration.*, license.product FROM registration JOIN license ON license.id = license_id
        WHERE ends_at > :now AND removed_at IS NULL
          AND (:licenseId IS NULL OR license_id = :licenseId)
@@ -200,8 +205,8 @@ export class SqliteReader {
       },
     );
     return rows.map((row) => ({
-      licenseId: licenseId(row.license_id as number),
-      product: row.product as string,
+      licenseId: row.license_id,
+      product: row.product,
       registration: registrationFromRow(row),
       now,
     }));
@@ -212,16 +217,16 @@ export class SqliteReader {
   }
 
   #findNotice({ kind, subject }: NoticeKey): number | null {
-    const row = this.#get('SELECT value FROM notice WHERE kind = :kind AND subject = :subject', {
+    const row = this.#get<RowOf<'notice'>>('SELECT * FROM notice WHERE kind = :kind AND subject = :subject', {
       kind,
       subject,
     });
-    return (row?.value as number | undefined) ?? null;
+    return row?.value ?? null;
   }
 
   /** Licenses on which the sweeper has something to collect. */
   #listUntidy(now: Instant): readonly LicenseId[] {
-    const rows = this.#all(
+    const rows = this.#all<Pick<RowOf<'license'>, 'id'>>(
       `SELECT id FROM license
        WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = id AND ends_at <= :now)
           OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = id AND ends_at <= :now)
@@ -236,11 +241,11 @@ export class SqliteReader {
         forgotten: now - ANSWER_LIFETIME_MS,
       },
     );
-    return rows.map((row) => licenseId(row.id as number));
+    return rows.map(({ id }) => id);
   }
 
   #listBacklog(): readonly BacklogRecord[] {
-    const rows = this.#all(
+    const rows = this.#all<BacklogRow>(
       `SELECT license.product, license.facts ->> 'source' AS source, license.removed_at, meter.*
        FROM meter JOIN license ON license.id = meter.license_id
        WHERE removed_at IS NULL OR pending <> 0 OR EXISTS (SELECT 1 FROM report
@@ -252,7 +257,7 @@ export class SqliteReader {
 
   /** Each license has a row of its own, whether or not anything was counted of it. */
   #listUsage(): readonly UsageRecord[] {
-    const rows = this.#all(
+    const rows = this.#all<UsageRow>(
       `WITH part AS (
          SELECT id AS license_id, '' AS feature FROM license
          UNION SELECT license_id, feature FROM meter)
@@ -267,17 +272,17 @@ export class SqliteReader {
   }
 
   #findRules(): RulesRecord {
-    const row = this.#get('SELECT rules, rules_at FROM server');
-    return { rules: rulesFromRow(row), changedAt: instantOrNull(row?.rules_at) };
+    const row = this.#get<RowOf<'server'>>('SELECT rules, rules_at FROM server');
+    return { rules: rulesFromRow(row), changedAt: row?.rules_at ?? null };
   }
 
   #describe(now: Instant): StoreDescription {
-    const row = this.#get(
+    const row = this.#get<StoreRow>(
       `SELECT identity, hardware_id,
          (SELECT count(*) FROM license WHERE removed_at IS NULL) AS licenses,
          (SELECT count(*) FROM registration JOIN license ON id = license_id
           WHERE ends_at > :now AND removed_at IS NULL) AS registrations,
-         EXISTS (SELECT 1 FROM account WHERE one_time = 1) AS one_time
+         (SELECT count(*) FROM account WHERE one_time = 1) AS one_time
        FROM server`,
       { now },
     );
@@ -285,11 +290,7 @@ export class SqliteReader {
       kind: 'sqlite',
       engine: `SQLite ${sqliteVersion(this.#db)}`,
       schemaVersion: readPragma(this.#db, 'user_version') as number,
-      identity: row?.identity as string,
-      hardwareId: row?.hardware_id as string | null,
-      licenses: row?.licenses as number,
-      registrations: row?.registrations as number,
-      isOneTimePasswordInUse: row?.one_time === 1,
+      ...storeFromRow(row as StoreRow),
     };
   }
 }

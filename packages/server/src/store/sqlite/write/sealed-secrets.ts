@@ -7,11 +7,13 @@ import {
   OLD_AUDIT_KEY,
   type SealedSecrets,
 } from '../../engine/sealed-secrets.ts';
+import type { RowOf } from '../../engine/tables.ts';
+import { listRows } from '../wire/ask.ts';
 
 /** All as of one moment. */
 export function listSecrets(db: DatabaseSync): SealedSecrets {
-  const rows = db.prepare('SELECT name, sealed FROM sealed_secret').all();
-  return new Map(rows.map((row) => [row.name as string, row.sealed as Uint8Array]));
+  const rows = listRows<RowOf<'sealed_secret'>>(db, 'SELECT name, sealed FROM sealed_secret');
+  return new Map(rows.map(({ name, sealed }) => [name, sealed]));
 }
 
 /** The key of the audit chains; made when the store is new, and the same for as long as it lives. */
