@@ -1,5 +1,4 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { SystemChange } from '../../core/decision.ts';
 import type { CloudKeys } from '../../core/system-command.ts';
 import {
   fingerprint,
@@ -60,22 +59,15 @@ interface SealTarget {
   masterKey: MasterKey;
 }
 
-type SecretChange = Extract<SystemChange, { kind: 'put_secret' | 'reseal_secrets' }>;
-
-export function applySecretChange(target: SealTarget, change: SecretChange): void {
-  if (change.kind === 'reseal_secrets') resealAll(target, change.newKey as MasterKey);
-  else put(target, change.name, Buffer.from(change.secret, 'utf8'));
-}
-
-function put({ statements, masterKey }: SealTarget, name: string, secret: Uint8Array): void {
+export function putSecret({ statements, masterKey }: SealTarget, name: string, secret: Uint8Array): void {
   statements.sealed_secret.put({ name, sealed: seal(masterKey, name, secret) });
 }
 
 /** Every secret, whatever it is called: one that was forgotten could never be opened again. */
-function resealAll(target: SealTarget, newKey: MasterKey): void {
+export function resealSecrets(target: SealTarget, newKey: MasterKey): void {
   const secrets = target.statements.listSecrets
     .all()
     .map(({ name, sealed }) => ({ name, secret: unseal(target.masterKey, name, sealed) }));
   target.masterKey = newKey;
-  for (const { name, secret } of secrets) put(target, name, secret);
+  for (const { name, secret } of secrets) putSecret(target, name, secret);
 }

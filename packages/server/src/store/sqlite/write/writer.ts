@@ -8,7 +8,7 @@ import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
-import type { AnswerCount } from '../../engine/apply/change-target.ts';
+import type { AnswerCount } from '../../engine/apply/apply.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import {
   type Batch,
