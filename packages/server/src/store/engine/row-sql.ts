@@ -1,7 +1,7 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { RowValue } from './rows.ts';
-import { type Prepare, prepareAll, reads, writes } from './sql.ts';
+import { type Prepare, prepareAll, reads, writesTo } from './sql.ts';
 import {
   columnsOf,
   type GroupOf,
@@ -58,14 +58,16 @@ function makeSql(name: TableName) {
       name,
       `SELECT min(ends_at) AS ends_at FROM ${name} WHERE license_id = ? AND ends_at > ?`,
     ),
-    renew: writes(name, `UPDATE ${name} SET ends_at = ? WHERE ${where(key)}`),
+    ...writesTo(name, { renew: `UPDATE ${name} SET ends_at = ? WHERE ${where(key)}` }),
   };
   return {
     find: reads<RowOf<TableName>>(name, `SELECT * FROM ${name} WHERE ${where(key)}`),
     list: reads<RowOf<TableName>>(name, `SELECT * FROM ${name} WHERE ${where(group)}${order}`),
-    add: writes(name, insert),
-    put: writes(name, `${insert} ${replaceRow(name)}`),
-    remove: writes(name, `DELETE FROM ${name} WHERE ${where(key)}`),
+    ...writesTo(name, {
+      add: insert,
+      put: `${insert} ${replaceRow(name)}`,
+      remove: `DELETE FROM ${name} WHERE ${where(key)}`,
+    }),
     ...('ends_at' in tableOf(name).columns ? ending : ({} as typeof ending)),
   };
 }

@@ -10,6 +10,7 @@ import {
   unsealWithAny,
 } from '../../secrets/seal.ts';
 import type { Statements } from './statements.ts';
+import type { RowOf } from './tables.ts';
 
 /**
  * The audit key of a store whose chains are anchored, and of one that was never opened since they are. The
@@ -22,6 +23,10 @@ const AUDIT_KEY_BYTES = 32;
 
 /** The secrets of a store by their names, as they are kept. The name is part of the seal. */
 export type SealedSecrets = ReadonlyMap<string, Uint8Array>;
+
+export function secretsFromRows(rows: readonly RowOf<'sealed_secret'>[]): SealedSecrets {
+  return new Map(rows.map(({ name, sealed }) => [name, sealed]));
+}
 
 /** The keys that a store makes for itself when it is new, and keeps for as long as it lives. */
 export function makeKey(name: typeof AUDIT_KEY | typeof IDENTITY_KEY): Uint8Array {

@@ -19,8 +19,13 @@ export function reads<R>(tables: TableName | readonly TableName[], sql: string):
   return { sql, reads: typeof tables === 'string' ? [tables] : tables };
 }
 
-export function writes(table: TableName, sql: string): Write {
-  return { sql, writes: table };
+/** Statements that change one table, by their names. */
+export function writesTo<S extends Readonly<Record<string, string>>>(
+  table: TableName,
+  sql: S,
+): { readonly [N in keyof S]: Write } {
+  const declared = Object.entries(sql).map(([name, text]) => [name, { sql: text, writes: table }]);
+  return Object.fromEntries(declared) as { readonly [N in keyof S]: Write };
 }
 
 /** Values for `?` in their order, or for `:name` by their names. */
@@ -58,4 +63,10 @@ export interface Count {
 
 export function countOf(row: Count | undefined): number {
   return row?.count ?? 0;
+}
+
+/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
+export function readable(column: string, name = column): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  return `CASE WHEN ${column} IS NOT NULL THEN greatest(least(${column}, ${most}), -${most}) END AS ${name}`;
 }

@@ -1,9 +1,9 @@
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import { describeSegment, LinkList, writtenLinkFromRow } from '../../engine/audit/link-texts.ts';
+import { LinkList } from '../../engine/audit/link-texts.ts';
+import { LINK_PLACE } from '../../engine/questions.ts';
 import type { Row } from '../../engine/rows.ts';
-import type { RowOf } from '../../engine/tables.ts';
-import type { AuditExtent, AuditLink, AuditSegment, ListAudit, ListLinks, WrittenLink } from '../../query.ts';
-import { type Ask, readable } from '../wire/ask.ts';
+import type { AuditLink, ListAudit } from '../../query.ts';
+import type { Ask } from '../wire/ask.ts';
 
 /** A link may hold all that one commit has written, so that a page of them is limited by its size, too. */
 const PAGE_BYTES = 1024 * 1024;
@@ -21,12 +21,8 @@ export function pageOf(links: string, order: string): string {
     WHERE size_before < ${PAGE_BYTES} ORDER BY ${order}`;
 }
 
-const COLUMNS = ['seq', 'chain', 'n', 'at']
-  .map((column) => readable(`audit_link.${column}`, column))
-  .join(', ');
-
 function listQuery(direction: 'ASC' | 'DESC'): string {
-  const links = `SELECT ${COLUMNS}, events FROM audit_link
+  const links = `SELECT ${LINK_PLACE}, events FROM audit_link
     WHERE ($1::bigint IS NULL OR chain = $1) AND audit_link.seq < $2 AND audit_link.seq > $3
     ORDER BY audit_link.seq ${direction} LIMIT $4`;
   return pageOf(links, `seq ${direction}`);
@@ -50,26 +46,4 @@ export async function listAudit(ask: Ask, query: ListAudit): Promise<readonly Au
     if (query.after === undefined) before = last.seq;
     else after = last.seq;
   }
-}
-
-const LIST_LINKS = `SELECT ${COLUMNS}, events, mac FROM audit_link
-  WHERE audit_link.seq > $1 AND audit_link.seq <= $2 ORDER BY audit_link.seq LIMIT $3`;
-
-export async function listLinks(
-  ask: Ask,
-  { after, upTo, limit }: ListLinks,
-): Promise<readonly WrittenLink[]> {
-  return (await ask(LIST_LINKS, [after, upTo, limit])).map(writtenLinkFromRow);
-}
-
-export async function describeAudit(ask: Ask): Promise<AuditExtent> {
-  const text = `SELECT ${readable('max(seq)', 'seq')} FROM audit_link`;
-  const [row] = await ask<Pick<RowOf<'audit_link'>, 'seq'>>(text);
-  return { lastSeq: row?.seq ?? 0 };
-}
-
-export async function listSegments(ask: Ask): Promise<readonly AuditSegment[]> {
-  return (await ask<RowOf<'audit_segment'>>('SELECT * FROM audit_segment ORDER BY chain')).map(
-    describeSegment,
-  );
 }

@@ -1,9 +1,9 @@
 import { headDigest, isSameMac, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { ProblemList, type StoredSegment, segmentsFromRows } from '../../engine/audit/chain-walk.ts';
-import { type Count, countOf } from '../../engine/sql.ts';
+import { type Count, countOf, readable } from '../../engine/sql.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { type Ask, readable } from '../wire/ask.ts';
+import type { Ask } from '../wire/ask.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
 import {
   type Inspection,

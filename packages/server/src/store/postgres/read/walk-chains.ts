@@ -6,7 +6,8 @@ import {
   type StoredSegment,
 } from '../../engine/audit/chain-walk.ts';
 import { type NamedHead, SignatureCheck } from '../../engine/audit/signature-check.ts';
-import { type Ask, readable } from '../wire/ask.ts';
+import { readable } from '../../engine/sql.ts';
+import type { Ask } from '../wire/ask.ts';
 import { pageOf } from './read-audit.ts';
 
 export interface VerifyingKeys {

@@ -1,7 +1,9 @@
-import type { Row } from '../../engine/rows.ts';
+import type { Asked } from '../../engine/asked.ts';
+import type { Row, RowValue } from '../../engine/rows.ts';
 import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
 import type { Parameter } from './encode-parameter.ts';
+import { withPlaces } from './places.ts';
 
 /** Asks the database one question. Questions that are asked at once travel together. */
 export type Ask = <R = Row>(text: string, parameters?: readonly Parameter[]) => Promise<readonly R[]>;
@@ -37,15 +39,17 @@ export async function askAsOfOneMoment<T>(
   return (answer as PromiseFulfilledResult<T>).value;
 }
 
-const LARGEST = Number.MAX_SAFE_INTEGER;
-
-/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
-export function readable(column: string, name = column): string {
-  const clamped = `greatest(least(${column}, ${LARGEST}), -${LARGEST})`;
-  return `CASE WHEN ${column} IS NOT NULL THEN ${clamped} END AS ${name}`;
+/** No text in the database holds the character zero, so that nothing is found by one that does. */
+export function isStorable(value: RowValue): boolean {
+  return typeof value !== 'string' || !value.includes('\0');
 }
 
-/** No text in the database holds the character zero, so that nothing is found by one that does. */
-export function isStorable(text: string | null): boolean {
-  return text === null || !text.includes('\0');
+/** Sends what was asked at once. */
+export async function answerAsked<A>(ask: Ask, { statements, answer }: Asked<A>): Promise<A> {
+  const rows = statements.map(({ sql, values }) => {
+    const { text, names } = withPlaces(sql);
+    const given = names.map((name) => values[name] ?? null);
+    return given.every(isStorable) ? ask(text, given) : [];
+  });
+  return answer(await Promise.all(rows));
 }

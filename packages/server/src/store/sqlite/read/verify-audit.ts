@@ -14,10 +14,11 @@ import {
   segmentsFromRows,
 } from '../../engine/audit/chain-walk.ts';
 import { type FindMac, SignatureCheck } from '../../engine/audit/signature-check.ts';
+import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { findRow, listRows, readPragma } from '../wire/ask.ts';
-import { listHeads, readable } from '../write/audit-ledger.ts';
+import { findRow, listRows, prepare, readPragma } from '../wire/ask.ts';
+import { listHeads } from '../write/audit-ledger.ts';
 import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
 
 export interface VerifyingKeys {
@@ -62,8 +63,8 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
 }
 
 function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
-  const numbers = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'].map(readable);
-  const columns = `chain, first_mac, last_mac, totals, mac, ${numbers.join(', ')}`;
+  const numbers = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'];
+  const columns = `chain, first_mac, last_mac, totals, mac, ${numbers.map((name) => readable(name)).join(', ')}`;
   return segmentsFromRows(listRows(db, `SELECT ${columns} FROM audit_segment`));
 }
 
@@ -75,8 +76,9 @@ function walkChain(
 ): void {
   const findLink = db.prepare('SELECT mac FROM audit_link WHERE chain = ? AND n = ?');
   const findMac: FindMac = (...place) => findLink.get(...place)?.mac as Uint8Array | undefined;
-  const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac, ${LINK_TYPES}`;
-  const rows = db.prepare(`SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
+  const numbers = ['seq', 'n', 'at'].map((name) => readable(`audit_link.${name}`, name));
+  const columns = `${numbers.join(', ')}, events, mac, ${LINK_TYPES}`;
+  const rows = prepare(db, `SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
   for (const row of rows.iterate(chain) as Iterable<LinkRow & { readonly types: string }>) {
     if (!hasLinkTypes(row)) {
       walk.stepOver(row.n);
@@ -89,7 +91,7 @@ function walkChain(
 
 function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>, problems: ProblemList): void {
   const column = readable('chain');
-  const chains = db.prepare(`SELECT ${column} FROM audit_link UNION SELECT ${column} FROM audit_segment`);
+  const chains = prepare(db, `SELECT ${column} FROM audit_link UNION SELECT ${column} FROM audit_segment`);
   for (const { chain } of chains.iterate() as Iterable<Pick<LinkRow, 'chain'>>) {
     if (!heads.has(chain)) problems.tell(chain, 0, 'There are links of a license that does not exist.');
   }

@@ -1,15 +1,27 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { Asked } from '../../engine/asked.ts';
+import type { Row } from '../../engine/rows.ts';
 
 /** Values for `:name` in a statement. */
 export type Named = Readonly<Record<string, SQLInputValue>>;
 
+/** Prepares SQL that both stores share. */
+export function prepare(db: DatabaseSync, sql: string): StatementSync {
+  const text = sql.replaceAll('least(', 'min(').replaceAll('greatest(', 'max(');
+  return db.prepare(text.replace(/::[a-z]+/g, ''));
+}
+
 /** Reads rows once. The SQL decides what they are. */
 export function listRows<R>(db: DatabaseSync, sql: string, values: Named = {}): R[] {
-  return db.prepare(sql).all(values) as R[];
+  return prepare(db, sql).all(values) as R[];
 }
 
 export function findRow<R>(db: DatabaseSync, sql: string, values: Named = {}): R | undefined {
-  return db.prepare(sql).get(values) as R | undefined;
+  return prepare(db, sql).get(values) as R | undefined;
+}
+
+export function answerAsked<A>(db: DatabaseSync, { statements, answer }: Asked<A>): A {
+  return answer(statements.map(({ sql, values }) => listRows<Row>(db, sql, values)));
 }
 
 export function readPragma(db: DatabaseSync, name: string): unknown {

@@ -17,6 +17,7 @@ import {
   toggleHead,
 } from '../../engine/audit/audit-chain.ts';
 import type { Row } from '../../engine/rows.ts';
+import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import { listRows } from '../wire/ask.ts';
 import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from './sealed-secrets.ts';
@@ -60,12 +61,6 @@ export function anchorAll(db: DatabaseSync, key: Uint8Array): void {
 /** The one row about the server is as old as the file. */
 export function getServer({ getServer: read }: SqliteStatements): RowOf<'server'> {
   return read.get() as RowOf<'server'>;
-}
-
-/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
-export function readable(column: string): string {
-  const most = Number.MAX_SAFE_INTEGER;
-  return `max(min(${column}, ${most}), -${most}) AS ${column}`;
 }
 
 /** The head of every chain, as it stands in the row of the license or of the server. */

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type MasterKey, seal, unseal, unsealWithAny } from '../../../secrets/seal.ts';
+import { askSecrets } from '../../engine/questions.ts';
 import {
   AUDIT_KEY,
   IDENTITY_KEY,
@@ -7,13 +8,14 @@ import {
   OLD_AUDIT_KEY,
   type SealedSecrets,
 } from '../../engine/sealed-secrets.ts';
-import type { RowOf } from '../../engine/tables.ts';
-import { listRows } from '../wire/ask.ts';
+import { answerAsked } from '../wire/ask.ts';
 
 /** All as of one moment. */
 export function listSecrets(db: DatabaseSync): SealedSecrets {
-  const rows = listRows<RowOf<'sealed_secret'>>(db, 'SELECT name, sealed FROM sealed_secret');
-  return new Map(rows.map(({ name, sealed }) => [name, sealed]));
+  return answerAsked(
+    db,
+    askSecrets((secrets) => secrets),
+  );
 }
 
 /** The key of the audit chains; made when the store is new, and the same for as long as it lives. */

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type AllRows, accessRows } from '../../engine/row-sql.ts';
-import { type Count, type Prepare, type PreparedAll, prepareAll, reads, writes } from '../../engine/sql.ts';
+import { type Count, type Prepare, type PreparedAll, prepareAll, reads, writesTo } from '../../engine/sql.ts';
 import { STATEMENTS, type Statements } from '../../engine/statements.ts';
 import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
+import { prepare } from '../wire/ask.ts';
 
 /** What only this store asks. */
 const OWN = {
@@ -11,11 +12,19 @@ const OWN = {
     ...STATEMENTS.findNextFeatureEnd,
     sql: STATEMENTS.findNextFeatureEnd.sql.replace(' JOIN ', ' CROSS JOIN '),
   },
+  ...writesTo('license', {
+    updateLicenseHead: 'UPDATE license SET in_use = :inUse, audit_n = :n, audit_mac = :mac WHERE id = :id',
+  }),
+  ...writesTo('server', {
+    saveServer: `UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?,
+      audit_anchor = coalesce(?, audit_anchor) WHERE id = 1`,
+    saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
+  }),
+  ...writesTo('audit_link', {
+    addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
+  }),
   listLicenses: reads<RowOf<'license'>>('license', 'SELECT * FROM license ORDER BY added_order'),
-  updateLicenseHead: writes(
-    'license',
-    'UPDATE license SET in_use = :inUse, audit_n = :n, audit_mac = :mac WHERE id = :id',
-  ),
+  countAnswers: reads<Count>('remembered_answer', 'SELECT count(*) AS count FROM remembered_answer'),
   hasEndedSince: reads(
     'registration',
     'SELECT 1 FROM registration WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1',
@@ -24,17 +33,6 @@ const OWN = {
     'feature_slot',
     'SELECT 1 FROM feature_slot WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1',
   ),
-  saveServer: writes(
-    'server',
-    `UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?, audit_anchor = coalesce(?, audit_anchor)
-     WHERE id = 1`,
-  ),
-  countAnswers: reads<Count>('remembered_answer', 'SELECT count(*) AS count FROM remembered_answer'),
-  addAuditLink: writes(
-    'audit_link',
-    'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
-  ),
-  saveSignedLinks: writes('server', 'UPDATE server SET audit_signed_links = ? WHERE id = 1'),
 } as const;
 
 const TRANSACTIONS = {
@@ -52,16 +50,12 @@ export type SqliteStatements = Statements & PreparedAll<typeof OWN> & Transactio
 
 /** Every statement of the writing connection, prepared once. */
 export function prepareStatements(db: DatabaseSync): SqliteStatements {
-  const prepare = (({ sql }) => db.prepare(sqliteText(sql))) as Prepare;
-  const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepare)]);
+  const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
+  const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne)]);
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
   return {
-    ...prepareAll({ ...STATEMENTS, ...OWN }, prepare),
+    ...prepareAll({ ...STATEMENTS, ...OWN }, prepareOne),
     ...(Object.fromEntries(rows) as AllRows),
     ...(Object.fromEntries(transactions) as Transactions),
   };
-}
-
-function sqliteText(sql: string): string {
-  return sql.replaceAll('least(', 'min(').replaceAll('greatest(', 'max(');
 }
