@@ -13,19 +13,19 @@ import { Lanes } from './write/lanes.ts';
 import { laneOf } from './write/scope.ts';
 import type { PostgresWriter } from './write/writer.ts';
 
-export interface StoreParts {
+interface StoreParts {
   readonly pools: readonly Pool[];
   readonly writer: PostgresWriter;
   readonly reader: PostgresReader;
   readonly attendance: Attendance;
-  /** `null`: this store does not serve, and tells and hears nothing. */
+  /** `null` for a store that does not serve. */
   readonly news: News | null;
   readonly onNotice: (notice: StoreNotice) => void;
-  /** No more commands than this share a transaction. */
+  /** Most commands in one transaction. */
   readonly maxBatch: number;
 }
 
-/** A store on PostgreSQL, which other servers may use at the same time. */
+/** A store on PostgreSQL, which several servers can share. */
 export class PostgresStore implements Store {
   readonly #parts: StoreParts;
   readonly #lanes: Lanes;
@@ -83,13 +83,13 @@ export class PostgresStore implements Store {
     const { pools, reader, attendance, news } = this.#parts;
     await this.#lanes.drain();
     await reader.close();
-    // A database that is away does not hear good-byes; others find out by themselves.
+    // If the database is away, the others find out by themselves.
     await attendance.leave().catch(() => {});
     await news?.close();
     await Promise.all(pools.map((pool) => pool.close()));
   }
 
-  /** Notes when the database goes away, and when it is back. */
+  /** Notices when the database goes away and when it is back. */
   async #watch<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work();
@@ -106,7 +106,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** The others could not open anything any more, and would go on sealing with the old key. */
+  /** Other servers could open nothing any more, and would go on sealing with the old key. */
   async #refuseRotation(): Promise<Executed | null> {
     const others = await this.#watch(() => this.#parts.attendance.countOthers());
     if (others === 0) return null;

@@ -9,7 +9,7 @@ import { storeFault, type ThreadData } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 import { SqliteWriter } from './write/writer.ts';
 
-export interface InThreadOptions extends ThreadData {
+interface InThreadOptions extends ThreadData {
   readonly clock: Clock;
   readonly onNotice: (notice: StoreNotice) => void;
   readonly resumeAtOpen?: boolean;

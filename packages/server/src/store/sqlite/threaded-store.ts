@@ -19,7 +19,7 @@ import {
 } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 
-export interface ThreadedOptions extends ThreadData {
+interface ThreadedOptions extends ThreadData {
   readonly onNotice: (notice: StoreNotice) => void;
 }
 

@@ -57,7 +57,7 @@ export type FromReader =
  * An outcome whose license and standing stay behind: they are large, change less often than slots are
  * renewed, and travel once.
  */
-export type PackedResult =
+type PackedResult =
   | { readonly outcome: Exclude<Executed, GrantedNow> | PackedGranted }
   | { readonly message: string; readonly stack: string };
 

@@ -46,7 +46,7 @@ export interface WriterOptions {
   readonly resumeAtOpen?: boolean;
 }
 
-export interface BatchReply {
+interface BatchReply {
   readonly results: readonly CommandResult[];
   readonly now: Instant;
   readonly notices: readonly StoreNotice[];
