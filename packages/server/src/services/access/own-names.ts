@@ -18,7 +18,7 @@ interface OwnNamesOptions {
   readonly machine?: Machine | undefined;
 }
 
-interface Machine {
+export interface Machine {
   readonly hostName: string;
   /** The full names of its addresses, as the system's resolver knows them. */
   findFullNames(): Promise<readonly string[]>;
