@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
 
@@ -64,14 +65,15 @@ function report(events: AsyncIterable<TestEvent>, ledger: Ledger, isCompact: boo
 async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean): Promise<void> {
   print(`# ${files.length} test ${files.length === 1 ? 'file' : 'files'}\n`);
   if (files.length === 0) return;
+  const { entries, ungroup } = groupFiles(files, ROOT, join(ROOT, 'node_modules', '.cache', 'berth-tests'));
   const events = run({
-    files,
+    files: entries,
     cwd: ROOT,
     isolation: 'process',
     concurrency: availableParallelism(),
     timeout: TEST_TIMEOUT_MS,
   });
-  for await (const text of report(events, ledger, isCompact)) print(text);
+  for await (const text of report(ungroup(events), ledger, isCompact)) print(text);
   for (const file of ledger.listSilent(files)) {
     const reason = 'It reported no test: it has none, or its process ended before they were done.';
     print(formatFailure(ledger.add({ kind: 'failed', name: 'test file', place: file, reason })));

@@ -17,7 +17,7 @@ export const MOST_LICENSE_FILE_BYTES = 4 * Math.ceil(MOST_LICENSE_BYTES / 3);
 const SIGNATURES = ['license_signature', 'license_signature_v2'] as const;
 
 /** A license in a file, as it is written. */
-export interface LicenseFile {
+interface LicenseFile {
   readonly fields: Readonly<Record<string, unknown>>;
   /** What the newer signature covers: everything but the signatures, compact, in the order of the file. */
   readonly signedText: string;

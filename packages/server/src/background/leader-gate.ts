@@ -8,7 +8,7 @@ export const LOOK_INTERVAL_MS = SECOND_MS;
 export const THIS_LEADS = 'this server does the background work now';
 export const ANOTHER_LEADS = 'another server does the background work now';
 
-export interface LeaderGateOptions {
+interface LeaderGateOptions {
   /** Whether this server does what only one of several does. */
   isLeader(): boolean;
   /** Another server may have done the work until now: what was remembered of it counts no more. */
@@ -17,7 +17,7 @@ export interface LeaderGateOptions {
 }
 
 /** Lets loops run while this server is the leader. */
-export type LeaderGate = Pick<Loop, 'start' | 'stop'>;
+type LeaderGate = Pick<Loop, 'start' | 'stop'>;
 
 /**
  * A server that becomes the leader begins all rounds at once, so that nothing waits for a whole interval more

@@ -16,11 +16,11 @@ import {
   type StoreOptions,
 } from './compose-store.ts';
 
-export type MoveDirection = 'to-postgres' | 'to-sqlite';
+type MoveDirection = 'to-postgres' | 'to-sqlite';
 
 type MoveOptions = Pick<StoreOptions, 'config' | 'env'>;
 
-export interface Moved extends MovedStore {
+interface Moved extends MovedStore {
   /** The hardware id that licenses are bound to, where the server would have another one; or `null`. */
   readonly hardware_id_before: string | null;
 }

@@ -2,7 +2,8 @@ import { Hono } from 'hono';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type AccessRules, identifyCaller, type Peer } from './access/caller.ts';
+import type { AccessRules, Peer } from './access/caller.ts';
+import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
 import { readInput } from './input/read-input.ts';
@@ -12,7 +13,7 @@ import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { type AdmitClient, createClientRate } from './sockets/client-rate.ts';
 
-export interface AppOptions {
+interface AppOptions {
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly rules: AccessRules;

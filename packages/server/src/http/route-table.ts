@@ -38,7 +38,7 @@ import { offlineRoutes } from './routes/v4/offline.ts';
 import { passwordRoutes } from './routes/v4/password.ts';
 import { productRoutes } from './routes/v4/products.ts';
 
-export interface Services {
+interface Services {
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
   readonly catalogue: Catalogue;

@@ -13,7 +13,7 @@ import type { Store } from '../../store/store.ts';
 import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
 import { goThrough } from './go-through.ts';
 
-export interface ReporterOptions extends CheckParts {
+interface ReporterOptions extends CheckParts {
   /** How long an unclear report is left alone before the cloud's total is believed. */
   readonly settleMs: number;
   readonly readMonotonicMs: () => number;

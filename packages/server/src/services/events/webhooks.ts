@@ -29,7 +29,7 @@ export interface Webhooks {
   describe(): Promise<WebhookStatus>;
 }
 
-export interface WebhookStatus {
+interface WebhookStatus {
   /** `untried`: nothing was sent since the start. */
   readonly state: 'off' | 'untried' | 'ok' | 'failing';
   readonly deliveredAt: Instant | null;

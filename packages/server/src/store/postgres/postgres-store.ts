@@ -1,7 +1,7 @@
 import type { Command } from '../../core/command.ts';
-import { refuse } from '../../core/decision.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
+import { refuse } from '../../core/outcome.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import type { Attendance } from './fleet/attendance.ts';

@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { MAX_REMEMBERED_ANSWERS } from '../../../core/decisions/add-consumption.ts';
+import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import { findNextKey, settleNextKey } from '../../../secrets/key-rotation.ts';

@@ -1,10 +1,10 @@
 import type { Command } from '../../../core/command.ts';
-import type { Granted } from '../../../core/decision.ts';
 import type { Standing } from '../../../core/nouns/consumption.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import type { Granted } from '../../../core/outcome.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { CommandResult } from '../../engine/execute-command.ts';
 import type { Query } from '../../query.ts';
