@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
-import { temporaryFolder } from '../../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../support/stores/postgres.ts';
 import { SUITE_PATIENCE } from './fleet.ts';
 import { runFleetStorm } from './fleet-storm.ts';
-
-/** The servers share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const getPostgres = sharedPostgres();

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Hono } from 'hono';
+import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { stopAll } from '../background/stop-all.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
@@ -47,11 +47,8 @@ import {
 import type { World } from './world.ts';
 
 export { describeHolder } from '../store/folder-lock.ts';
-export { moveStore } from './compose-move.ts';
 
-export const VERSION = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
+const VERSION = manifest.version;
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
