@@ -7,7 +7,7 @@ import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
-import type { AccessRules, Peer } from '../../packages/server/src/http/access/caller.ts';
+import type { AuthSettings, Peer } from '../../packages/server/src/http/access/caller.ts';
 import { createApp } from '../../packages/server/src/http/app.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { createRoutes } from '../../packages/server/src/http/route-table.ts';
@@ -72,7 +72,7 @@ async function openStoreIn(folder: string, clock: Clock, keySource: MasterKeySou
 }
 
 /** As the server has them by default. */
-const OPEN_RULES: AccessRules = {
+const OPEN_AUTH: AuthSettings = {
   localAdmin: 'setup',
   isLoopbackOnly: true,
   clients: 'open',
@@ -82,7 +82,7 @@ const OPEN_RULES: AccessRules = {
 export interface TestAppOptions {
   /** By default one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
-  readonly rules?: Partial<AccessRules>;
+  readonly auth?: Partial<AuthSettings>;
   /** The settings `http.allowedOrigins` and `http.allowedHosts`. */
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
@@ -121,7 +121,7 @@ export interface TestAnswer {
 
 /** The whole HTTP side over a real store, called without a socket. */
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
-  const { licenses = [testLicense(1)], rules = {}, logRequests = false, slowRequestMs = 1000 } = options;
+  const { licenses = [testLicense(1)], auth = {}, logRequests = false, slowRequestMs = 1000 } = options;
   const { store, clock, folder, keySource } = await openTestStore(t, licenses);
   const accounts = createAccounts(store, clock);
   const facts = {
@@ -140,7 +140,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     feed: createEventFeed(store),
     webhooks: createNoWebhooks(store),
     allowKeysInUrl: options.allowKeysInUrl ?? true,
-    rules: { ...OPEN_RULES, ...rules },
+    auth: { ...OPEN_AUTH, ...auth },
     settings: loadConfig({ flags: {}, env: {}, file: null }).config,
   };
   const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });
@@ -148,7 +148,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const app = createApp({
     routes: [...routes, ...(options.routes ?? [])],
     accounts,
-    rules: services.rules,
+    auth: services.auth,
     pages: openTestPages(options, clock),
     log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     logRequests,

@@ -192,9 +192,8 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     readMonotonicMs: systemClock.readMonotonicMs,
     isThrottled: config.auth.throttleSignIns,
   });
-  const { localAdmin, clients, requireTls } = config.auth;
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
-  const rules = { localAdmin, clients, requireTls, isLoopbackOnly };
+  const auth = { ...config.auth, isLoopbackOnly };
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
@@ -221,14 +220,14 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     oversight: createOversight(store),
     custody: createKeyCustody(store, findMasterKey(options)),
     allowKeysInUrl: config.http.allowKeysInUrl,
-    rules,
+    auth,
     settings: config,
     facts,
   });
   const app = createApp({
     routes,
     accounts,
-    rules,
+    auth,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options) },
     log,
     logRequests: config.log.requests,
