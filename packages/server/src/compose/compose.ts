@@ -199,9 +199,8 @@ export function composeApp(
   const { readMonotonicMs } = world.clock;
   const startedMs = readMonotonicMs();
   const accounts = createAccounts(store, { readMonotonicMs, isThrottled: config.auth.throttleSignIns });
-  const { localAdmin, clients, requireTls } = config.auth;
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
-  const rules = { localAdmin, clients, requireTls, isLoopbackOnly };
+  const auth = { ...config.auth, isLoopbackOnly };
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
@@ -228,14 +227,14 @@ export function composeApp(
     oversight: createOversight(store),
     custody: createKeyCustody(store, findMasterKey(options)),
     allowKeysInUrl: config.http.allowKeysInUrl,
-    rules,
+    auth,
     settings: config,
     facts,
   });
   const app = createApp({
     routes: [...routes, ...(world.routes ?? [])],
     accounts,
-    rules,
+    auth,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, world) },
     log,
     logRequests: config.log.requests,
