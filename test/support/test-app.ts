@@ -35,6 +35,7 @@ import { type Clock, createManualClock } from '../../packages/server/src/store/c
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { checkDeclaredErrors } from './declared-errors.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
@@ -145,8 +146,9 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   };
   const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });
   const log: Record<string, unknown>[] = [];
+  const all = [...routes, ...(options.routes ?? [])];
   const app = createApp({
-    routes: [...routes, ...(options.routes ?? [])],
+    routes: all,
     accounts,
     rules: services.rules,
     pages: openTestPages(options, clock),
@@ -156,6 +158,8 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     clientRequestsPerMinute: options.clientRequestsPerMinute ?? 0,
     readMonotonicMs: clock.readMonotonicMs,
   });
+
+  checkDeclaredErrors(app, all);
 
   async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
     const { peer = LOCAL, headers = {}, body } = request;
