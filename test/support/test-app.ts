@@ -35,7 +35,7 @@ import { type Clock, createManualClock } from '../../packages/server/src/store/c
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
-import { checkDeclaredErrors } from './declared-errors.ts';
+import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
@@ -159,7 +159,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     readMonotonicMs: clock.readMonotonicMs,
   });
 
-  checkDeclaredErrors(app, all);
+  checkDeclaredAnswers(app, all);
 
   async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
     const { peer = LOCAL, headers = {}, body } = request;
