@@ -19,6 +19,7 @@ import { type Clock, createManualClock } from '../../packages/server/src/store/c
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
@@ -112,6 +113,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   );
   const { app, accounts, catalogue, ruleBook, routes: ownRoutes } = parts;
   const { credentials, identity, cloudLink, offline } = parts.cloud;
+  checkDeclaredAnswers(app, [...ownRoutes, ...routes]);
 
   async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
     const { peer = LOCAL, headers = {}, body } = request;
