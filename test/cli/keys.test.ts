@@ -36,8 +36,8 @@ for (const state of ['running', 'stopped'] as const) {
         ['', /^Send "apiKey", "sharedKey", or both\.\n$/],
         ['\n\n', /^Send "apiKey"/],
         ['plan\tted\n', /^"api_key" must be readable text without control characters\.\n$/],
-        ['apiKey=planted\nplanted\n', /^Name both lines, or none of them\.\n$/],
-        ['apiKey=planted\napi_key=planted\n', /^The same key is there twice\.\n$/],
+        ['apiKey=planted\nplanted\n', /^Name both keys, or neither\.\n$/],
+        ['apiKey=planted\napi_key=planted\n', /^The same key is given twice\.\n$/],
       ];
       for (const [input, sentence] of cases) {
         const { code, stdout, stderr } = await run('key set', input);
@@ -54,7 +54,7 @@ for (const state of ['running', 'stopped'] as const) {
       const told = succeeded(await run('key rotate'));
       assert.match(
         told,
-        /^All secrets are sealed with the master key [0-9a-f]{16}; [0-9a-f]{16} opens them no/,
+        /^All secrets are sealed with master key [0-9a-f]{16}; [0-9a-f]{16} no longer opens/,
       );
       assert.notEqual(readFileSync(join(data, 'master.key'), 'utf8'), before);
       assert.equal(statSync(join(data, 'master.key')).mode & 0o777, 0o600);
@@ -118,7 +118,7 @@ describe('an export into a file', () => {
     const text = succeeded(await run('key export', `${PASSPHRASE}\n`));
     const noisy = `\n> berth\n> node main.ts key export\n\n${text}`;
     writeFileSync(file, Buffer.from(`\uFEFF${noisy.replaceAll('\n', '\r\n')}`, 'utf16le'));
-    assert.match(succeeded(await run(`key import ${file}`, `${PASSPHRASE}\n`)), /is in its place/);
+    assert.match(succeeded(await run(`key import ${file}`, `${PASSPHRASE}\n`)), /^Installed master key /);
   });
 });
 
@@ -147,7 +147,10 @@ describe('an exported master key', () => {
     const damaged = await importOf('damaged.json', PASSPHRASE);
     assert.match(wrong.stderr, /^The export cannot be opened: the passphrase is wrong\.\n$/);
     assert.match(damaged.stderr, /^The export cannot be opened: the file is damaged\. /);
-    assert.match((await importOf('none.json', PASSPHRASE)).stderr, /^There is no file \S+none\.json\.\n$/);
+    assert.match(
+      (await importOf('none.json', PASSPHRASE)).stderr,
+      /^The file \S+none\.json does not exist\.\n$/,
+    );
     assert.match(
       succeeded(await importOf('export.json', PASSPHRASE)),
       /^The master key [0-9a-f]{16} is in its place\.\n$/,

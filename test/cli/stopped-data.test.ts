@@ -58,7 +58,7 @@ describeStores('the data of a stopped server', (store) => {
     assert.match(succeeded(await runBerth(data, ['user', 'list'])), /\nada +user +own +\d{4}-/);
     assert.equal(
       succeeded(await runBerth(data, ['user', 'remove', 'ada'])),
-      'Removed the account "ada" and signed it out everywhere.\n',
+      'Removed account "ada" and ended its sessions.\n',
     );
   });
 });

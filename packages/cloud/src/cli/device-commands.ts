@@ -56,7 +56,7 @@ export const DEVICE_COMMANDS: readonly Command[] = [
     arguments: [],
     flags: ['license', 'limit'],
     usage: '[--license KEY] [--limit N]',
-    about: 'what happened, the newest first',
+    about: 'list what happened, newest first',
     run: runEvents,
     show: showEvents,
   },
@@ -178,7 +178,7 @@ function runEvents({ shelf, flags }: Call): unknown {
 }
 
 function showEvents({ events }: { events: readonly Facts[] }): string {
-  if (events.length === 0) return 'Nothing happened yet.';
+  if (events.length === 0) return 'No events yet.';
   const rows = events.map(({ seq: _, at, kind, license_key: key, ...facts }) => {
     const told = Object.entries(facts).filter(([, value]) => value !== null);
     const words = told.map(

@@ -45,7 +45,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     arguments: [],
     flags: [],
     usage: '',
-    about: 'the licenses',
+    about: 'list the licenses',
     run: (call) => ({ licenses: listLicenses(call.shelf).map((license) => present(call, license)) }),
     show: showLicenses,
   },

@@ -39,10 +39,10 @@ const ANSWERED: readonly Entry[] = [
     arguments: ['[COMMAND]'],
     flags: [],
     usage: '',
-    about: 'this page, or one about a command',
+    about: 'show this page, or help for a command',
     command: 'serve',
   },
-  { words: 'version', arguments: [], flags: [], usage: '', about: 'which version this is', command: 'serve' },
+  { words: 'version', arguments: [], flags: [], usage: '', about: 'show the version', command: 'serve' },
 ];
 
 export const ENTRIES: readonly Entry[] = [
@@ -87,7 +87,7 @@ export const MEANINGS = {
     restart: TO_STOP,
     backup: TO_BACK_UP,
     restore: TO_BACK_UP,
-    uninstall: () => 'There is no command for that. docs/install.md says how to remove Berth.',
+    uninstall: () => 'There is no command for that. docs/install.md explains how to remove Berth.',
   },
 } as const;
 

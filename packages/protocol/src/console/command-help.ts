@@ -1,9 +1,9 @@
 import type { CommandLine, CommandUsage } from './command-line.ts';
 
-/** Words and arguments longer than this get a line of their own. */
+/** Longer calls get a separate line. */
 const WIDEST = 34;
 
-/** All commands, a line each. */
+/** Lists all commands. */
 export function overview(line: CommandLine<CommandUsage>): string {
   const { program } = line;
   return [
@@ -23,7 +23,7 @@ export function describeGroup({ program, commands }: CommandLine<CommandUsage>, 
   return [`Usage: ${program} ${group} COMMAND`, '', listCommands(own)].join('\n');
 }
 
-/** One command in full. */
+/** Describes one command in full. */
 export function describeCommand(line: CommandLine<CommandUsage>, command: CommandUsage): string {
   const { words, about } = command;
   const parts = [describeUsage(line, [command]), sentence(about), line.note];
@@ -32,7 +32,7 @@ export function describeCommand(line: CommandLine<CommandUsage>, command: Comman
   return parts.join('\n\n');
 }
 
-/** How commands are called, below one another. */
+/** The usage lines of commands. */
 export function describeUsage(
   { program }: CommandLine<CommandUsage>,
   commands: readonly CommandUsage[],

@@ -5,11 +5,11 @@ import { findNearCommands } from './suggest-command.ts';
 
 /** What the command line says about a command. */
 export interface CommandUsage {
-  /** How it is called: one word or two. */
+  /** The command: one word or two. */
   readonly words: string;
-  /** Words that follow; those in brackets may be left out. */
+  /** Arguments; those in brackets are optional. */
   readonly arguments: readonly string[];
-  /** Its flags; those outside brackets must be given. */
+  /** Its flags; those outside brackets are required. */
   readonly usage: string;
   readonly about: string;
 }
@@ -34,9 +34,9 @@ interface Topic {
   describe(): string;
 }
 
-/** One of our two programs, as far as its words go. */
+/** The command line of one of our two programs. */
 export interface CommandLine<C extends CommandUsage> {
-  /** How the program was called, such as `./berth`. */
+  /** How the program was started, such as `./berth`. */
   readonly program: string;
   readonly version: string;
   readonly commands: readonly C[];
@@ -46,15 +46,15 @@ export interface CommandLine<C extends CommandUsage> {
   readonly allowNegative: boolean;
   /** Whether a command takes this flag. */
   takes(command: C, flag: string): boolean;
-  /** Other names of groups and commands, by which people look for them. */
+  /** Other names for groups and commands. */
   readonly nouns: Readonly<Record<string, string>>;
-  /** What to say about words for which there is no command, but an answer. */
+  /** Answers to words that are not commands. */
   readonly answers: Readonly<Record<string, (program: string) => string>>;
-  /** Help that is not about a command, by its name. */
+  /** Help topics by name. */
   readonly topics: Readonly<Record<string, Topic>>;
-  /** What is true of every command. */
+  /** A note about all commands. */
   readonly note: string;
-  /** `parseArgs` of Node, which the protocol does without. */
+  /** Node's `parseArgs`; this package does not import Node modules. */
   parse(config: ParseConfig): ParsedWords;
 }
 
@@ -66,7 +66,7 @@ interface ParseConfig {
   readonly strict: boolean;
 }
 
-/** Wrong words; the message says which. */
+/** Wrong usage; the message says what is wrong. */
 export class UsageError extends Error {}
 
 export type ReadLine<C> =
@@ -76,10 +76,10 @@ export type ReadLine<C> =
       readonly words: readonly string[];
       readonly flags: FlagValues;
     }
-  /** Text to print. Nobody asked for it when too few words were given. */
+  /** Text to print. `isAsked` is false if the command line was incomplete. */
   | { readonly kind: 'page'; readonly text: string; readonly isAsked: boolean };
 
-/** What is to be done: run a command whose words and flags are right, or print a page. */
+/** Parses the command line: either a valid command to run, or a page to print. */
 export function readCommandLine<C extends CommandUsage>(
   line: CommandLine<C>,
   argv: readonly string[],
@@ -107,12 +107,12 @@ export function readCommandLine<C extends CommandUsage>(
   return { kind: 'run', command, words: rest, flags: given };
 }
 
-/** The flags as far as they can be made out, whatever is wrong with the rest. */
+/** Reads the flags leniently, whatever is wrong with the rest. */
 export function readFlags<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]): FlagValues {
   return readLoosely(line, argv).flags;
 }
 
-/** The message of a `UsageError`, and how the nearest command is used. */
+/** The message of a `UsageError`, followed by the usage of the nearest command. */
 export function explainUsage<C extends CommandUsage>(
   line: CommandLine<C>,
   argv: readonly string[],
@@ -157,7 +157,7 @@ function isGroup({ commands }: CommandLine<CommandUsage>, word: string): boolean
   return commands.some(({ words }) => words.startsWith(`${word} `));
 }
 
-/** Whether others begin with the words of this one, as "clock accept" does with those of "clock". */
+/** Whether other commands begin with this one, such as "clock accept" with "clock". */
 function isParent(line: CommandLine<CommandUsage>, { words }: CommandUsage): boolean {
   return isGroup(line, words);
 }
@@ -187,7 +187,7 @@ function findAnswer({ answers }: CommandLine<CommandUsage>, word: string) {
   return Object.hasOwn(answers, name) ? answers[name] : undefined;
 }
 
-/** Words and flags as far as they can be made out, whatever is wrong with them. */
+/** Parses words and flags leniently. */
 function readLoosely<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]) {
   const { positionals, values } = line.parse(parseConfig(line, argv, false));
   return { words: positionals, flags: values };
@@ -206,7 +206,7 @@ function readStrictly<C extends CommandUsage>(
   }
 }
 
-/** Without a command, no flag but a known one can be meant. */
+/** Without a command, only known flags are allowed. */
 function requireKnownFlags<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]): void {
   try {
     line.parse(parseConfig(line, argv, true));
@@ -236,11 +236,11 @@ function refuseExtra<C extends CommandUsage>(
   throw new UsageError(`Unexpected argument "${extra}".`);
 }
 
-/** A flag that a command does not know would do nothing, and nobody would notice. */
+/** Refuses flags that the command would silently ignore. */
 function refuseForeign<C extends CommandUsage>(line: CommandLine<C>, command: C, flags: FlagValues): void {
   const isForeign = (flag: string) => flags[flag] !== undefined && !line.takes(command, flag);
   const foreign = Object.keys(flags).find(isForeign);
-  if (foreign !== undefined) throw new UsageError(`${name(line, command)} takes no --${foreign}.`);
+  if (foreign !== undefined) throw new UsageError(`${name(line, command)} does not accept --${foreign}.`);
 }
 
 function requireAll<C extends CommandUsage>(
@@ -255,7 +255,7 @@ function requireAll<C extends CommandUsage>(
   if (missing !== undefined) throw new UsageError(`${name(line, command)} needs ${missing}.`);
 }
 
-/** The flags outside brackets: all of them, or one of those with a bar in between. */
+/** Finds a missing required flag; with bars between flags, one of them is enough. */
 function findMissingFlag(usage: string, flags: FlagValues): string | undefined {
   const [first = '', ...others] = usage.split('[');
   const required = [first, ...others.map((part) => part.slice(part.indexOf(']') + 1))].join('').trim();

@@ -1,6 +1,6 @@
 import { suggest } from './suggest.ts';
 
-/** What `parseArgs` did not like, in one sentence; for an unknown flag with a suggestion. */
+/** Explains an error of `parseArgs`, with a suggestion for an unknown flag. */
 export function explainFlagError(error: unknown, names: readonly string[]): string {
   const { message, code } = error as { readonly message: string; readonly code?: string };
   const flag = /'(?:-\w, )?(--?[^' ]+)/.exec(message)?.[1] ?? '';
@@ -8,7 +8,9 @@ export function explainFlagError(error: unknown, names: readonly string[]): stri
     const known = names.map((name) => `--${name}`);
     return `Unknown flag "${flag}".${suggest(flag, known)}`;
   }
-  if (message.includes('does not take an argument')) return `${flag} takes no value.`;
-  const dashed = message.includes('ambiguous') ? ` If it begins with a dash, write ${flag}=VALUE.` : '';
+  if (message.includes('does not take an argument')) return `${flag} does not take a value.`;
+  const dashed = message.includes('ambiguous')
+    ? ` If the value begins with a dash, write ${flag}=VALUE.`
+    : '';
   return `${flag} needs a value.${dashed}`;
 }

@@ -38,11 +38,11 @@ import { type StartServer, serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
-/** What the command line needs from the house; handed in, so that it can be wired in one place. */
+/** What the command line needs from the rest of the server; `compose.ts` provides it. */
 export interface CliDependencies {
-  /** How the caller calls us, such as `./berth`; hints are written so. */
+  /** How the caller starts the program, such as `./berth`; hints use it. */
   readonly program: string;
-  /** The folder in which the default data folder and settings are. */
+  /** The folder with the default data folder and settings file. */
   readonly home: string;
   readonly terminal: Terminal;
   readonly version: string;
@@ -54,9 +54,9 @@ export interface CliDependencies {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
-  /** Who has a data folder, in words. */
+  /** Describes the process that uses a data folder. */
   describeHolder(folder: string): string;
-  /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
+  /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */
   isExpected(error: unknown): boolean;
 }
 
@@ -66,7 +66,7 @@ const EXIT_OK = 0;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
+/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong usage. */
 export async function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
   const line = createLine(deps);
   const { data = process.env.BERTH_DATA, config } = readFlags(line, argv);
@@ -77,7 +77,7 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
     return await dispatch(argv, line, { ...deps, terminal, hints });
   } catch (error) {
     if (error instanceof UsageError) {
-      // It says how the program is called by itself.
+      // The text already names the program.
       deps.terminal.complain(explainUsage(line, argv, error));
       return EXIT_USAGE;
     }
@@ -91,7 +91,7 @@ export async function runCli(argv: readonly string[], deps: CliDependencies): Pr
   }
 }
 
-/** Whoever types a hint may be in another folder, or in a shell without our variables. */
+/** The user may type a hint in another folder, or in a shell without our variables. */
 function absolute(path: unknown): string | undefined {
   return typeof path === 'string' && path !== '' ? resolve(path) : undefined;
 }

@@ -11,11 +11,11 @@ export interface Terminal extends QrScreen {
   readonly screen: Screen;
   print(line: string): void;
   complain(line: string): void;
-  /** Something that the reader should look at, though it is no reason to stop. */
+  /** A warning. */
   warn(line: string): void;
-  /** Why nothing was done. */
+  /** Why the command failed. */
   fail(line: string): void;
-  /** Asks a person, or takes what standard input holds: a line for each. */
+  /** Prompts on a terminal, or reads standard input: one line per prompt. */
   readSecrets(prompts: readonly SecretPrompt[]): Promise<readonly string[]>;
 }
 
@@ -28,12 +28,12 @@ export function createTerminal(stdout: Output, stderr: Output, env: Env): Termin
   const complain = (line: string) => void stderr.write(`${line}\n`);
   return {
     screen,
-    // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
+    // Names may contain control characters, so everything is escaped here.
     print: (line) => void stdout.write(`${render(line, screen)}\n`),
     complain: (line) => complain(escapeLines(line)),
     warn: (line) => complain(emphasize('yellow', line, errorScreen)),
     fail: (line) => complain(emphasize('red', line, errorScreen)),
-    // Nothing in it comes from outside: it is black and white.
+    // A QR code contains no text from outside.
     draw: (picture) => void stdout.write(`${picture}\n`),
     get columns() {
       return stdout.isTTY === true ? (stdout.columns ?? null) : null;
@@ -44,7 +44,7 @@ export function createTerminal(stdout: Output, stderr: Output, env: Env): Termin
 
 export const processTerminal = createTerminal(process.stdout, process.stderr, process.env);
 
-/** What is known, as `name=value` in one line. */
+/** Formats facts as `name=value` in one line. */
 export function formatInline(facts: Readonly<Record<string, unknown>>): string {
   return Object.entries(facts)
     .filter(([, value]) => value !== null)
@@ -52,7 +52,7 @@ export function formatInline(facts: Readonly<Record<string, unknown>>): string {
     .join(' ');
 }
 
-/** A list longer than this fills the screen, and is told by its length. `--json` shows all of it. */
+/** A longer list would fill the screen, so only its length is shown. `--json` shows all of it. */
 const LONGEST_SHOWN_LIST = 10;
 
 function sayValue(value: unknown): string {
