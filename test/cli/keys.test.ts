@@ -58,7 +58,7 @@ for (const state of ['running', 'stopped'] as const) {
       );
       assert.notEqual(readFileSync(join(data, 'master.key'), 'utf8'), before);
       assert.equal(statSync(join(data, 'master.key')).mode & 0o777, 0o600);
-      assert.match(succeeded(await run('audit verify')), /^The audit log is whole/);
+      assert.match(succeeded(await run('audit verify')), /^The audit log is intact/);
       const { master_key } = JSON.parse(succeeded(await run('status --json')));
       assert.ok(told.includes(master_key.fingerprint));
       const given = randomBytes(32).toString('hex');
@@ -77,7 +77,7 @@ for (const state of ['running', 'stopped'] as const) {
       const told = succeeded(await run('key rotate --new-key', `${second}\n`));
       assert.match(told, /Put the new key into BERTH_MASTER_KEY before the next start\.\n$/);
       assert.ok(!told.includes(second));
-      if (state === 'running') return assert.match(succeeded(await run('audit verify')), /whole/);
+      if (state === 'running') return assert.match(succeeded(await run('audit verify')), /intact/);
       const old = await run('status');
       assert.equal(old.code, 1);
       assert.match(old.stderr, /^The master key is not the one that sealed this store/);
@@ -95,7 +95,7 @@ describe('an export into a file', () => {
     assert.equal(short.code, 1);
     assert.throws(() => statSync(file), 'nothing is left of an export that failed');
     const done = succeeded(await run(`key export --out ${file}`, `${PASSPHRASE}\n`));
-    assert.match(done, /^The master key [0-9a-f]{16} is in \S+\. It was read back and opens with/);
+    assert.match(done, /^Saved master key [0-9a-f]{16} in \S+\. The file was read back and opens with/);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     const before = readFileSync(file, 'utf8');
     assert.equal(JSON.parse(before).format, 'berth key export');
@@ -153,11 +153,11 @@ describe('an exported master key', () => {
     );
     assert.match(
       succeeded(await importOf('export.json', PASSPHRASE)),
-      /^The master key [0-9a-f]{16} is in its place\.\n$/,
+      /^Installed master key [0-9a-f]{16}\.\n$/,
     );
     assert.equal(statSync(join(restored, 'master.key')).mode & 0o777, 0o600);
     assert.ok(succeeded(await runThere(['key', 'show'])).startsWith(fingerprints));
-    assert.match(succeeded(await runThere(['audit', 'verify'])), /whole/);
+    assert.match(succeeded(await runThere(['audit', 'verify'])), /intact/);
     rmSync(join(restored, 'master.key'));
     writeFileSync(join(restored, 'master.key'), randomBytes(32).toString('hex'));
     const other = await importOf('export.json', PASSPHRASE);

@@ -89,8 +89,8 @@ for (const state of ['running', 'stopped'] as const) {
       assert.match(list, new RegExp(`\\n${id} +api +ci +user +never +\\d{4}-`));
       assert.ok(!list.includes(token));
       const endless = succeeded(await run('token create lab --role user --days never'));
-      assert.match(endless, /It has no end\.\n$/);
-      assert.match(succeeded(await run('token create year --role user')), /It ends at \d{4}-/);
+      assert.match(endless, /It does not expire\.\n$/);
+      assert.match(succeeded(await run('token create year --role user')), /It expires at \d{4}-/);
       for (const name of ['lab', 'year']) succeeded(await run(`token revoke ${name}`));
       assert.equal(succeeded(await run('token revoke ci')), 'Revoked token "ci".\n');
       assert.equal(succeeded(await run('token list')), 'No tokens.\n');

@@ -250,7 +250,7 @@ describe('the address of the database', () => {
 
   test('is warned about on the command line, where others can read it', (t) => {
     const { warnings } = load(t, '', { flags: { 'database-url': url } });
-    assert.match(warnings.join(), /everybody on this machine can read/);
+    assert.match(warnings.join(), /every user of this machine can read/);
     assert.doesNotMatch(warnings.join(), /geheim/);
     assert.deepEqual(load(t, '', { flags: { 'database-url': 'postgres://db/berth' } }).warnings, []);
     assert.deepEqual(load(t, '', { env: { BERTH_DATABASE_URL: url } }).warnings, []);

@@ -72,7 +72,7 @@ describe('a data folder', () => {
     try {
       assert.match(
         explainFolder(disk) ?? '',
-        /is on a disk that is mounted read-only\. Mount it for writing/,
+        /is on a disk that is mounted read-only\. Mount it writable/,
       );
       assert.throws(() => createDataFolder(join(disk, 'data')), /is on a disk that is mounted read-only\./);
     } finally {
