@@ -1,7 +1,7 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
-import { WEBHOOK_TOPICS } from './core/nouns/webhook-topics.ts';
+import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
 
 export type Value = string | number | boolean | readonly string[];
 
@@ -32,8 +32,9 @@ function isOrigin(word: string): boolean {
 
 const always = () => true;
 
-/** Every setting with its default, its bounds and its description. */
-export const SETTINGS: readonly Setting[] = [
+const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
+
+const TABLE = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
   { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 picks a free one.' },
   {
@@ -48,7 +49,7 @@ export const SETTINGS: readonly Setting[] = [
     form: {
       called:
         'postgres://USER:PASSWORD@HOST:PORT/DATABASE, where "/", "?", "#" and "@" in the password are ' +
-        'written as %2F, %3F, %23 and %40',
+                'written as %2F, %3F, %23 and %40',
       isValid: isDatabaseUrl,
     },
     show: showDatabaseUrl,
@@ -173,15 +174,10 @@ export const SETTINGS: readonly Setting[] = [
   {
     path: 'users.ignoreCase',
     default: false,
-    about: 'Whether user names ignore case; slots keep the spelling of the first request.',
+    about:
+      'Whether user names ignore case; slots keep the spelling of the first request.',
   },
-  {
-    path: 'http.maxConnections',
-    default: 10000,
-    from: 1,
-    to: 100000,
-    about: 'Maximum number of open connections.',
-  },
+  { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Maximum number of open connections.' },
   {
     path: 'http.maxConnectionsPerAddress',
     default: 2000,
@@ -211,7 +207,7 @@ export const SETTINGS: readonly Setting[] = [
     each: {
       called:
         'origins as browsers send them, such as https://app.example.com or http://localhost:3000: in lower ' +
-        'case, without a path or trailing slash, and without wildcards such as "*"',
+                'case, without a path or trailing slash, and without wildcards such as "*"',
       isValid: isOrigin,
     },
     about: 'Origins whose web pages may use the client API.',
@@ -225,7 +221,7 @@ export const SETTINGS: readonly Setting[] = [
     },
     about:
       'Host names under which browsers may use this server, in addition to localhost, the name of the ' +
-      'machine and the names in its TLS certificate.',
+            'machine and the names in its TLS certificate.',
   },
   {
     path: 'http.allowKeysInUrl',
@@ -282,7 +278,8 @@ export const SETTINGS: readonly Setting[] = [
     default: 14,
     from: 1,
     to: 365,
-    about: 'How many days before a license or token ends the audit log and the webhook are notified.',
+    about:
+      'How many days before a license or token ends the audit log and the webhook are notified.',
   },
   {
     path: 'notices.cloudMinutes',
@@ -300,8 +297,8 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     path: 'webhooks.events',
-    default: Object.keys(WEBHOOK_TOPICS),
-    oneOf: Object.keys(WEBHOOK_TOPICS),
+    default: TOPICS,
+    oneOf: TOPICS,
     about: 'Events to send to the webhook.',
   },
   {
@@ -310,4 +307,10 @@ export const SETTINGS: readonly Setting[] = [
     isPath: always,
     about: 'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself.',
   },
-];
+] as const satisfies readonly Setting[];
+
+/** Every setting with its default, its bounds and its description. */
+export const SETTINGS: readonly Setting[] = TABLE;
+
+/** The same as types, which `Config` is made from. */
+export type SettingEntry = (typeof TABLE)[number];

@@ -10,7 +10,7 @@ export interface SharedFile {
 }
 
 /** The current process. */
-export interface FileUser {
+interface FileUser {
   /** `null` if the system has no file owners. */
   readonly id: number | null;
   /** A container has no other users, and its volumes often belong to a group made for it. */
@@ -31,7 +31,7 @@ export function explainWritable(file: SharedFile, user: FileUser): string | null
   if (![ROOT, user.id].includes(owner) && user.id !== ROOT) {
     return (
       `${path} belongs to another user of this machine (id ${owner}), who can change everything in it. Run ` +
-      `as that user, or take ownership: chown -R ${user.id} ${path}`
+            `as that user, or take ownership: chown -R ${user.id} ${path}`
     );
   }
   if (!allows(file, user, GROUP_WRITES, OTHERS_WRITE)) return null;
@@ -93,7 +93,7 @@ const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/
 const CONTAINER_GROUP = /docker|kubepods|containerd|libpod|lxc/;
 
 /** The file system, as far as needed here. */
-export interface Files {
+interface Files {
   exists(path: string): boolean;
   /** `null` if it cannot be read. */
   read(path: string): string | null;

@@ -1,5 +1,5 @@
 /** The system functions needed here: `node:fs`, `node:path` and the user's id, passed in by the caller. */
-export interface FolderSystem {
+interface FolderSystem {
   readonly fs: {
     accessSync(path: string, mode: number): void;
     existsSync(path: string): boolean;
@@ -21,7 +21,7 @@ interface FileFacts {
 
 /**
  * Creates a folder that only its owner can access. Node's `recursive` option loops forever where folders
- * cannot be created, such as in /proc, and reports a read-only disk as missing.
+  * cannot be created, such as in /proc, and reports a read-only disk as missing.
  */
 export function createPrivateFolder(folder: string, system: FolderSystem): void {
   const { fs } = system;
@@ -38,14 +38,14 @@ export function createPrivateFolder(folder: string, system: FolderSystem): void 
 }
 
 /** What a process does with its files, if they exist. */
-export interface UsedFiles {
+interface UsedFiles {
   readonly written: readonly string[];
   readonly read: readonly string[];
 }
 
 /**
  * Explains why this process cannot use a folder and the files in it, and what to do; `null` if no reason is
- * known.
+  * known.
  */
 export function explainFolder(folder: string, files: UsedFiles, system: FolderSystem): string | null {
   const { R_OK, W_OK, X_OK } = system.fs.constants;
@@ -139,7 +139,7 @@ function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string
   const name = findUserName(owner, system) ?? `'#${owner}'`;
   return (
     `${path} belongs to ${sayUser(owner, system)}${you}: you cannot use it. ` +
-    `Run the command as that user (sudo -u ${name} …), or choose another folder with --data.`
+        `Run the command as that user (sudo -u ${name} …), or choose another folder with --data.`
   );
 }
 

@@ -1,16 +1,17 @@
+import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { formatTable } from './terminal.ts';
 
 /** Licenses from the vendor's licensing cloud, and reports to it. */
 export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license add',
     arguments: ['PRODUCT'],
-    flags: '[--license-key K | --user U]',
-    about: 'activate a license at the cloud and add it; standard input may provide the key or the password',
+    usage: '[--license-key K | --user U]',
+    about:
+      'activate a license at the cloud and add it; standard input may provide the key or the password',
     reads: (flags) => listAsked(flags),
     precheck: async (client, _, flags) => (listAsked(flags).length === 0 ? null : refuseWithoutCloud(client)),
     ask: askAdd,
@@ -21,34 +22,31 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license remove',
     arguments: ['ID'],
-    flags: '[--locally]',
+    usage: '[--locally]',
     about: 'deactivate a license at the cloud and remove it; --locally does not contact the cloud',
     ask: (client, [id], { locally }) =>
-      client.post(locally === undefined ? '/api/v4/removeProduct' : '/api/admin/licenses/remove-locally', {
+      client.post(locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct', {
         license_id: id,
       }),
     show: ({ license_id, product }: RemovedLicense) => `Removed license ${license_id} for "${product}".`,
   },
   {
     words: 'license sync',
-    arguments: [],
-    flags: '[--license-id N] [--accept-older] [--accept-unbound]',
+    usage: '[--license-id N] [--accept-older] [--accept-unbound]',
     about:
       'report consumption to the cloud and check licenses there now; --accept-older accepts totals that ' +
-      'are lower than before, --accept-unbound accepts answers without the nonce of the request',
+            'are lower than before, --accept-unbound accepts answers without the nonce of the request',
     ask: (client, _, flags) =>
       client.post('/api/admin/licenses/sync', {
         license_id: flags['license-id'],
-        accept_older: flags['accept-older'] !== undefined,
-        accept_unbound: flags['accept-unbound'] !== undefined,
+        accept_older: flags['accept-older'] === true,
+        accept_unbound: flags['accept-unbound'] === true,
       }),
     show: showSynced,
     isFailure: ({ licenses }: Synced) => licenses.some((one) => sayLeft(one) !== ''),
   },
   {
     words: 'report list',
-    arguments: [],
-    flags: '',
     about: 'list consumption, and how much of it has been reported to the cloud',
     ask: (client) => client.get('/api/admin/reports'),
     show: showReports,
@@ -56,7 +54,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'report settle',
     arguments: ['REPORT'],
-    flags: '--counted | --not-counted',
+    usage: '--counted | --not-counted',
     about: 'say whether the vendor counted an uncertain report',
     ask: askSettle,
     show: ({ settled }: { settled: string }) => `Settled report ${settled}.`,
@@ -109,8 +107,7 @@ function listAsked(flags: Flags) {
 async function refuseWithoutCloud(client: AdminClient): Promise<AdminAnswer | null> {
   const { ok, body } = await client.get('/api/admin/status');
   if (!ok || (body as { cloud: { state: string } }).cloud.state !== 'not_configured') return null;
-  const message =
-    'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.';
+  const message = 'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.';
   return { ok: false, body: { status: 400, code: 'cloud_not_configured', message } as never };
 }
 
@@ -127,7 +124,7 @@ function askAdd(
   if ((key ?? typed ?? '') === '') {
     throw new InputError(
       'Give the license key with --license-key, or --user and the password. The key or the password may ' +
-        'also come from standard input.',
+              'also come from standard input.',
     );
   }
   const holder = username === undefined ? { license_key: key ?? typed } : { username, password: typed };
@@ -135,8 +132,8 @@ function askAdd(
 }
 
 function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags): Promise<AdminAnswer> {
-  const isCounted = flags.counted !== undefined;
-  if (isCounted === (flags['not-counted'] !== undefined)) {
+  const isCounted = flags.counted === true;
+  if (isCounted === (flags['not-counted'] === true)) {
     throw new InputError('Give either --counted or --not-counted.');
   }
   return client.post('/api/admin/reports/settle', { report_id: id, counted: isCounted });

@@ -1,4 +1,4 @@
-import { paint, type Style } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { type Config, showConfig } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -11,7 +11,6 @@ import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -19,40 +18,31 @@ type Facts = Readonly<Record<string, unknown>>;
 export const COMMANDS: readonly Command[] = [
   {
     words: 'status',
-    arguments: [],
-    flags: '',
     about: 'show the state of the server',
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
   },
   {
     words: 'config',
-    arguments: [],
-    flags: '',
     about: 'show the settings from the command line, the environment and berth.yaml',
     local: async ({ config }) => ({ ok: true, body: showConfig(config) as never }),
     show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
   },
   {
     words: 'clock',
-    arguments: [],
-    flags: '',
     about: "compare the server's time with the wall clock",
     ask: (client) => client.get('/api/admin/clock'),
     show: showClock,
   },
   {
     words: 'clock accept',
-    arguments: [],
-    flags: '',
     about: 'accept a wall clock that jumped ahead',
     ask: (client) => client.post('/api/admin/clock/accept'),
     show: showClock,
   },
   {
     words: 'clock reset',
-    arguments: [],
-    flags: '[--dry-run] [--yes]',
+    usage: '[--dry-run] [--yes]',
     about: 'return to the wall clock after it was wrong, and restore borrows that this ended',
     ask: askReset,
     show: (answer: ResetAnswer, callOf) => showReset(answer, (clock: ClockFacts) => showClock(clock, callOf)),
@@ -60,8 +50,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     words: 'license list',
-    arguments: [],
-    flags: '[--product P]',
+    usage: '[--product P]',
     about: 'list the licenses',
     ask: (client, _, { product }) => client.get('/api/admin/licenses', { product }),
     show: showLicenses,
@@ -69,7 +58,6 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'license show',
     arguments: ['ID'],
-    flags: '',
     about: 'show one license in full',
     ask: askLicense,
     show: showLicense,
@@ -78,8 +66,7 @@ export const COMMANDS: readonly Command[] = [
   ...OFFLINE_COMMANDS,
   {
     words: 'registration list',
-    arguments: [],
-    flags: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
+    usage: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
     about: 'list who holds a slot',
     ask: askRegistrations,
     show: showRegistrations,
@@ -87,7 +74,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'registration release',
     arguments: ['[USER]'],
-    flags: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
+    usage: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
     about: 'release a slot that is not borrowed, or all slots of an address, including borrowed ones',
     ask: async (client, [user], flags) =>
       nameFlags(
@@ -103,7 +90,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'registration recall',
     arguments: ['USER'],
-    flags: '[--product P] [--license-id N]',
+    usage: '[--product P] [--license-id N]',
     about: 'recall a borrowed slot before it ends',
     ask: async (client, [user], flags) =>
       nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
@@ -163,12 +150,11 @@ async function askRegistrations(
 
 function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
   const { clock, ...rest } = status;
-  const time =
-    clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
+  const time = clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
-export interface ClockFacts {
+interface ClockFacts {
   readonly server_at: string;
   readonly wall_at: string;
   readonly ahead_ms: number;

@@ -1,44 +1,41 @@
 import { readFileSync } from 'node:fs';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { createKeyExportFile } from '../services/upkeep/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { formatFacts } from './terminal.ts';
 
 /** Keys are never given on the command line, because every user of the machine can read it. */
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key show',
-    arguments: [],
-    flags: '',
     about: 'show the fingerprints of the keys',
     ask: (client) => client.get('/api/admin/keys'),
     show: showKeys,
   },
   {
     words: 'key set',
-    arguments: [],
-    flags: '',
     about: 'set the keys for the licensing cloud; standard input provides one per line',
-    reads: () => [{ text: 'API key (empty: unchanged)' }, { text: 'shared key (empty: unchanged)' }],
+    reads: () => [
+      { text: 'API key (empty: unchanged)' },
+      { text: 'shared key (empty: unchanged)' },
+    ],
     ask: askSetKeys,
     show: showSet,
   },
   {
     words: 'key rotate',
-    arguments: [],
-    flags: '[--new-key]',
+    usage: '[--new-key]',
     about: 'seal all secrets with a new master key; --new-key reads it from standard input',
-    reads: (flags) => (flags['new-key'] === undefined ? [] : [{ text: 'new master key' }]),
+    reads: (flags) => (flags['new-key'] ? [{ text: 'new master key' }] : []),
     ask: (client, _, __, [newKey]) => client.post('/api/admin/keys/rotate', { new_key: newKey }),
     show: showRotated,
   },
   {
     words: 'key export',
-    arguments: [],
-    flags: '[--out FILE]',
+    usage: '[--out FILE]',
     about: 'write the master key to a new file, sealed with a passphrase from standard input, and check it',
     reads: () => [{ text: 'passphrase', isNew: true }],
     ask: askExport,
@@ -47,7 +44,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key import',
     arguments: ['FILE'],
-    flags: '',
     about: 'install an exported master key; the server must be stopped',
     reads: () => [{ text: 'passphrase' }],
     local: importKey,
@@ -152,7 +148,7 @@ function showExport(body: SavedExport | object): string {
   if (!('saved_as' in body)) return JSON.stringify(body);
   return (
     `Saved master key ${body.fingerprint} in ${body.saved_as}. ` +
-    'The file was read back and opens with the passphrase.\n' +
+        'The file was read back and opens with the passphrase.\n' +
     'Keep the file away from the data, and the passphrase away from both.'
   );
 }

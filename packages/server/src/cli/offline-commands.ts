@@ -8,18 +8,17 @@ import {
   isWholeCode,
   readTypedCode,
 } from '@berth/protocol/carried/typed-code';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError, type SecretPrompt } from './read-secrets.ts';
-import { formatFacts } from './terminal.ts';
 
 /** Licenses for servers without internet: from files and from codes. */
 export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline request',
-    arguments: [],
-    flags: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
+    usage: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
     about: 'create a file that requests a license from the vendor; --deactivate returns one',
     ask: askRequest,
     show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
@@ -30,15 +29,13 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline install',
     arguments: ['FILE'],
-    flags: '',
     about: 'install a license file from the vendor, new or refreshed',
     ask: (client, [file = '']) => carry(file, (text) => client.upload('/api/v4/license/upload', text)),
     show: showInstalled,
   },
   {
     words: 'offline usage',
-    arguments: [],
-    flags: '[--out FILE]',
+    usage: '[--out FILE]',
     about: 'create a file with the consumption of licenses installed from files',
     ask: async (client, _, { out }) => save(await client.post('/api/admin/usage'), 'usage_data', out),
     show: ({ usage_data, saved_as, sequence }: MadeUsage) =>
@@ -47,7 +44,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'airgap activate',
     arguments: ['LICENSE-KEY'],
-    flags: '[--qr]',
+    usage: '[--qr]',
     about: "create this server's activation code from the vendor's initialization code on standard input",
     reads: () => [codePrompt('initialization code', INITIALIZATION_CODE_BYTES)],
     ask: (client, [key], _, [typed = '']) => {
@@ -62,10 +59,10 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'airgap install',
     arguments: ['POLICY-FILE'],
-    flags: '[--license-key K] [--policy-id N] [--confirmation-code C]',
+    usage: '[--license-key K] [--policy-id N] [--confirmation-code C]',
     about:
       'install a policy file; the confirmation code may come from standard input, and a scanned QR code ' +
-      'includes the other two values',
+            'includes the other two values',
     reads: (flags) =>
       flags['confirmation-code'] === undefined ? [codePrompt('confirmation code', SIGNED_CODE_BYTES)] : [],
     ask: askPolicy,
@@ -106,7 +103,7 @@ async function askRequest(client: AdminClient, _: readonly string[], flags: Flag
     license_key: flags['license-key'],
     username: flags.user,
     license_id: flags['license-id'],
-    request: flags.deactivate === undefined ? 'activation' : 'deactivation',
+    request: flags.deactivate ? 'deactivation' : 'activation',
   });
   return save(answer, 'request_data', flags.out);
 }
@@ -124,9 +121,7 @@ function askPolicy(
   const policy_id = flags['policy-id'] ?? scanned?.get('policy_id');
   if (license_key === undefined || policy_id === undefined) {
     const missing = license_key === undefined ? '--license-key K' : '--policy-id N';
-    throw new InputError(
-      `Add ${missing}: the vendor provides it with the confirmation code. Nothing was done.`,
-    );
+    throw new InputError(`Add ${missing}: the vendor provides it with the confirmation code. Nothing was done.`);
   }
   return carry(file, (policy) =>
     client.post('/api/v4/airgap/license', {
@@ -199,10 +194,7 @@ async function carry(file: string, send: (text: string) => Promise<AdminAnswer>)
   const body = answer.body as { readonly code: string; readonly message: string };
   if (answer.ok || !BAD_FILE.has(body.code)) return answer;
   const problem = body.code === 'payload_too_large' ? 'It is too large for a license.' : body.message;
-  return {
-    ok: false,
-    body: { ...body, message: `${file} was not installed. ${problem} ${REMEDY}` } as never,
-  };
+  return { ok: false, body: { ...body, message: `${file} was not installed. ${problem} ${REMEDY}` } as never };
 }
 
 function readInput(file: string): string {

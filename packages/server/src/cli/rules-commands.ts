@@ -1,16 +1,14 @@
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import type { DenyList } from '../core/rules/rules.ts';
 import { RulesError } from '../services/access/parse-rules.ts';
 import { openRulesFile, readRules } from '../services/access/rules-file.ts';
 import type { AdminAnswer } from './admin-client.ts';
 import type { Command, LocalContext } from './command.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 
 /** Shows and checks the rules, which are changed in their file. */
 export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules show',
-    arguments: [],
-    flags: '',
     about: 'show who is barred',
     ask: (client) => client.get('/api/admin/rules'),
     show: showRules,
@@ -18,7 +16,6 @@ export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules check',
     arguments: ['[FILE]'],
-    flags: '',
     about: 'check a rules file and show whom it bars; without FILE, the one in use',
     local: checkRules,
     show: ({ file, deny }: Checked) => `${file} is valid.\n${showDenied(deny)}`,

@@ -1,15 +1,14 @@
+import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { suggest } from '@berth/protocol/console/suggest';
 import { ROLES } from '../core/access/role.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
-const askPassword = (flags: Flags) =>
-  flags['one-time'] === undefined ? [{ text: 'new password', isNew: true }] : [];
+const askPassword = (flags: Flags) => (flags['one-time'] ? [] : [{ text: 'new password', isNew: true }]);
 
 /** Checked before anyone types a password. */
 function requireRole({ role = '' }: Flags): string {
@@ -21,8 +20,6 @@ function requireRole({ role = '' }: Flags): string {
 export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user list',
-    arguments: [],
-    flags: '',
     about: 'list the accounts and their roles',
     ask: (client) => client.get('/api/admin/users'),
     show: showUsers,
@@ -30,7 +27,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user add',
     arguments: ['NAME'],
-    flags: '--role ROLE [--one-time]',
+    usage: '--role ROLE [--one-time]',
     about: 'add an account with the role user, operator or admin; standard input provides its password',
     reads: (flags) => {
       requireRole(flags);
@@ -48,7 +45,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user password',
     arguments: ['NAME'],
-    flags: '[--one-time]',
+    usage: '[--one-time]',
     about: 'change a password; --one-time generates a one-time password and shows it',
     reads: askPassword,
     precheck: async (client, [name]) =>
@@ -65,7 +62,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user role',
     arguments: ['NAME'],
-    flags: '--role ROLE',
+    usage: '--role ROLE',
     about: 'change the role of an account',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
@@ -77,7 +74,6 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user remove',
     arguments: ['NAME'],
-    flags: '',
     about: 'remove an account and end its sessions',
     ask: async (client, [name]) =>
       withFacts(await client.post('/api/admin/users/remove', { name }), { name }),
@@ -85,8 +81,6 @@ export const USER_COMMANDS: readonly Command[] = [
   },
   {
     words: 'token list',
-    arguments: [],
-    flags: '',
     about: 'list the tokens, without their values',
     ask: (client) => client.get('/api/admin/tokens'),
     show: showTokens,
@@ -94,7 +88,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'token create',
     arguments: ['NAME'],
-    flags: '--role ROLE [--days N|never]',
+    usage: '--role ROLE [--days N|never]',
     about: 'create a token for a program; it is shown only once and expires after 365 days by default',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
@@ -102,12 +96,11 @@ export const USER_COMMANDS: readonly Command[] = [
     },
     show: ({ id, token, expires_at }: CreatedToken) =>
       `${token}\nThis is token ${id}. It is shown only once. Send it as "Authorization: Bearer TOKEN". ` +
-      (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
+            (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
   },
   {
     words: 'token revoke',
     arguments: ['ID'],
-    flags: '',
     about: 'revoke a token by its id or name',
     ask: async (client, [id]) => withFacts(await client.post('/api/admin/tokens/revoke', { id }), { id }),
     show: ({ id }: { id: string }) => `Revoked token "${id}".`,
@@ -154,7 +147,7 @@ function showUsers({ users }: { users: readonly Facts[] }): string {
 
 /**
  * Lists the other operators and administrators when an administrator's password changes: during setup,
- * any user of the machine could have added some.
+  * any user of the machine could have added some.
  */
 function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
   const { name: own } = answer.body as PasswordAnswer;

@@ -1,10 +1,10 @@
 import type { ReleaseFeature, Unregister } from './command.ts';
-import { type Refused, refuse } from './decision.ts';
 import type { Collected } from './lending/collect.ts';
 import type { Feature } from './nouns/feature.ts';
 import { type Instant, say } from './nouns/instant.ts';
 import { type License, licenseState, overdueFrom } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
+import { type Refused, refuse } from './outcome.ts';
 import type { LicenseView } from './view.ts';
 
 /** Why the license lends and renews nothing now, in order of precedence; `null` when it does. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import { type Refused, refuse } from '../decision.ts';
 import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
+import { type Refused, refuse } from '../outcome.ts';
 
 /**
  * A password that the server made up. It signs in once; after that it is good only for replacing it, and

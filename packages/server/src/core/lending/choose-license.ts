@@ -1,7 +1,7 @@
 import type { Target } from '../command.ts';
-import { type Refused, refuse } from '../decision.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License } from '../nouns/license.ts';
+import { type Refused, refuse } from '../outcome.ts';
 
 /** Anything that stands for a license. */
 interface Licensed {

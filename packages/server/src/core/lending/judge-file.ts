@@ -1,7 +1,7 @@
 import type { FileFacts } from '../command.ts';
-import { type Refused, refuse } from '../decision.ts';
 import { say } from '../nouns/instant.ts';
 import { isSameGrant, type License } from '../nouns/license.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import type { FileView } from '../view.ts';
 
 /**

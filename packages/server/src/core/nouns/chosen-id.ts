@@ -1,4 +1,4 @@
-import { type Refused, refuse } from '../decision.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import type { License } from './license.ts';
 
 /**

@@ -1,5 +1,4 @@
 import { findHidden } from '@berth/protocol/hidden-characters';
-import type { Command } from '../command.ts';
 
 /**
  * Who a user is: the text of `user` in Unicode NFC without outer blanks. Case matters, because some
@@ -25,8 +24,8 @@ export function foldCase(name: string): string {
 }
 
 /** The command with its user as the store knows them. */
-export function withIdentity<C extends Command>(command: C, ignoresCase: boolean): C {
-  if (!ignoresCase || !('user' in command) || command.user === null) return command;
+export function withIdentity<C extends object>(command: C, ignoresCase: boolean): C {
+  if (!ignoresCase || !('user' in command) || typeof command.user !== 'string') return command;
   const user = foldCase(command.user);
   return user === command.user ? command : { ...command, user, spelling: command.user };
 }

@@ -1,7 +1,7 @@
 import { parseRange } from '@berth/protocol/address-range';
-import { type Refused, refuse } from '../decision.ts';
 import type { Actor } from '../nouns/actor.ts';
 import type { HostInfo } from '../nouns/registration.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pattern.ts';
 import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
 

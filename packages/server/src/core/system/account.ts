@@ -1,8 +1,10 @@
 import { refuseIfOver } from '../access/one-time-password.ts';
 import type { Role } from '../access/role.ts';
 import { isTouchDue, SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS, tokenIdOf } from '../access/token.ts';
-import { type Refused, refuse, type SystemChange, type SystemDecision } from '../decision.ts';
+import type { SystemChange, SystemDecision } from '../decision.ts';
 import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
+import { tokenNoticeKey } from '../nouns/notice-key.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import type {
   CreateAccount,
   CreateToken,
@@ -14,7 +16,6 @@ import type {
   UseToken,
 } from '../system-command.ts';
 import type { SystemView } from '../view.ts';
-import { tokenNoticeKey } from './notice.ts';
 
 export type AccountCommand =
   | CreateAccount

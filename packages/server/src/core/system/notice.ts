@@ -2,17 +2,11 @@ import type { SystemDecision } from '../decision.ts';
 import { isAfter } from '../nouns/audit-position.ts';
 import { DAY_MS, type Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import { heldKey, type NoticeKey, tokenNoticeKey } from '../nouns/notice-key.ts';
 import type { Note, SetWebhookCursor } from '../system-command.ts';
 import type { SystemView } from '../view.ts';
 
 export type NoticeCommand = Note | SetWebhookCursor;
-
-/** Under which name it is written down that something was told. */
-export interface NoticeKey {
-  readonly kind: 'license_expiring' | 'token_expiring' | 'cloud_unreachable' | 'cloud_held';
-  /** Empty where there is only one such thing. */
-  readonly subject: string;
-}
 
 /** That an outage is over is told of an outage that was told of. */
 export function noticeKeyOf({ notice }: Note): NoticeKey {
@@ -27,15 +21,6 @@ export function noticeKeyOf({ notice }: Note): NoticeKey {
     default:
       return { kind: 'cloud_unreachable', subject: '' };
   }
-}
-
-/** Where it is remembered since when a cloud has to bind its answers to requests. */
-export function heldKey(fingerprint: string): NoticeKey {
-  return { kind: 'cloud_held', subject: fingerprint };
-}
-
-export function tokenNoticeKey(tokenId: string): NoticeKey {
-  return { kind: 'token_expiring', subject: tokenId };
 }
 
 /** Whether it is time to say that a license ends. Its grace comes on top, and is not counted. */

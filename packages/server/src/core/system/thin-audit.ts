@@ -1,6 +1,6 @@
-import { type Done, type Refused, refuse } from '../decision.ts';
 import type { AuditThinned } from '../nouns/audit-event.ts';
 import { type Instant, say } from '../nouns/instant.ts';
+import { type Done, type Refused, refuse } from '../outcome.ts';
 import type { ThinAudit } from '../system-command.ts';
 
 /** One command thins out at most this many links; the rest is left to the next. */

@@ -16,7 +16,7 @@ import type { Identity } from '../upkeep/identity.ts';
 import type { CloudSession } from './cloud-session.ts';
 
 /** The result of checking a license at the cloud. */
-export type CheckResult =
+type CheckResult =
   | { readonly kind: 'checked'; readonly counted: CloudCounts }
   | { readonly kind: 'refused'; readonly refusal: CloudRefusal };
 
@@ -29,9 +29,9 @@ export interface CheckParts {
 
 /**
  * Checks a license at the cloud and updates the store. Only a signed license or a signed refusal of this
- * license changes anything; other failures concern the link. A license that was moved here with its data
- * from another machine is activated on this one. `acceptedBy`: who accepts totals that are lower than before
- * and may be old.
+  * license changes anything; other failures concern the link. A license that was moved here with its data
+  * from another machine is activated on this one. `acceptedBy`: who accepts totals that are lower than before
+  * and may be old.
  */
 export async function checkLicense(
   parts: CheckParts,
@@ -62,8 +62,7 @@ export async function checkLicense(
 const NEEDS_PASSWORD: CloudRefusal = {
   kind: 'refused',
   code: 'server_identity_changed',
-  message:
-    'The license was activated with a password on another machine. Add it again with its user and password.',
+  message: 'The license was activated with a password on another machine. Add it again with its user and password.',
   ...UNPROVEN,
 };
 
@@ -88,7 +87,7 @@ export function identify({ id, product, key, tie }: License, hardwareId: string)
 
 type Granted = Exclude<CloudReply<Vouched>, CloudRefusal>;
 
-export interface Installation {
+interface Installation {
   readonly tie: License['tie'];
   /** Omitted if reports may have been settled since the request. */
   readonly counted?: CloudCounts;
@@ -97,7 +96,7 @@ export interface Installation {
   readonly by?: Actor;
 }
 
-/** The license as the vendor signed it, bound to this server. Clears a waiting verdict. */
+/** The license as the vendor signed it, bound to this server. It clears a verdict that waits to be confirmed. */
 export function install(store: Store, reply: Granted, { tie, counted, key, by }: Installation) {
   const { license } = reply.value;
   const assurance = { isBound: reply.isBound, unconfirmed: null, keptTotal: false };

@@ -1,6 +1,6 @@
 import { CloudFault, type CloudReply, VERDICTS } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import { heldKey } from '../../core/system/notice.ts';
+import { heldKey } from '../../core/nouns/notice-key.ts';
 import type { Store } from '../../store/store.ts';
 
 /**

@@ -20,7 +20,7 @@ export interface CloudSession {
 /** The two keys; `null` if not set. */
 export type ReadKeys = () => Promise<{ readonly apiKey: string | null; readonly sharedKey: string | null }>;
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly cloud: Cloud | null;
   readonly readKeys: ReadKeys;
   readonly state: LinkState;

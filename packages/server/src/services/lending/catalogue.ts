@@ -1,8 +1,8 @@
 import type { Target } from '../../core/command.ts';
-import type { Refused } from '../../core/decision.ts';
 import { listMeant, newestOf } from '../../core/lending/choose-license.ts';
 import { DEMO_LICENSE } from '../../core/nouns/demo-license.ts';
 import { isUsable } from '../../core/nouns/license.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 

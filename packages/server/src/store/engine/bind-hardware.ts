@@ -1,6 +1,6 @@
-import type { Done, Refused } from '../../core/decision.ts';
 import { refuseChosenId } from '../../core/nouns/chosen-id.ts';
 import { moveTie } from '../../core/nouns/license.ts';
+import type { Done, Refused } from '../../core/outcome.ts';
 import type { BindHardware } from '../../core/system-command.ts';
 import { eventText } from './audit/audit-chain.ts';
 import type { Batch } from './execute-command.ts';

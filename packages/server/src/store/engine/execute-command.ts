@@ -1,8 +1,8 @@
 import type { ClockJump } from '../../core/clock/clock.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
-import { decide, targetOf } from '../../core/decide.ts';
+import { decide, moduleOf, targetOf } from '../../core/decide.ts';
 import { type DecidedCommand, decideSystem, isDecided } from '../../core/decide-system.ts';
-import type { Decision, Refused, SystemDecision } from '../../core/decision.ts';
+import type { Decision, SystemDecision } from '../../core/decision.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { listMeant } from '../../core/lending/choose-license.ts';
 import { decidePool, type PoolPart } from '../../core/lending/decide-pool.ts';
@@ -11,6 +11,7 @@ import type { HeadsSigned } from '../../core/nouns/audit-event.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import { withIdentity } from '../../core/nouns/user-name.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { Rules } from '../../core/rules/rules.ts';
 import { noticeKeyOf } from '../../core/system/notice.ts';
 import { decideSetRules } from '../../core/system/set-rules.ts';
@@ -198,8 +199,8 @@ function executeOnPool(
 
 /** What was lent and reported of a license that was removed comes to its end, too. */
 function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): readonly ShelfEntry[] | undefined {
-  const mayBeRemoved = command.kind === 'collect' || command.kind === 'settle_report';
-  const entry = mayBeRemoved ? shelf.findRemoved(command.licenseId) : undefined;
+  if (!moduleOf(command).mayBeRemoved) return undefined;
+  const entry = shelf.findRemoved(targetOf(command).licenseId as LicenseId);
   return entry === undefined ? undefined : [entry];
 }
 

@@ -1,11 +1,11 @@
 import { isResettable } from '../../core/clock/clock.ts';
-import type { LostBorrow } from '../../core/clock/decide-restore.ts';
-import { type ClockReset, type Done, type Refused, refuse } from '../../core/decision.ts';
 import { BORROW_TOLERANCE_MS } from '../../core/lending/borrow-until.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
+import type { LostBorrow } from '../../core/nouns/ended-borrow.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/nouns/feature-slot.ts';
 import { HOUR_MS, type Instant, instant, later, plus, say } from '../../core/nouns/instant.ts';
 import { heartbeatEnd, type LicenseId, pullBackTie } from '../../core/nouns/license.ts';
+import { type ClockReset, type Done, type Refused, refuse } from '../../core/outcome.ts';
 import type { ResetClock } from '../../core/system-command.ts';
 import { eventText } from './audit/audit-chain.ts';
 import { type Batch, decideOn, write } from './execute-command.ts';

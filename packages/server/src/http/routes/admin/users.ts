@@ -3,7 +3,7 @@ import { name, secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
 import { ROLES } from '../../../core/access/role.ts';
-import type { Refused } from '../../../core/decision.ts';
+import type { Refused } from '../../../core/outcome.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';

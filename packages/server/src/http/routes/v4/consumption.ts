@@ -7,7 +7,7 @@ import {
   IDEMPOTENCY_KEY,
 } from '@berth/protocol/api/consumption';
 import type { z } from 'zod';
-import type { Measured } from '../../../core/decision.ts';
+import type { Measured } from '../../../core/outcome.ts';
 import { type Counting, requireFeature } from '../../../services/lending/counting.ts';
 import type { Executed } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';

@@ -3,7 +3,7 @@ import {
   featureRegisterRequest,
   featureReleaseRequest,
 } from '@berth/protocol/api/consumption';
-import type { Measured } from '../../../core/decision.ts';
+import type { Measured } from '../../../core/outcome.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
 import { actorOf } from '../../access/caller.ts';
 import { presentDate } from '../../present-license.ts';

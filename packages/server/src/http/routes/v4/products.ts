@@ -16,6 +16,7 @@ interface ProductServices {
 
 /** What may keep the cloud from being asked, or from agreeing. */
 export const CLOUD_ERRORS = [
+  'too_many_requests',
   'cloud_not_configured',
   'cloud_keys_missing',
   'invalid_api_key',
@@ -51,6 +52,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
       'blacklisted',
       'license_activated_max_times',
       'license_not_floating',
+      'license_not_readable',
       ...CLOUD_ERRORS,
     ],
     handle: async ({ query, body, caller }) => {

@@ -1,5 +1,5 @@
-import type { Done } from '../../../core/decision.ts';
 import type { HeadsSigned } from '../../../core/nouns/audit-event.ts';
+import type { Done } from '../../../core/outcome.ts';
 import type { Batch } from '../execute-command.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from './audit-chain.ts';
 

@@ -1,5 +1,5 @@
-import { type Done, type Refused, refuse } from '../../../core/decision.ts';
 import { instant } from '../../../core/nouns/instant.ts';
+import { type Done, type Refused, refuse } from '../../../core/outcome.ts';
 import { decideThinAudit, THIN_LIMIT, type ThinnableChain } from '../../../core/system/thin-audit.ts';
 import type { ThinAudit } from '../../../core/system-command.ts';
 import type { Batch } from '../execute-command.ts';

@@ -1,6 +1,6 @@
 import type { AuditPosition } from '../../../core/nouns/audit-position.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
-import type { NoticeKey } from '../../../core/system/notice.ts';
+import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
 import { type MasterKey, SealError, unsealWithAny } from '../../../secrets/seal.ts';
 import { cursorFromRow, instantOrNull, rulesFromRow } from '../../engine/rows.ts';
 import type { SealedSecrets } from '../../engine/sealed-secrets.ts';
