@@ -111,7 +111,7 @@ describe('berth migrate-store', { skip }, () => {
     assert.equal(there.code, 0, there.stderr);
     assert.match(there.stdout, /^Everything was moved and verified\.\n/);
     assert.match(there.stdout, /\nregistration +2\n/);
-    assert.match(there.stdout, /other servers on the database need the same one/);
+    assert.match(there.stdout, /other servers on the database need the same key/);
     assert.deepEqual(await listAll(data, postgres), before);
     assert.equal(await readHardware(data, postgres), hardware, 'licenses are bound to it');
     await assert.rejects(startServerProcess({ data }), /was moved to postgres:.*moved-to-postgres to go on/);
@@ -148,7 +148,10 @@ describe('berth migrate-store', { skip }, () => {
     await (await startServerProcess({ data: join(data, 'other'), env })).stop();
     const { code, stdout } = await move(join(data, 'other'), 'to-sqlite', postgres);
     assert.equal(code, 0);
-    assert.match(stdout, /another hardware id\. .* start it with BERTH_HARDWARE_ID=chosen to keep it\.\n/);
+    assert.match(
+      stdout,
+      /different hardware id\. .* start the server with BERTH_HARDWARE_ID=chosen to keep it\.\n/,
+    );
   });
 
   test('needs both places', async (t) => {

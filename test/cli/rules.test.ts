@@ -15,7 +15,7 @@ describe('berth rules check', () => {
     writeFileSync(file, RULES);
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'check', file]);
     assert.deepEqual([code, stderr], [0, '']);
-    assert.equal(stdout, `${file} can be used.\nbarred   which\nuser     mallory\naddress  10.0.0.0/8\n`);
+    assert.equal(stdout, `${file} is valid.\nbarred   which\nuser     mallory\naddress  10.0.0.0/8\n`);
     const { stdout: json } = await runBerth(data, ['rules', 'check', file, '--json']);
     const deny = { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] };
     assert.deepEqual(JSON.parse(json), { file, deny });
@@ -37,7 +37,7 @@ describe('berth rules check', () => {
   test('needs no file in the data folder', async (t) => {
     const { code, stdout } = await runBerth(temporaryFolder(t), ['rules', 'check']);
     assert.equal(code, 0);
-    assert.match(stdout, /rules\.yaml can be used\.\nNobody is barred\.\n$/);
+    assert.match(stdout, /rules\.yaml is valid\.\nNobody is barred\.\n$/);
   });
 });
 

@@ -223,7 +223,7 @@ describe('what no server would take is refused before the activation is used', (
     const many = Array.from({ length: 2700 }, (_, index) => `--feature f${index},consumptions=1`).join(' ');
     const { code, err } = await run(`license create --product cad --key K-LARGE --slots 5 ${many}`);
     assert.equal(code, 1);
-    assert.match(err, /^No server could read this license\. It takes \d+ bytes/);
+    assert.match(err, /^Servers cannot read this license\. It takes \d+ bytes/);
     assert.match((await run('license show K-LARGE')).err, /There is no license/);
     await run('license create --product cad --key K-SMALL');
     const started = await run('airgap start K-SMALL');

@@ -122,7 +122,7 @@ describe('settings of webhooks that cannot be used', () => {
       'no such file',
       ['--webhooks-url', url, '--webhooks-secret-file', '/none'],
       {},
-      /cannot be read\. There is no file \/none\./,
+      /cannot be read\. The file \/none does not exist\./,
     ],
     [
       'another protocol',
@@ -134,7 +134,7 @@ describe('settings of webhooks that cannot be used', () => {
       'a password',
       ['--webhooks-url', 'http://a:b@c/'],
       { BERTH_WEBHOOKS_SECRET: SECRET },
-      /must not hold a user/,
+      /must not contain a user/,
     ],
     [
       'an unknown event',

@@ -111,7 +111,7 @@ function showConfirmation(facts: Confirmed): string {
 
 function showCode(facts: string, name: string, code: string): string {
   const about =
-    'The same in groups, for typing. Each line ends with a check, so a mistake is found where it is:';
+    'The same in groups for typing. Each line ends with a check character that reveals typing mistakes:';
   return [facts, about, `${name}:\n${groupCode(code)}`].join('\n\n');
 }
 

@@ -46,7 +46,7 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'event list',
     usage: '[--license KEY] [--limit N]',
-    about: 'what happened, the newest first',
+    about: 'list what happened, newest first',
     run: runEvents,
     show: showEvents,
   },
@@ -168,7 +168,7 @@ function runEvents({ store, flags }: Call): unknown {
 }
 
 function showEvents({ events }: { events: readonly Facts[] }): string {
-  if (events.length === 0) return 'Nothing happened yet.';
+  if (events.length === 0) return 'No events yet.';
   const rows = events.map(({ seq: _, at, kind, license_key: key, ...facts }) => {
     const told = Object.entries(facts).filter(([, value]) => value !== null);
     const words = told.map(

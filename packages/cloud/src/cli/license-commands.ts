@@ -40,7 +40,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   },
   {
     words: 'license list',
-    about: 'the licenses',
+    about: 'list the licenses',
     run: (call) => ({ licenses: listLicenses(call.store).map((license) => present(call, license)) }),
     show: showLicenses,
   },

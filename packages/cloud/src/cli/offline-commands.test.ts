@@ -151,7 +151,7 @@ describe('cloud offline', () => {
       [`deactivate ${activation}`, 1, /asks for activation\. Use "cloud offline activate --data \S+"\.$/],
       [`usage ${activation}`, 1, /is no usage file, or it is damaged\.$/],
       [`activate ${large}`, 2, /has 524292 bytes; no file of a server has more than 524288\.$/],
-      [`usage ${usage}.missing`, 1, /^There is no file \S+\.missing\.$/],
+      [`usage ${usage}.missing`, 1, /^The file \S+\.missing does not exist\.$/],
       [`deactivate ${deactivation}`, 1, /^There is no such license on this machine\./],
     ] as const) {
       const ran = await run(`offline ${words}`);

@@ -69,7 +69,7 @@ export const MEANINGS = {
     restart: TO_STOP,
     backup: TO_BACK_UP,
     restore: TO_BACK_UP,
-    uninstall: () => 'There is no command for that. docs/install.md says how to remove Berth.',
+    uninstall: () => 'There is no command for that. docs/install.md explains how to remove Berth.',
   },
 } as const;
 

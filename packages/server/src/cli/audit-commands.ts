@@ -11,19 +11,19 @@ import { formatInline } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** What was recorded. */
+/** The audit log. */
 export const AUDIT_COMMANDS: readonly Command[] = [
   {
     words: 'audit list',
     usage: '[--license-id N | --system] [--limit N]',
-    about: 'what happened, the newest first',
+    about: 'list what happened, newest first',
     ask: askAudit,
     show: showAudit,
   },
   {
     words: 'audit verify',
     usage: '[--file FILE]',
-    about: 'check every chain of the audit log, or an export of it',
+    about: 'verify the audit log, or an export of it',
     isLocal: ({ file }) => file !== undefined,
     local: checkFile,
     ask: (client) => client.get('/api/admin/audit/verify'),
@@ -34,7 +34,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   {
     words: 'audit export',
     usage: '[--out FILE]',
-    about: 'the whole audit log, signed, to be kept elsewhere',
+    about: 'export the whole signed audit log, to be kept elsewhere',
     ask: askExport,
     show: showExport,
     isFailure: ({ ok }: ExportFacts) => !ok,
@@ -42,7 +42,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   {
     words: 'audit thin',
     usage: '--before DATE [--license-id N | --system]',
-    about: 'put totals in the place of what is older; a date without a time is the start of that day, UTC',
+    about: 'replace older events with totals; a date without a time is the start of that day, UTC',
     ask: (client, _, flags) =>
       client.post('/api/admin/audit/thin', {
         before: flags.before,
@@ -50,7 +50,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
         chain: chainOf(flags),
       }),
     show: ({ thinned_links }: { thinned_links: number }) =>
-      thinned_links === 0 ? 'There is nothing as old as that.' : `${thinned_links} links gave way to totals.`,
+      thinned_links === 0 ? 'There is nothing that old.' : `Replaced ${thinned_links} links with totals.`,
   },
 ];
 
@@ -60,7 +60,7 @@ function chainOf(flags: Flags): string | undefined {
   return flags.system ? 'system' : undefined;
 }
 
-/** As many pages as it takes: a page holds links, and a link holds all events of one commit. */
+/** Reads as many pages as needed: a page holds links, and a link holds all events of one commit. */
 async function askAudit(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
   const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
   const events: Facts[] = [];
@@ -79,7 +79,7 @@ async function askAudit(client: AdminClient, _: readonly string[], flags: Flags)
 }
 
 function showAudit({ events }: { events: readonly Facts[] }): string {
-  if (events.length === 0) return 'Nothing happened yet.';
+  if (events.length === 0) return 'No events yet.';
   const rows = events.map(({ seq, at, license_id, kind, ...facts }) => [
     at,
     license_id ?? 'system',
@@ -99,8 +99,8 @@ interface Verdict {
 }
 
 function showVerdict({ ok, chains, links, events, thinned, problems }: Verdict): string {
-  const older = thinned === 0 ? '' : ` ${thinned} older links gave way to totals.`;
-  if (ok) return `The audit log is whole: ${events} events in ${links} links of ${chains} chains.${older}`;
+  const older = thinned === 0 ? '' : ` ${thinned} older links were replaced with totals.`;
+  if (ok) return `The audit log is intact: ${events} events in ${links} links of ${chains} chains.${older}`;
   const lines = problems.map(({ chain, n, problem }) => `  ${nameLink(chain, n)}: ${problem}`);
   return `${paint('red', 'The audit log is BROKEN:')}\n${lines.join('\n')}`;
 }
@@ -124,7 +124,8 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
 }
 
 /**
- * Writes the log as it comes in, and reads along: what was broken off on the way is not taken for an export.
+ * Writes the log as it arrives and checks it on the way, so that a truncated download does not pass as an
+  * export.
  */
 async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
   if (out !== undefined) return downloadTo(client, out);
@@ -132,7 +133,7 @@ async function askExport(client: AdminClient, _: readonly string[], { out }: Fla
   return { ...answer, isPrinted: answer.ok };
 }
 
-/** Throws when not all of it has come. The export of a log that is broken is evidence, and is kept. */
+/** Throws if the download is incomplete. The export of a broken log is evidence and is kept. */
 async function download(client: AdminClient, write: (chunk: Uint8Array) => Promise<void>) {
   const check = new ExportCheck();
   const answer = await client.download('/api/admin/audit/export', async (chunk) => {
@@ -142,11 +143,11 @@ async function download(client: AdminClient, write: (chunk: Uint8Array) => Promi
   if (!answer.ok) return answer;
   const verdict = check.end();
   if (!verdict.isIntact)
-    throw new InputError(`The export is not whole: ${verdict.problems.join(' ')} Try again.`);
+    throw new InputError(`The export is incomplete: ${verdict.problems.join(' ')} Try again.`);
   return { ok: true, body: presentExport(verdict) as never };
 }
 
-/** A file keeps every byte, because they are signed; a terminal must not be told to obey any. */
+/** A file keeps every byte, because they are signed; on a terminal, control characters are escaped. */
 function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
   const decoder = new TextDecoder();
   return (chunk) => printChunk(escapeJsonText(decoder.decode(chunk, { stream: true })));
@@ -158,7 +159,7 @@ function printChunk(chunk: Uint8Array | string): Promise<void> {
   });
 }
 
-/** The file gets its name when all of it is there. */
+/** The file gets its name once it is complete. */
 async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer> {
   const part = `${out}.part`;
   const file = await open(part, 'w', 0o600).catch(cannotWrite(out));
@@ -180,7 +181,7 @@ function cannotWrite(out: string): (error: unknown) => never {
   };
 }
 
-/** Needs no server and no key: what an export says of itself, and whether it is all there. */
+/** Checks an export without a server or a key: what it says about itself, and whether it is complete. */
 async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
   const check = new ExportCheck();
   const file = flags.file as string;
@@ -194,7 +195,7 @@ async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
 
 function showExport({ ok, chains, links, events, thinned, problems, ...origin }: ExportFacts): string {
   if (!ok) {
-    const saved = origin.saved_as === undefined ? '' : `\nIt was saved as ${origin.saved_as} all the same.`;
+    const saved = origin.saved_as === undefined ? '' : `\nIt was still saved as ${origin.saved_as}.`;
     return `The export is BROKEN:\n${problems.map((problem) => `  ${problem}`).join('\n')}${saved}`;
   }
   const older = thinned === 0 ? '' : `, and totals of ${thinned} older links`;
@@ -206,7 +207,7 @@ function showExport({ ok, chains, links, events, thinned, problems, ...origin }:
     ...(saved_as === undefined ? {} : { file: saved_as }),
   });
   return (
-    `The export is whole: ${events} events in ${links} links of ${chains} chains${older}.\n${facts}\n` +
-    'It is of that server if "berth status" shows the same identity key there.'
+    `The export is intact: ${events} events in ${links} links of ${chains} chains${older}.\n${facts}\n` +
+    'It comes from that server if "berth status" shows the same identity key there.'
   );
 }

@@ -4,38 +4,38 @@ import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
 
-/** Licenses from the vendor's licensing cloud, and what it is told. */
+/** Licenses from the vendor's licensing cloud, and reports to it. */
 export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license add',
     arguments: ['PRODUCT'],
     usage: '[--license-key K | --user U]',
     about:
-      'activate a license at the cloud and add it; the key, or the password, may come from standard input',
+      'activate a license at the cloud and add it; standard input may provide the key or the password',
     reads: (flags) => listAsked(flags),
     precheck: async (client, _, flags) => (listAsked(flags).length === 0 ? null : refuseWithoutCloud(client)),
     ask: askAdd,
     show: ({ id, product, floating_users }: AddedLicense) =>
-      `Added the license ${id} of "${product}" with ${floating_users} ` +
+      `Added license ${id} for "${product}" with ${floating_users} ` +
       `${floating_users === 1 ? 'slot' : 'slots'}.`,
   },
   {
     words: 'license remove',
     arguments: ['ID'],
     usage: '[--locally]',
-    about: 'deactivate a license at the cloud and remove it; --locally does not tell the cloud',
+    about: 'deactivate a license at the cloud and remove it; --locally does not contact the cloud',
     ask: (client, [id], { locally }) =>
       client.post(locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct', {
         license_id: id,
       }),
-    show: ({ license_id, product }: RemovedLicense) => `Removed the license ${license_id} of "${product}".`,
+    show: ({ license_id, product }: RemovedLicense) => `Removed license ${license_id} for "${product}".`,
   },
   {
     words: 'license sync',
     usage: '[--license-id N] [--accept-older] [--accept-unbound]',
     about:
-      'report consumption to the cloud and check licenses there, now; --accept-older takes totals that are ' +
-      'lower than before, --accept-unbound answers without the nonce of their request',
+      'report consumption to the cloud and check licenses there now; --accept-older accepts totals that ' +
+            'are lower than before, --accept-unbound accepts answers without the nonce of the request',
     ask: (client, _, flags) =>
       client.post('/api/admin/licenses/sync', {
         license_id: flags['license-id'],
@@ -47,7 +47,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   },
   {
     words: 'report list',
-    about: 'what was consumed, and how much of it the cloud knows',
+    about: 'list consumption, and how much of it has been reported to the cloud',
     ask: (client) => client.get('/api/admin/reports'),
     show: showReports,
   },
@@ -55,9 +55,9 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     words: 'report settle',
     arguments: ['REPORT'],
     usage: '--counted | --not-counted',
-    about: 'say what became of an uncertain report',
+    about: 'say whether the vendor counted an uncertain report',
     ask: askSettle,
-    show: ({ settled }: { settled: string }) => `The report ${settled} is settled.`,
+    show: ({ settled }: { settled: string }) => `Settled report ${settled}.`,
   },
 ];
 
@@ -97,17 +97,17 @@ interface Reports {
   }[];
 }
 
-/** A password is never a word of a command line; a key need not be one. */
+/** A password is never given on the command line; a license key may be. */
 function listAsked(flags: Flags) {
   if (flags.user !== undefined) return [{ text: `password of ${flags.user}` }];
   return flags['license-key'] === undefined ? [{ text: 'license key' }] : [];
 }
 
-/** Nobody is asked for a key that could not be used. */
+/** Refuses before asking for a key that could not be used. */
 async function refuseWithoutCloud(client: AdminClient): Promise<AdminAnswer | null> {
   const { ok, body } = await client.get('/api/admin/status');
   if (!ok || (body as { cloud: { state: string } }).cloud.state !== 'not_configured') return null;
-  const message = 'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and start again.';
+  const message = 'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.';
   return { ok: false, body: { status: 400, code: 'cloud_not_configured', message } as never };
 }
 
@@ -119,12 +119,12 @@ function askAdd(
 ): Promise<AdminAnswer> {
   const { user: username, 'license-key': key } = flags;
   if (username !== undefined && key !== undefined) {
-    throw new InputError('Give a license key or a user, not both.');
+    throw new InputError('Give either a license key or a user, not both.');
   }
   if ((key ?? typed ?? '') === '') {
     throw new InputError(
-      'Give the license key with --license-key, or --user and its password. The key or the password may ' +
-        'also come from standard input.',
+      'Give the license key with --license-key, or --user and the password. The key or the password may ' +
+              'also come from standard input.',
     );
   }
   const holder = username === undefined ? { license_key: key ?? typed } : { username, password: typed };
@@ -134,13 +134,13 @@ function askAdd(
 function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags): Promise<AdminAnswer> {
   const isCounted = flags.counted === true;
   if (isCounted === (flags['not-counted'] === true)) {
-    throw new InputError('Say --counted or --not-counted.');
+    throw new InputError('Give either --counted or --not-counted.');
   }
   return client.post('/api/admin/reports/settle', { report_id: id, counted: isCounted });
 }
 
 function showSynced({ licenses }: Synced): string {
-  if (licenses.length === 0) return 'The cloud is reached. No license here came from it.';
+  if (licenses.length === 0) return 'The cloud is reachable. No license on this server comes from it.';
   return formatTable(
     ['license', 'product', ''],
     licenses.map(({ license_id, product, error, untold }) => [
@@ -151,7 +151,7 @@ function showSynced({ licenses }: Synced): string {
   );
 }
 
-/** What is wrong, or unsettled; empty when all is well. What is pending has only just been counted. */
+/** The error and the unsettled amounts; empty if there are none. Pending amounts are normal. */
 function sayLeft({ error, untold }: Pick<Synced['licenses'][number], 'error' | 'untold'>): string {
   const left = Object.entries(untold).filter(([name, amount]) => name !== 'pending' && amount !== 0);
   const amounts = left.map(([name, amount]) => `${amount} ${name.replace('_', ' ')}`).join(', ');
@@ -160,7 +160,7 @@ function sayLeft({ error, untold }: Pick<Synced['licenses'][number], 'error' | '
 }
 
 function showReports({ meters }: Reports, callOf: CallOf): string {
-  if (meters.length === 0) return 'Nothing was consumed of a license from the cloud.';
+  if (meters.length === 0) return 'No consumption of licenses from the cloud.';
   const table = formatTable(
     ['license', 'product', 'feature', 'pending', 'under way', 'uncertain', 'reported'],
     meters.map(({ license_id, product, is_removed, feature, pending, under_way, uncertain, reported }) => [

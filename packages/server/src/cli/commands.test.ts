@@ -8,8 +8,8 @@ import { InputError } from './read-secrets.ts';
 const callOf = (words: string) => `./berth ${words}`;
 
 for (const [direction, advice] of [
-  ['ahead', 'If the wall clock is right, run "./berth clock accept".'],
-  ['behind', 'If the clock was wrong before and is right now, run "./berth clock reset".'],
+  ['ahead', 'If the wall clock is correct, run "./berth clock accept".'],
+  ['behind', 'If the clock was wrong before and is correct now, run "./berth clock reset".'],
 ] as const) {
   test(`a clock that jumped ${direction} is shown with what to do`, () => {
     const clock = {
@@ -56,7 +56,7 @@ test('what is missing is named as it is written on the command line', async () =
   assert.match(await refusalOf('airgap install', ['x'], { 'license-key': 'K' }, ['']), /^Add --policy-id N/);
   assert.match(await refusalOf('registration release', ['ann'], {}, []), /"product" is meant \(--product\)/);
   assert.match(await refusalOf('registration recall', ['ann'], {}, []), /"product" is meant \(--product\)/);
-  assert.match(await refusalOf('key export', [], {}, ['']), /^Type a passphrase, .* open the export\./);
+  assert.match(await refusalOf('key export', [], {}, ['']), /^The export needs a passphrase\./);
 });
 
 test('nobody is asked for a license key while no cloud is configured', async () => {

@@ -18,32 +18,32 @@ type Facts = Readonly<Record<string, unknown>>;
 export const COMMANDS: readonly Command[] = [
   {
     words: 'status',
-    about: 'how the server is',
+    about: 'show the state of the server',
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
   },
   {
     words: 'config',
-    about: 'the settings that this command line, the environment and berth.yaml give',
+    about: 'show the settings from the command line, the environment and berth.yaml',
     local: async ({ config }) => ({ ok: true, body: showConfig(config) as never }),
     show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
   },
   {
     words: 'clock',
-    about: "the server's time beside the wall clock",
+    about: "compare the server's time with the wall clock",
     ask: (client) => client.get('/api/admin/clock'),
     show: showClock,
   },
   {
     words: 'clock accept',
-    about: 'follow a wall clock that jumped ahead',
+    about: 'accept a wall clock that jumped ahead',
     ask: (client) => client.post('/api/admin/clock/accept'),
     show: showClock,
   },
   {
     words: 'clock reset',
     usage: '[--dry-run] [--yes]',
-    about: 'go back to the wall clock after a wrong one, and bring back borrows that it ended',
+    about: 'return to the wall clock after it was wrong, and restore borrows that this ended',
     ask: askReset,
     show: (answer: ResetAnswer, callOf) => showReset(answer, (clock: ClockFacts) => showClock(clock, callOf)),
     isFailure: isRefusedReset,
@@ -51,14 +51,14 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'license list',
     usage: '[--product P]',
-    about: 'the licenses',
+    about: 'list the licenses',
     ask: (client, _, { product }) => client.get('/api/admin/licenses', { product }),
     show: showLicenses,
   },
   {
     words: 'license show',
     arguments: ['ID'],
-    about: 'one license in full',
+    about: 'show one license in full',
     ask: askLicense,
     show: showLicense,
   },
@@ -67,7 +67,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'registration list',
     usage: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
-    about: 'who holds a slot',
+    about: 'list who holds a slot',
     ask: askRegistrations,
     show: showRegistrations,
   },
@@ -75,7 +75,7 @@ export const COMMANDS: readonly Command[] = [
     words: 'registration release',
     arguments: ['[USER]'],
     usage: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
-    about: 'take back a slot that is not borrowed, or all that came from an address, borrowed ones too',
+    about: 'release a slot that is not borrowed, or all slots of an address, including borrowed ones',
     ask: async (client, [user], flags) =>
       nameFlags(
         await client.post('/api/admin/registrations/release', {
@@ -91,10 +91,10 @@ export const COMMANDS: readonly Command[] = [
     words: 'registration recall',
     arguments: ['USER'],
     usage: '[--product P] [--license-id N]',
-    about: 'take back a borrowed slot before its time',
+    about: 'recall a borrowed slot before it ends',
     ask: async (client, [user], flags) =>
       nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
-    show: () => 'The slot is free. The borrower keeps a proof that ends at its own time.',
+    show: () => 'The slot is free. The borrower can still work offline until the borrow ends.',
   },
   ...AUDIT_COMMANDS,
   ...RULES_COMMANDS,
@@ -108,7 +108,7 @@ function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {
   return { product: flags.product, license_id: flags['license-id'] };
 }
 
-/** The server speaks of fields; here they are words and flags. */
+/** The server's messages name fields; these name the arguments and flags of the command. */
 function nameFlags(answer: AdminAnswer): AdminAnswer {
   const body = answer.body as { readonly code?: string; readonly message: string };
   if (answer.ok || body.code !== 'missing_parameters') return answer;
@@ -150,7 +150,7 @@ async function askRegistrations(
 
 function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
   const { clock, ...rest } = status;
-  const time = clock === null ? 'The clock cannot be read: the store fails.' : showClock(clock, callOf);
+  const time = clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
@@ -168,14 +168,14 @@ function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts
   const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
   const advised = jump === null ? facts : `${facts}\n${adviseOnJump(jump.direction, callOf)}`;
   if (rest === null) return advised;
-  const hint = `if the clock was wrong, set it right and run "${callOf('clock reset')}"`;
-  return `${advised}\nIt WENT AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
+  const hint = `if the clock was wrong, correct it and run "${callOf('clock reset')}"`;
+  return `${advised}\nIt JUMPED AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
 }
 
 function adviseOnJump(direction: string, callOf: CallOf): string {
   return direction === 'ahead'
-    ? `If the wall clock is right, run "${callOf('clock accept')}".`
-    : `If the clock was wrong before and is right now, run "${callOf('clock reset')}".`;
+    ? `If the wall clock is correct, run "${callOf('clock accept')}".`
+    : `If the clock was wrong before and is correct now, run "${callOf('clock reset')}".`;
 }
 
 function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
@@ -195,7 +195,7 @@ function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
 
 const STATE_STYLES: Readonly<Record<string, Style>> = { active: 'green', in_grace: 'yellow' };
 
-/** Whatever is neither lends nothing. */
+/** A license in any other state lends nothing. */
 function sayState(state: unknown): string {
   return paint(STATE_STYLES[String(state)] ?? 'red', String(state));
 }
@@ -223,7 +223,7 @@ function showLicense(
   return `${formatFacts(license)}\n\n${formatTable(heading, rows)}`;
 }
 
-/** How far the cloud's word about a license can be trusted, in words. */
+/** Describes how far the cloud's answers about a license can be trusted. */
 function sayAssurance(license: Facts, callOf: CallOf): Facts {
   const {
     cloud_answers_bound: isBound,
@@ -235,16 +235,16 @@ function sayAssurance(license: Facts, callOf: CallOf): Facts {
   const answers =
     isBound === true
       ? 'bound to requests'
-      : 'not bound to requests: a recorded answer could be replayed; see SECURITY.md';
+      : 'not bound to requests: recorded answers could be replayed; see SECURITY.md';
   return {
     ...rest,
     'cloud answers': answers,
     ...(verdict === null
       ? {}
-      : { 'unconfirmed verdict': `${verdict}: counts if the next check says the same` }),
+      : { 'unconfirmed verdict': `${verdict}: takes effect if the next check confirms it` }),
     ...(keptTotal === true
       ? {
-          'cloud total': `lower than before, not taken; "${callOf('license sync --accept-older')}" takes it`,
+          'cloud total': `lower than before, ignored; "${callOf('license sync --accept-older')}" accepts it`,
         }
       : {}),
   };
@@ -266,13 +266,13 @@ function showRegistrations({ registrations }: { registrations: readonly Facts[] 
   return formatTable(heading, rows);
 }
 
-/** Where the last request came from, and what the application says about that, where it is something else. */
+/** The address of the last request, and the one the application reports if it differs. */
 function sayAddress({ address, ip_local: stated }: Facts): unknown {
   if (stated === null || stated === address) return address;
   return address === null ? `says ${stated}` : `${address} (says ${stated})`;
 }
 
-/** Names and values as in the settings file. */
+/** Flattens nested facts to dotted names, as in the settings file. */
 function flattenFacts(facts: Facts, prefix = ''): Facts {
   return Object.fromEntries(
     Object.entries(facts).flatMap(([name, value]) =>

@@ -8,14 +8,14 @@ export const EVENT_COMMANDS: readonly FollowingCommand[] = [
   {
     words: 'events',
     usage: '[--after ID] [--limit N]',
-    about: 'what happens, as it happens; Ctrl-C ends it',
+    about: 'print events as they happen; Ctrl-C stops it',
     follow: followEvents,
   },
 ];
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** Ends when as many as asked for were told, or when whoever reads has had enough. */
+/** Ends after `--limit` events, or when the reader goes away. */
 async function followEvents({
   client,
   flags,
@@ -29,7 +29,7 @@ async function followEvents({
     return failed('--limit must be a positive number.');
   const stream = await client.follow('/api/admin/events', { after });
   if (stream === null) {
-    return failed('The server is stopped: nothing happens. "berth audit list" shows what did.');
+    return failed('The server is stopped, so there are no new events. "berth audit list" shows past ones.');
   }
   if (!('chunks' in stream)) return stream;
   note(describeFollowing(flags));
@@ -50,14 +50,14 @@ async function followEvents({
   } catch (error) {
     if (isWanted) throw error;
   }
-  return isWanted ? failed('The server has ended the stream: it is stopping.') : DONE;
+  return isWanted ? failed('The server is stopping and closed the stream.') : DONE;
 }
 
-/** Where nothing happens, a person must see that nothing is wrong. */
+/** Without this, a stream without events would look like a failure. */
 function describeFollowing({ after, limit }: Flags): string {
-  const past = after === undefined ? '' : ` from ${after} on`;
-  const end = limit === undefined ? '' : ` It ends after ${limit}.`;
-  return `Listening for events of all licenses and of the server itself${past}.${end} Press Ctrl-C to stop.`;
+  const past = after === undefined ? '' : `  after ${after}`;
+  const end = limit === undefined ? '' : `  Stops after ${limit}.`;
+  return `Listening for events of all licenses and of the server${past}.${end} Press Ctrl-C to stop.`;
 }
 
 const DONE: AdminAnswer = { ok: true, body: {} as never };
@@ -68,7 +68,7 @@ function failed(message: string): AdminAnswer {
 
 const DATA = 'data: ';
 
-/** The data of server-sent events, which are blocks of lines with an empty line behind each. */
+/** Yields the data of server-sent events, which are blocks of lines separated by empty lines. */
 async function* readEvents(chunks: AsyncIterable<string>): AsyncGenerator<Facts> {
   let rest = '';
   for await (const chunk of chunks) {

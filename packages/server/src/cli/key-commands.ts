@@ -7,20 +7,20 @@ import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
 import { InputError } from './read-secrets.ts';
 
-/** Everything about keys. A key is never a word of a command line: everybody on the machine can read it. */
+/** Keys are never given on the command line, because every user of the machine can read it. */
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key show',
-    about: 'which keys there are, by their fingerprints',
+    about: 'show the fingerprints of the keys',
     ask: (client) => client.get('/api/admin/keys'),
     show: showKeys,
   },
   {
     words: 'key set',
-    about: 'set the keys for the licensing cloud; standard input has one a line',
+    about: 'set the keys for the licensing cloud; standard input provides one per line',
     reads: () => [
-      { text: 'API key (empty: leave it as it is)' },
-      { text: 'shared key (empty: leave it as it is)' },
+      { text: 'API key (empty: unchanged)' },
+      { text: 'shared key (empty: unchanged)' },
     ],
     ask: askSetKeys,
     show: showSet,
@@ -44,10 +44,10 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key import',
     arguments: ['FILE'],
-    about: 'put an exported master key in its place; the server must be stopped',
+    about: 'install an exported master key; the server must be stopped',
     reads: () => [{ text: 'passphrase' }],
     local: importKey,
-    show: ({ fingerprint }: { fingerprint: string }) => `The master key ${fingerprint} is in its place.`,
+    show: ({ fingerprint }: { fingerprint: string }) => `Installed master key ${fingerprint}.`,
   },
 ];
 
@@ -68,7 +68,7 @@ interface MasterKey {
 
 const NAMED_LINE = /^(api|shared)_?key=(.*)$/is;
 
-/** Two lines in this order, or lines that say which key they are, in any. */
+/** Two lines in this order, or lines that name their key, in any order. */
 function askSetKeys(
   client: AdminClient,
   _: readonly string[],
@@ -78,11 +78,11 @@ function askSetKeys(
   const named = lines.map((line) => NAMED_LINE.exec(line)).filter((match) => match !== null);
   if (named.length === 0) return client.post('/api/v4/setKeys', { apiKey: lines[0], sharedKey: lines[1] });
   if (named.length < lines.filter((line) => line !== '').length) {
-    throw new InputError('Name both lines, or none of them.');
+    throw new InputError('Name both keys, or neither.');
   }
   const keys = named.map(([, name = '', value]) => [`${name.toLowerCase()}Key`, value] as const);
   if (new Set(keys.map(([name]) => name)).size < keys.length) {
-    throw new InputError('The same key is there twice.');
+    throw new InputError('The same key is given twice.');
   }
   return client.post('/api/v4/setKeys', Object.fromEntries(keys));
 }
@@ -106,8 +106,8 @@ function showRotated(
   { fingerprint, replaced, source }: MasterKey & { replaced: string },
   callOf: CallOf,
 ): string {
-  const done = `All secrets are sealed with the master key ${fingerprint}; ${replaced} opens them no more.`;
-  if (source === 'file') return `${done}\nMake a new export: "${callOf('key export --out FILE')}".`;
+  const done = `All secrets are sealed with master key ${fingerprint}; ${replaced} no longer opens them.`;
+  if (source === 'file') return `${done}\nCreate a new export: "${callOf('key export --out FILE')}".`;
   return `${done}\nPut the new key into BERTH_MASTER_KEY before the next start.`;
 }
 
@@ -116,7 +116,7 @@ interface SavedExport {
   readonly fingerprint: string;
 }
 
-/** The file is there before the key is asked for: an export that cannot be kept is not made, nor recorded. */
+/** Creates the file first, so that an export that cannot be saved is neither made nor recorded. */
 async function askExport(
   client: AdminClient,
   _: readonly string[],
@@ -125,7 +125,7 @@ async function askExport(
 ): Promise<AdminAnswer> {
   if (passphrase === '') {
     throw new InputError(
-      'Type a passphrase, or send one on standard input: it is needed to open the export. Nothing was done.',
+      'The export needs a passphrase. Type one, or send it on standard input. Nothing was done.',
     );
   }
   const ask = () => client.post('/api/admin/keys/export', { passphrase });
@@ -143,13 +143,13 @@ async function askExport(
   }
 }
 
-/** Without a file the export itself is the answer. */
+/** Without a file, the export itself is printed. */
 function showExport(body: SavedExport | object): string {
   if (!('saved_as' in body)) return JSON.stringify(body);
   return (
-    `The master key ${body.fingerprint} is in ${body.saved_as}. ` +
-    'It was read back and opens with the passphrase.\n' +
-    'Keep the file apart from the data, and the passphrase apart from both.'
+    `Saved master key ${body.fingerprint} in ${body.saved_as}. ` +
+        'The file was read back and opens with the passphrase.\n' +
+    'Keep the file away from the data, and the passphrase away from both.'
   );
 }
 
@@ -166,7 +166,7 @@ function readExportFile(file: string): string {
   }
 }
 
-/** Windows PowerShell writes what it redirects in UTF-16. */
+/** Windows PowerShell redirects output as UTF-16. */
 function decodeText(bytes: Buffer): string {
   const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
   return bytes.toString(isUtf16 ? 'utf16le' : 'utf8');

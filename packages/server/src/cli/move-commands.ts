@@ -2,7 +2,7 @@ import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { Command } from './command.ts';
 
-/** Where the data is, and how it comes to be elsewhere. */
+/** Moving the data between SQLite and PostgreSQL. */
 export const MOVE_COMMANDS: readonly Command[] = [
   {
     words: 'migrate-store to-postgres',
@@ -31,7 +31,7 @@ const answer = (moved: object) => ({ ok: true, body: moved as never });
 function nextOnPostgres(callOf: CallOf): string {
   return (
     'Start the server with the same data folder and BERTH_DATABASE_URL. Its master key stays where it is; ' +
-    `other servers on the database need the same one ("${callOf('key export')}", and there ` +
+    `other servers on the database need the same key ("${callOf('key export')}", and there ` +
     '"berth key import").'
   );
 }
@@ -42,13 +42,13 @@ function showMoved({ from, to, rows, audit, hardware_id_before }: Moved, next: s
   const { chains, links, events, thinned } = audit;
   const facts = {
     ...rows,
-    'audit log': `whole: ${chains} chains, ${links} links, ${events} events; ${thinned} thinned`,
+    'audit log': `intact: ${chains} chains, ${links} links, ${events} events; ${thinned} thinned`,
   };
   const moved = `Everything was moved and verified.\n${formatFacts({ from, to })}\n\n${formatFacts(facts)}`;
   const hardware =
     hardware_id_before === null
       ? ''
-      : '\nOn this machine the server has another hardware id. Licenses are bound to the old one: start it ' +
-        `with BERTH_HARDWARE_ID=${hardware_id_before} to keep it.`;
-  return `${moved}\n\n${next}${hardware}\n${from} refuses to be used from now on.`;
+      : '\nOn this machine the server has a different hardware id. Licenses are bound to the old one: ' +
+        `start the server with BERTH_HARDWARE_ID=${hardware_id_before} to keep it.`;
+  return `${moved}\n\n${next}${hardware}\n${from} can no longer be used.`;
 }

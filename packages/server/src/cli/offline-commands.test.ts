@@ -46,10 +46,10 @@ describe('a file that is damaged', () => {
         const { ok, body } = await install(words, name);
         const { message } = body as { message: string };
         assert.equal(ok, false, name);
-        assert.ok(message.startsWith(`${join(folder, name)} was not taken. `), message);
+        assert.ok(message.startsWith(`${join(folder, name)} was not installed. `), message);
         assert.match(
           message,
-          /Copy it again exactly as the vendor sent it, or ask the vendor for another one\.$/,
+          /Copy it again exactly as the vendor sent it, or ask the vendor for a new one\.$/,
         );
         assert.doesNotMatch(message, /body|license_policy/i);
       }
@@ -61,9 +61,9 @@ describe('a file that is damaged', () => {
       await assert.rejects(install(words, 'empty.lic'), /empty\.lic is empty\. Copy it again/);
       await assert.rejects(
         install(words, 'none.lic'),
-        new RegExp(`There is no file ${folder}/none\\.lic\\.`),
+        new RegExp(`The file ${folder}/none\\.lic does not exist\\.`),
       );
-      await assert.rejects(install(words, '.'), /is a folder\. Name the file in it\./);
+      await assert.rejects(install(words, '.'), /is a folder\. Give the path of a file\./);
     });
   }
 
@@ -73,7 +73,8 @@ describe('a file that is damaged', () => {
     const fields = Buffer.from(file, 'base64').toString('utf8');
     write('changed.lic', base64(fields.replace('"floating_users":', '"floating_users":9')));
     const changed = await install('offline install', 'changed.lic');
-    assert.match((changed.body as { message: string }).message, /changed\.lic was not taken\. The signature/);
+    const { message } = changed.body as { message: string };
+    assert.match(message, /changed\.lic was not installed\. The signature/);
     write('sent.lic', `\uFEFF${file}\r\n`);
     assert.equal((await install('offline install', 'sent.lic')).ok, true);
   });

@@ -14,38 +14,38 @@ import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError, type SecretPrompt } from './read-secrets.ts';
 
-/** Licenses that come without internet: in files, and by codes. */
+/** Licenses for servers without internet: from files and from codes. */
 export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline request',
     usage: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
-    about: 'make a file that asks the vendor for a license; --deactivate gives one back',
+    about: 'create a file that requests a license from the vendor; --deactivate returns one',
     ask: askRequest,
     show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
       saved_as === undefined
         ? request_data
-        : `The request ${request_id} is in ${saved_as}.\nThe identity key of this server is ${identity_key}.`,
+        : `Saved request ${request_id} in ${saved_as}.\nThe identity key of this server is ${identity_key}.`,
   },
   {
     words: 'offline install',
     arguments: ['FILE'],
-    about: 'take a license file of the vendor, new or refreshed',
+    about: 'install a license file from the vendor, new or refreshed',
     ask: (client, [file = '']) => carry(file, (text) => client.upload('/api/v4/license/upload', text)),
     show: showInstalled,
   },
   {
     words: 'offline usage',
     usage: '[--out FILE]',
-    about: 'make a file with what was consumed of licenses that came in files',
+    about: 'create a file with the consumption of licenses installed from files',
     ask: async (client, _, { out }) => save(await client.post('/api/admin/usage'), 'usage_data', out),
     show: ({ usage_data, saved_as, sequence }: MadeUsage) =>
-      saved_as === undefined ? usage_data : `The usage file ${sequence} is in ${saved_as}.`,
+      saved_as === undefined ? usage_data : `Saved usage file ${sequence} in ${saved_as}.`,
   },
   {
     words: 'airgap activate',
     arguments: ['LICENSE-KEY'],
     usage: '[--qr]',
-    about: "turn the vendor's initialization code, from standard input, into this server's activation code",
+    about: "create this server's activation code from the vendor's initialization code on standard input",
     reads: () => [codePrompt('initialization code', INITIALIZATION_CODE_BYTES)],
     ask: (client, [key], _, [typed = '']) => {
       const code = readScannedText(typed, 'initialization_code')?.get('initialization_code') ?? typed;
@@ -61,8 +61,8 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     arguments: ['POLICY-FILE'],
     usage: '[--license-key K] [--policy-id N] [--confirmation-code C]',
     about:
-      'take a policy file; the confirmation code may come from standard input, and the other two with it ' +
-      'from a QR code',
+      'install a policy file; the confirmation code may come from standard input, and a scanned QR code ' +
+            'includes the other two values',
     reads: (flags) =>
       flags['confirmation-code'] === undefined ? [codePrompt('confirmation code', SIGNED_CODE_BYTES)] : [],
     ask: askPolicy,
@@ -121,7 +121,7 @@ function askPolicy(
   const policy_id = flags['policy-id'] ?? scanned?.get('policy_id');
   if (license_key === undefined || policy_id === undefined) {
     const missing = license_key === undefined ? '--license-key K' : '--policy-id N';
-    throw new InputError(`Add ${missing}: the vendor tells it with the confirmation code. Nothing was done.`);
+    throw new InputError(`Add ${missing}: the vendor provides it with the confirmation code. Nothing was done.`);
   }
   return carry(file, (policy) =>
     client.post('/api/v4/airgap/license', {
@@ -137,7 +137,7 @@ function codePrompt(text: string, bytes: number): SecretPrompt {
   return { text, isWhole: (typed) => isWholeCode(typed, bytes) };
 }
 
-/** Here the lines are still as they were typed, so a mistake is found where it is. */
+/** The input still has its lines as typed, so the error can name the line. */
 function readCode(what: string, typed: string, bytes: number): string {
   if (typed.trim() === '') return '';
   const read = readTypedCode(typed, bytes);
@@ -149,13 +149,13 @@ function showCodes({ activation_code, hardware_id }: Codes): string {
   const grouped = groupHardwareId(hardware_id);
   return [
     formatFacts({ 'activation code': activation_code, 'hardware id': hardware_id }),
-    'The same in groups, for typing. Each line ends with a check, so a mistake is found where it is:',
+    'The same in groups for typing. Each line ends with a check character that reveals typing mistakes:',
     `Activation code:\n${groupCode(activation_code)}`,
     ...(grouped === null ? [] : [`Hardware id:\n${grouped}`]),
   ].join('\n\n');
 }
 
-/** A license that is given back stops before its file is there: the file must not fail then. */
+/** A deactivated license stops before its file is written, so check first that it can be. */
 function requireWritable(out: string | undefined): void {
   if (out === undefined) return;
   try {
@@ -165,7 +165,7 @@ function requireWritable(out: string | undefined): void {
   }
 }
 
-/** The file without a line break at its end: it is compared to the last bit. */
+/** Writes no line break at the end: the file is compared byte by byte. */
 function save(answer: AdminAnswer, field: string, out: string | undefined): AdminAnswer {
   if (!answer.ok || out === undefined) return answer;
   const body = answer.body as Readonly<Record<string, string>>;
@@ -177,7 +177,7 @@ function save(answer: AdminAnswer, field: string, out: string | undefined): Admi
   return { ok: true, body: { ...body, saved_as: out } as never };
 }
 
-/** The file itself is to blame, whatever the server calls it. */
+/** Codes that mean that the file itself is bad. */
 const BAD_FILE: ReadonlySet<string> = new Set([
   'offline_file_invalid',
   'offline_signature_mismatch',
@@ -185,16 +185,16 @@ const BAD_FILE: ReadonlySet<string> = new Set([
   'payload_too_large',
 ]);
 
-const REMEDY = 'Copy it again exactly as the vendor sent it, or ask the vendor for another one.';
+const REMEDY = 'Copy it again exactly as the vendor sent it, or ask the vendor for a new one.';
 
-/** Hands a file of the vendor to the server. What is wrong with the file is told with its name. */
+/** Sends a file of the vendor to the server. Errors about the file name it. */
 async function carry(file: string, send: (text: string) => Promise<AdminAnswer>): Promise<AdminAnswer> {
   const text = readInput(file);
   const answer = await send(text);
   const body = answer.body as { readonly code: string; readonly message: string };
   if (answer.ok || !BAD_FILE.has(body.code)) return answer;
-  const problem = body.code === 'payload_too_large' ? 'It is far too large for a license.' : body.message;
-  return { ok: false, body: { ...body, message: `${file} was not taken. ${problem} ${REMEDY}` } as never };
+  const problem = body.code === 'payload_too_large' ? 'It is too large for a license.' : body.message;
+  return { ok: false, body: { ...body, message: `${file} was not installed. ${problem} ${REMEDY}` } as never };
 }
 
 function readInput(file: string): string {
@@ -212,6 +212,6 @@ function readOrExplain(file: string): string {
 }
 
 function showInstalled({ id, product, floating_users, validity_period }: InstalledLicense): string {
-  const until = validity_period === null ? 'for ever' : `until ${validity_period}`;
-  return `The license ${id} of "${product}" is here: ${floating_users} slots, valid ${until}.`;
+  const until = validity_period === null ? 'forever' : `until ${validity_period}`;
+  return `Installed license ${id} for "${product}": ${floating_users} slots, valid ${until}.`;
 }

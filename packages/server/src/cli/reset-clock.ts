@@ -8,7 +8,7 @@ interface ShownBorrow {
   readonly feature: string | null;
   readonly user: string;
   readonly borrowed_until: string;
-  /** Only of those that cannot come back. */
+  /** Set only for borrows that cannot be restored. */
   readonly reason?: string;
 }
 
@@ -19,19 +19,19 @@ interface Refusal {
   readonly borrows: readonly ShownBorrow[];
 }
 
-/** The clock, and what became of the borrows. */
+/** The clock, and what happened to the borrows. */
 interface Report {
   readonly dry_run?: boolean;
   readonly restored: readonly ShownBorrow[];
   readonly lost: readonly ShownBorrow[];
 }
 
-/** What came of it: a report, or the borrows for whose sake nothing was done. */
+/** A report, or the borrows that cannot be restored and because of which nothing was changed. */
 export type ResetAnswer = Report | Refusal;
 
 const REFUSED = 'borrows_not_restorable';
 
-/** A refusal that lists borrows is an answer to be shown, and a failure for scripts. */
+/** A refusal that lists borrows is shown like an answer, but the command fails. */
 export async function askReset(
   client: AdminClient,
   _: readonly string[],
@@ -55,14 +55,14 @@ export function showReset<Clock>(answer: ResetAnswer, showClock: (clock: Clock) 
   if (isRefusedReset(answer)) {
     const { message, borrows, count } = answer;
     const rest = count > borrows.length ? `\nand ${count - borrows.length} more` : '';
-    return `${message}\n${showLost(borrows)}${rest}\nTo reset the clock all the same, add --yes.`;
+    return `${message}\n${showLost(borrows)}${rest}\nTo reset the clock anyway, add --yes.`;
   }
   const { dry_run: isTrial = false, restored, lost, ...clock } = answer;
   return [
     showClock(clock as Clock),
     ...(restored.length === 0 ? [] : [isTrial ? 'Would be restored:' : 'Restored:', showBorrows(restored)]),
     ...(lost.length === 0 ? [] : [isTrial ? 'Cannot be restored:' : 'Not restored:', showLost(lost)]),
-    ...(isTrial ? ['This was a trial: nothing was changed.'] : []),
+    ...(isTrial ? ['This was a dry run: nothing was changed.'] : []),
   ].join('\n');
 }
 

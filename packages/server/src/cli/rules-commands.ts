@@ -5,20 +5,20 @@ import { openRulesFile, readRules } from '../services/access/rules-file.ts';
 import type { AdminAnswer } from './admin-client.ts';
 import type { Command, LocalContext } from './command.ts';
 
-/** Who is barred, and whether a file can be used. The rules themselves are changed in their file. */
+/** Shows and checks the rules, which are changed in their file. */
 export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules show',
-    about: 'who is barred now, and since when',
+    about: 'show who is barred',
     ask: (client) => client.get('/api/admin/rules'),
     show: showRules,
   },
   {
     words: 'rules check',
     arguments: ['[FILE]'],
-    about: 'whether a rules file can be used, and whom it bars; without FILE: the one in force',
+    about: 'check a rules file and show whom it bars; without FILE, the one in use',
     local: checkRules,
-    show: ({ file, deny }: Checked) => `${file} can be used.\n${showDenied(deny)}`,
+    show: ({ file, deny }: Checked) => `${file} is valid.\n${showDenied(deny)}`,
   },
 ];
 

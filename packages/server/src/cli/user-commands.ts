@@ -10,17 +10,17 @@ type Facts = Readonly<Record<string, unknown>>;
 
 const askPassword = (flags: Flags) => (flags['one-time'] ? [] : [{ text: 'new password', isNew: true }]);
 
-/** Before anybody types a password for an account that cannot be made. */
+/** Checked before anyone types a password. */
 function requireRole({ role = '' }: Flags): string {
   if (ROLES.some((known) => known === role)) return role;
-  throw new InputError(`"role" must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`);
+  throw new InputError(`--role must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`);
 }
 
-/** Who may come in: people with a password, programs with a token. */
+/** Accounts for people, who have a password, and tokens for programs. */
 export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user list',
-    about: 'the accounts and their roles',
+    about: 'list the accounts and their roles',
     ask: (client) => client.get('/api/admin/users'),
     show: showUsers,
   },
@@ -28,25 +28,25 @@ export const USER_COMMANDS: readonly Command[] = [
     words: 'user add',
     arguments: ['NAME'],
     usage: '--role ROLE [--one-time]',
-    about: 'make an account: user, operator or admin; standard input has its password',
+    about: 'add an account with the role user, operator or admin; standard input provides its password',
     reads: (flags) => {
       requireRole(flags);
       return askPassword(flags);
     },
     precheck: async (client, [name]) =>
       (await hasAccount(client, name)) === true
-        ? refused('account_exists', `There is an account "${name}" already.`)
+        ? refused('account_exists', `The account "${name}" already exists.`)
         : null,
     ask: async (client, [name], { role }, [password]) =>
       withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), { role }),
     show: (body: PasswordAnswer & { role: string }) =>
-      `Created the account "${body.name}" with the role ${body.role}.\n${showPassword(body)}`,
+      `Added account "${body.name}" with role ${body.role}.\n${showPassword(body)}`,
   },
   {
     words: 'user password',
     arguments: ['NAME'],
     usage: '[--one-time]',
-    about: 'replace a password; --one-time lets the server make one up and tell it once',
+    about: 'change a password; --one-time generates a one-time password and shows it',
     reads: askPassword,
     precheck: async (client, [name]) =>
       (await hasAccount(client, name)) === false
@@ -63,25 +63,25 @@ export const USER_COMMANDS: readonly Command[] = [
     words: 'user role',
     arguments: ['NAME'],
     usage: '--role ROLE',
-    about: 'give an account another role',
+    about: 'change the role of an account',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
       return withFacts(await client.post('/api/admin/users/role', { name, role }), { name, role });
     },
     show: ({ changed, name, role }: { changed: number; name: string; role: string }) =>
-      `"${name}" has the role ${role} ${changed === 0 ? 'already' : 'now'}.`,
+      `"${name}" ${changed === 0 ? 'already has' : 'now has'} role ${role}.`,
   },
   {
     words: 'user remove',
     arguments: ['NAME'],
-    about: 'remove an account, and sign it out everywhere',
+    about: 'remove an account and end its sessions',
     ask: async (client, [name]) =>
       withFacts(await client.post('/api/admin/users/remove', { name }), { name }),
-    show: ({ name }: { name: string }) => `Removed the account "${name}" and signed it out everywhere.`,
+    show: ({ name }: { name: string }) => `Removed account "${name}" and ended its sessions.`,
   },
   {
     words: 'token list',
-    about: 'the tokens, never what they are',
+    about: 'list the tokens, without their values',
     ask: (client) => client.get('/api/admin/tokens'),
     show: showTokens,
   },
@@ -89,21 +89,21 @@ export const USER_COMMANDS: readonly Command[] = [
     words: 'token create',
     arguments: ['NAME'],
     usage: '--role ROLE [--days N|never]',
-    about: 'make a token for a program; it is told only now, and ends after 365 days unless told',
+    about: 'create a token for a program; it is shown only once and expires after 365 days by default',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
       return client.post('/api/admin/tokens/create', { name, role, days: flags.days });
     },
     show: ({ id, token, expires_at }: CreatedToken) =>
-      `${token}\nThis is token ${id}. It is shown only now: send it as "Authorization: Bearer TOKEN". ` +
-      (expires_at === null ? 'It has no end.' : `It ends at ${expires_at}.`),
+      `${token}\nThis is token ${id}. It is shown only once. Send it as "Authorization: Bearer TOKEN". ` +
+            (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
   },
   {
     words: 'token revoke',
     arguments: ['ID'],
-    about: 'revoke a token, by its id or its name',
+    about: 'revoke a token by its id or name',
     ask: async (client, [id]) => withFacts(await client.post('/api/admin/tokens/revoke', { id }), { id }),
-    show: ({ id }: { id: string }) => `Revoked the token "${id}".`,
+    show: ({ id }: { id: string }) => `Revoked token "${id}".`,
   },
 ];
 
@@ -113,7 +113,7 @@ interface CreatedToken {
   readonly expires_at: string | null;
 }
 
-/** `null`: the server does not tell, and will say why when it is asked to do something. */
+/** `null` if the server refuses to list accounts; the command itself then reports why. */
 async function hasAccount(client: AdminClient, name: string | undefined): Promise<boolean | null> {
   const { ok, body } = await client.get('/api/admin/users');
   return ok ? (body as { users: readonly Facts[] }).users.some((user) => user.name === name) : null;
@@ -123,15 +123,15 @@ function refused(code: string, message: string): AdminAnswer {
   return { ok: false, body: { status: 400, code, message } as never };
 }
 
-/** The answer with what was asked for, so that it can be said. */
+/** Adds the input to the answer, to be shown with it. */
 function withFacts(answer: AdminAnswer, facts: Facts): AdminAnswer {
   return answer.ok ? { ...answer, body: { ...(answer.body as Facts), ...facts } as never } : answer;
 }
 
-/** An empty line is not the wish for a password that is made up. */
+/** An empty line does not ask for a generated password. */
 function given(password: string | undefined): { readonly password?: string } {
   if (password === undefined) return {};
-  if (password.trim() === '') throw new InputError('No password was given. Nothing was done.');
+  if (password.trim() === '') throw new InputError('The password is empty. Nothing was done.');
   return { password };
 }
 
@@ -146,8 +146,8 @@ function showUsers({ users }: { users: readonly Facts[] }): string {
 }
 
 /**
- * The other accounts that can do more than a user. Whoever was on the machine during setup could make some,
- * so an administrator who gets a password is told of them.
+ * Lists the other operators and administrators when an administrator's password changes: during setup,
+  * any user of the machine could have added some.
  */
 function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
   const { name: own } = answer.body as PasswordAnswer;
@@ -172,7 +172,7 @@ function showPassword({ name, password }: PasswordAnswer): string {
   if (password === null) return `The password of "${name}" is set.`;
   return (
     `The one-time password of "${name}" is  ${password}\n` +
-    'It is shown only now, signs in once, and has to be replaced within 7 days.'
+    'It is shown only once, works for one sign-in, and must be replaced within 7 days.'
   );
 }
 
@@ -191,7 +191,7 @@ function showTokens({ tokens }: { tokens: readonly Facts[] }): string {
 
 function sayEnd({ is_alive, restriction, expires_at }: Facts): unknown {
   if (is_alive !== true) return 'ended';
-  if (restriction === 'until_set_up') return 'with the setup';
-  if (restriction === 'password_only') return 'only replaces the password';
+  if (restriction === 'until_set_up') return 'after setup';
+  if (restriction === 'password_only') return 'can only change the password';
   return expires_at ?? '';
 }

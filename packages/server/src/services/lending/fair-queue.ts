@@ -163,7 +163,7 @@ function withdraw(branch: Branch, [name, ...rest]: readonly string[], waiter: Wa
 }
 
 function goneAway(): RequestError {
-  return new RequestError('bad_request', 'The client went away.');
+  return new RequestError('bad_request', 'The client disconnected.');
 }
 
 function takeLast(branch: Branch, isLater: (a: Entry, b: Entry) => boolean): Waiter {

@@ -37,7 +37,7 @@ export function rejectSecretsInUrl({ method }: Request, isAllowed: boolean): voi
   if (method === 'POST' || isAllowed) return;
   throw new RequestError(
     'keys_in_url_not_allowed',
-    'This server takes no secrets in a URL. Send them in the body of a POST, and replace those that you ' +
-      'sent.',
+    'This server does not accept secrets in a URL. Send them in the body of a POST, and replace ' +
+      'those you sent.',
   );
 }

@@ -73,7 +73,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
 function passwordInUrl(): RequestError {
   return new RequestError(
     'keys_in_url_not_allowed',
-    'This server takes no password in a URL. Send it in the body of a POST, and have it replaced.',
+    'This server does not accept passwords in a URL. Send it in the body of a POST, and change the password.',
   );
 }
 
