@@ -7,11 +7,8 @@ import { judgeLicense } from '@berth/cloud/http/portal/write-files';
 import { startAirgap } from '@berth/cloud/store/airgap';
 import { listDevices } from '@berth/cloud/store/devices';
 import { changeLicense, createLicense } from '@berth/cloud/store/licenses';
-import {
-  MOST_LICENSE_BYTES,
-  MOST_LICENSE_FILE_BYTES,
-  readLicenseFile,
-} from '@berth/protocol/carried/license-file';
+import { readLicenseFile } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from '@berth/protocol/carried/license-size';
 import { createCarriedServer } from '../support/cloud/carried-server.ts';
 import { createCommandLine } from '../support/cloud/cloud-command-line.ts';
 import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/cloud/offline-app.ts';

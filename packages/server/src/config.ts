@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import { suggest } from '@berth/protocol/console/suggest';
-import { parse as parseYaml } from 'yaml';
+import { parseYaml } from './parse-yaml.ts';
 import { SETTINGS, type Setting, type SettingEntry, type Value } from './settings.ts';
 
 type HeadOf<Path extends string> = Path extends `${infer Section}.${string}` ? Section : Path;

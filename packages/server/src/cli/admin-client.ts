@@ -55,7 +55,7 @@ const ATTEMPT_INTERVAL_MS = 100;
 export async function connectAdmin(
   config: Config,
   openStopped: OpenStopped,
-  describeHolder: (folder: string) => string,
+  describeHolder: (folder: string) => Promise<string>,
 ): Promise<AdminClient> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stopped = await openStopped();
@@ -67,7 +67,7 @@ export async function connectAdmin(
     await delay(ATTEMPT_INTERVAL_MS);
   }
   throw new ServerUnreachable(
-    `${config.data} is in use by ${describeHolder(config.data)}, which does not answer. ` +
+    `${config.data} is in use by ${await describeHolder(config.data)}, which does not answer. ` +
       'Is it starting or hanging?',
   );
 }

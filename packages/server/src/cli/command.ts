@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
 
-/** Flags beside those of settings. The usage of a command says which of them it takes. */
+/** The flags of commands; settings have theirs in their own table. A command's usage says which it takes. */
 export const FLAGS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },

@@ -1,3 +1,4 @@
+import type { AddressRange } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { OneTimePassword } from './access/one-time-password.ts';
 import type { Role } from './access/role.ts';
@@ -41,7 +42,7 @@ export interface Crowd {
   readonly borrows: number;
 }
 
-/** The head, and the facts that this command asked for with `needsOf`. */
+/** The head, and the facts that the command's module asked for. */
 export interface LicenseView extends LicenseHead {
   /** When the next live slot ends; `null` when none is held, or when nobody asked. */
   readonly nextEndsAt: Instant | null;
@@ -80,48 +81,53 @@ export interface LicenseView extends LicenseHead {
   readonly staleAnswers: number;
 }
 
-/** Which facts beside the head a decision will ask for. */
+/** Which facts a decision needs besides the head and the holder's registration. */
 export interface ViewNeeds {
   readonly nextEnd: boolean;
-  /** Whose registration, and whose feature slots. */
-  readonly registrationOf: string | null;
-  /** Whether their ended borrow matters, too. */
+  /** The holder's borrow that has ended. */
   readonly endedBorrow: boolean;
+  /** The holder's feature slots. */
+  readonly featureSlots: boolean;
+  /** How much is held from these addresses. */
+  readonly crowd: AddressRange | null;
+  /** Several registrations with their feature slots. */
   readonly holders: readonly string[];
-  readonly featureSlotsOf: string | null;
   /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
   readonly featureSlotsEnd: boolean;
+  readonly featureSlotCount: boolean;
   readonly answer: AnswerScope | null;
   readonly reports: boolean;
   readonly meters: readonly MeterNeed[];
-  readonly denialsOf: string | null;
-  /** From which place. */
-  readonly denialsFrom: string | null;
-  /** Denials whose window was opened at or before this. */
-  readonly denialsOpenedBy: Instant | null;
-  /** The same for places, whose window is another one. */
-  readonly placesOpenedBy: Instant | null;
-  /** First answers given at or before this. */
-  readonly answersGivenBy: Instant | null;
-  readonly featureSlotCount: boolean;
+  readonly denials: DenialScope | null;
+  readonly stale: StaleNeeds | null;
+}
+
+/** Whose earlier denials, and from which place; `null`: the request did not come over the network. */
+export interface DenialScope {
+  readonly user: string;
+  readonly place: string | null;
+}
+
+/** Counters and answers that were begun at or before these instants are over. */
+export interface StaleNeeds {
+  readonly denialsBy: Instant;
+  readonly placesBy: Instant;
+  readonly answersBy: Instant;
 }
 
 export const NO_NEEDS: ViewNeeds = {
   nextEnd: false,
-  registrationOf: null,
   endedBorrow: false,
+  featureSlots: false,
+  crowd: null,
   holders: [],
-  featureSlotsOf: null,
   featureSlotsEnd: false,
+  featureSlotCount: false,
   answer: null,
   reports: false,
   meters: [],
-  denialsOf: null,
-  denialsFrom: null,
-  denialsOpenedBy: null,
-  placesOpenedBy: null,
-  answersGivenBy: null,
-  featureSlotCount: false,
+  denials: null,
+  stale: null,
 };
 
 /** A user's last denial with this code that became an event, and how often it was repeated since. */

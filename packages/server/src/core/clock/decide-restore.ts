@@ -1,6 +1,6 @@
 import type { Change } from '../decision.ts';
-import { chooseFloating } from '../decisions/register-feature.ts';
-import { BORROW_TOLERANCE_MS, refuseBorrowing, resolveUntil } from '../lending/borrow-until.ts';
+import { BORROW_TOLERANCE_MS, resolveFeatureUntil, resolveLicenseUntil } from '../lending/borrow-until.ts';
+import { chooseFloating } from '../lending/choose-floating.ts';
 import type { Actor } from '../nouns/actor.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
@@ -12,8 +12,8 @@ import {
   findFeature,
 } from '../nouns/feature-slot.ts';
 import { earlier, HOUR_MS, type Instant, later, plus } from '../nouns/instant.ts';
-import { allowsBorrowing, heartbeatEnd, type License, latestBorrowUntil } from '../nouns/license.ts';
-import { heldUntil, type Registration } from '../nouns/registration.ts';
+import { heartbeatEnd, type License } from '../nouns/license.ts';
+import type { Registration } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { type Lender, refuseByState, refuseFull, refuseNotHeld } from '../refusals.ts';
 import { type Rules, refuseByRules } from '../rules/rules.ts';
@@ -110,8 +110,7 @@ class Plan {
 
   #chooseUntil(borrow: EndedBorrow, held: Registration | null): Instant | Refused {
     const { license } = this.#view;
-    if (!allowsBorrowing(license)) return refuseBorrowing(license.product);
-    const until = resolveUntil(borrow.borrowedUntil, latestBorrowUntil(license, this.#to), this.#to);
+    const until = resolveLicenseUntil(borrow.borrowedUntil, license, this.#to);
     if (typeof until !== 'number') return until;
     const lender = { name: license.product, slots: license.slots, inUse: this.#inUse };
     return refuseShort(lender, held !== null) ?? until;
@@ -145,11 +144,8 @@ class Plan {
     const { user } = borrow;
     const holder = this.holders.get(user);
     if (holder === undefined) return refuseNotHeld(this.#view.license, user);
-    const { code, floating, expiresAt } = feature;
-    if (!floating.canBorrow || floating.maxBorrowHours <= 0) return refuseBorrowing(code);
-    const longest = earlier(plus(this.#to, floating.maxBorrowHours * HOUR_MS), heldUntil(holder, this.#to));
-    const latest = expiresAt === null ? longest : earlier(longest, expiresAt);
-    const until = resolveUntil(borrow.borrowedUntil, latest, this.#to);
+    const { code, floating } = feature;
+    const until = resolveFeatureUntil(borrow.borrowedUntil, feature, holder, this.#to);
     if (typeof until !== 'number') return until;
     const lender = { name: code, slots: floating.slots, inUse: this.#featuresInUse.get(code) ?? 0 };
     return refuseShort(lender, this.#findFeatureSlot(borrow) !== null) ?? until;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from '../command.ts';
-import { decide, needsOf } from '../decide.ts';
+import { decide, moduleOf } from '../decide.ts';
 import {
   borrow,
   exampleFeature,
@@ -298,6 +298,7 @@ describe('a slot of a feature is given back', () => {
     assert.deepEqual(changes, [{ kind: 'remove_all_feature_slots' }]);
     assert.deepEqual(events, [{ kind: 'all_features_returned', count: 2, by: 'admin' }]);
     assert.deepEqual(decide(command, exampleView({}, null), NOW).events, []);
-    assert.deepEqual(needsOf(command, view, NOW), { ...NO_NEEDS, featureSlotCount: true });
+    const needs = moduleOf(command).needs(command, view, null, NOW);
+    assert.deepEqual(needs, { ...NO_NEEDS, featureSlotCount: true });
   });
 });

@@ -1,8 +1,9 @@
-import type { Change } from '../decision.ts';
+import type { Change, Decision } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { FeatureSlot } from '../nouns/feature-slot.ts';
 import { earlier, type Instant } from '../nouns/instant.ts';
-import { isLive, type Registration } from '../nouns/registration.ts';
+import { orNoSlot, type Registration } from '../nouns/registration.ts';
+import type { Outcome } from '../outcome.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
 import { keepBorrows } from './keep-borrows.ts';
 
@@ -28,7 +29,7 @@ export function countInUse(head: LicenseHead): number {
 /** Every decision on a license starts here, so that expiry needs no timer. */
 export function collect(view: LicenseView, now: Instant): Collected {
   const { registration } = view;
-  const held = registration !== null && isLive(registration, now) ? registration : null;
+  const held = orNoSlot(registration, now);
   const ended = withOwnEnded(view, registration, held);
   const isOver = (slot: FeatureSlot) => held === null || slot.endsAt <= now;
   const endedFeatures = withOwnEndedFeatures(view, view.featureSlots.filter(isOver));
@@ -85,6 +86,11 @@ export function inUseChange(view: LicenseView, storedInUse: number): readonly Ch
 /** What it takes to remove what has ended, when the decision adds nothing to the slots in use. */
 export function collectedChanges(view: LicenseView, base: Collected): readonly Change[] {
   return [...base.changes, ...inUseChange(view, base.storedInUse)];
+}
+
+/** An answer that changes nothing but what had ended anyway. */
+export function withoutEffect(view: LicenseView, base: Collected, outcome: Outcome): Decision {
+  return { outcome, changes: collectedChanges(view, base), events: base.events };
 }
 
 /** Slots of a feature in use now, whatever is still stored. */

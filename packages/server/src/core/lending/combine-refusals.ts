@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { AddConsumption, Borrow, Register } from '../command.ts';
+import type { AddConsumption, LicenseCommand } from '../command.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { refuseFull } from '../refusals.ts';
@@ -26,7 +26,7 @@ const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
 
 /** What several licenses of a product say together, the first of them first. */
 export function combineRefusals(
-  command: Register | Borrow | AddConsumption,
+  command: LicenseCommand,
   product: string,
   refusals: readonly Refused[],
 ): Refused {

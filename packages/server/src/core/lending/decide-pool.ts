@@ -1,8 +1,6 @@
-import type { AddConsumption, Borrow, LicenseCommand, Register } from '../command.ts';
-import { decide } from '../decide.ts';
+import type { LicenseCommand } from '../command.ts';
+import { decide, moduleOf } from '../decide.ts';
 import type { Decision } from '../decision.ts';
-import { denyConsumption } from '../decisions/add-consumption.ts';
-import { freeSlot } from '../decisions/unregister.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License, type LicenseId } from '../nouns/license.ts';
@@ -12,7 +10,7 @@ import type { Candidate, LicenseView } from '../view.ts';
 import { newestOf } from './choose-license.ts';
 import { collect } from './collect.ts';
 import { combineRefusals } from './combine-refusals.ts';
-import { denySlot } from './deny.ts';
+import { freeSlot } from './free-slot.ts';
 import { withOrigin } from './with-origin.ts';
 
 /** The licenses of one product, of which a command names none. */
@@ -63,13 +61,6 @@ interface Tried {
 /** Refusals that no other license would change. */
 const SAME_EVERYWHERE: ReadonlySet<Refused['code']> = new Set(['blacklisted', 'idempotency_key_reused']);
 
-/** Commands for which any license of the pool will do. The others are about what the user holds. */
-type Taking = Register | Borrow | AddConsumption;
-
-function isTaking(command: LicenseCommand): command is Taking {
-  return command.kind === 'register' || command.kind === 'borrow' || command.kind === 'add_consumption';
-}
-
 /** Which licenses are asked, in which order. There is always one. */
 function orderPool(
   command: LicenseCommand,
@@ -79,17 +70,23 @@ function orderPool(
   const answered = candidates.filter(({ hasAnswered }) => hasAnswered);
   const own = candidates.filter(({ holdsSlot }) => holdsSlot);
   const renewable = own.filter(({ license }) => refuseRenewal(license, now) === null);
-  const rest = isTaking(command)
+  const rest = canUseAny(command)
     ? candidates.filter(({ license }) => isUsable(license, now))
     : own.filter((candidate) => !renewable.includes(candidate));
   const order = [...new Set([...answered, ...renewable, ...rest])];
   return order.length > 0 ? order : [newestOf(listAble(command, candidates), now)];
 }
 
-/** Whoever holds no slot hears that, and not that some license lacks the feature, where another has it. */
+/** Whether any license of the pool will do. If not, the command is about what the user holds. */
+function canUseAny(command: LicenseCommand): boolean {
+  return moduleOf(command).deny !== undefined;
+}
+
+/** A user without a slot is told that, and not that some license lacks a feature that another one has. */
 function listAble(command: LicenseCommand, candidates: readonly Candidate[]): readonly Candidate[] {
-  if (command.kind !== 'register_feature' && command.kind !== 'release_feature') return candidates;
-  const able = candidates.filter(({ license }) => findFeature(license, command.feature) !== undefined);
+  const code = 'feature' in command && !canUseAny(command) ? command.feature : null;
+  if (code === null) return candidates;
+  const able = candidates.filter(({ license }) => findFeature(license, code) !== undefined);
   return able.length > 0 ? able : candidates;
 }
 
@@ -113,10 +110,9 @@ function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): 
  * clock, are forgotten on all licenses. See `refuseReturn`.
  */
 function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Instant): readonly PoolPart[] {
-  const { kind } = command;
   const { outcome } = answer.decision;
   const isReturned = outcome.kind !== 'refused' || outcome.code === 'device_not_found';
-  if (!isReturned || !(kind === 'unregister' || kind === 'release' || kind === 'recall')) return [];
+  if (!isReturned || !moduleOf(command).isReturn) return [];
   const without = pool.candidates.filter(
     ({ license, holdsSlot }) => !holdsSlot && license.id !== answer.licenseId,
   );
@@ -132,7 +128,8 @@ function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Inst
  */
 function refuseAll(command: LicenseCommand, tried: readonly Tried[], pool: Pool, now: Instant): PoolPart {
   const [first] = tried as [Tried];
-  if (!isTaking(command) || first.refusal.code === 'idempotency_key_reused') return first.part;
+  const module = moduleOf(command);
+  if (module.deny === undefined || first.refusal.code === 'idempotency_key_reused') return first.part;
   const { license } = newestOf(pool.candidates, now);
   const view = pool.viewOf(license);
   if (!isUsable(license, now)) return { licenseId: license.id, decision: decide(command, view, now) };
@@ -141,10 +138,6 @@ function refuseAll(command: LicenseCommand, tried: readonly Tried[], pool: Pool,
     license.product,
     tried.map((one) => one.refusal),
   );
-  const base = collect(view, now);
-  const decision =
-    command.kind === 'add_consumption'
-      ? denyConsumption(command, view, base, refusal, now)
-      : denySlot(view, command, refusal, base, now);
+  const decision = module.deny(command, view, collect(view, now), refusal, now);
   return { licenseId: license.id, decision: withOrigin(decision, command) };
 }

@@ -1,13 +1,12 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { Borrow, Register } from '../command.ts';
 import type { Change, Decision } from '../decision.ts';
 import { type Actor, addressOf } from '../nouns/actor.ts';
-import type { LicenseEvent } from '../nouns/audit-event.ts';
+import type { Denied, LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
-import type { Denial, LicenseView, PlaceDenial } from '../view.ts';
+import type { Denial, DenialScope, LicenseView, PlaceDenial } from '../view.ts';
 import { type Collected, collectedChanges } from './collect.ts';
 
 /** A user's repeated denials within this time are counted instead of becoming an event each. */
@@ -21,10 +20,9 @@ export const DENIAL_WINDOW_MS = MINUTE_MS;
 export const PLACE_DENIALS = 500;
 export const PLACE_WINDOW_MS = HOUR_MS;
 
-/** What was asked for, by whom. */
-export interface Denied {
-  readonly kind: 'slot_denied' | 'consumption_denied';
-  readonly feature: string | null;
+/** A command that may be denied. */
+interface Deniable {
+  readonly feature?: string | null;
   readonly user: string | null;
   readonly by?: Actor;
 }
@@ -35,14 +33,15 @@ export interface Denied {
  * chain. Neither can one that invents users: once its place has had its share, first denials are counted
  * there, and leave nothing of their own. Every denial is in exactly one event or counter.
  */
-export function deny(
+function deny(
+  kind: Denied['kind'],
+  command: Deniable,
   view: LicenseView,
-  denied: Denied,
-  refusal: Refused,
   base: Collected,
+  refusal: Refused,
   now: Instant,
 ): Decision {
-  const { changes, events } = trace(view, denied, refusal.code, now);
+  const { changes, events } = trace(view, kind, command, refusal.code, now);
   return {
     outcome: refusal,
     changes: [...collectedChanges(view, base), ...changes],
@@ -50,31 +49,35 @@ export function deny(
   };
 }
 
-export function denySlot(
-  view: LicenseView,
-  { user, by }: Register | Borrow,
-  refusal: Refused,
-  base: Collected,
-  now: Instant,
-): Decision {
-  const denied = { kind: 'slot_denied', feature: null, user } as const;
-  return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
+export const denySlot = deny.bind(null, 'slot_denied');
+export const denyConsumption = deny.bind(null, 'consumption_denied');
+
+/** Which earlier denials a denial of this command may be folded into. */
+export function denialScope({ user, by }: Deniable): DenialScope {
+  return { user: user ?? NOBODY, place: deniedPlace(by) };
 }
 
 type Trace = Pick<Decision, 'changes' | 'events'>;
 
-function trace(view: LicenseView, denied: Denied, code: ErrorCode, now: Instant): Trace {
-  const feature = denied.feature ?? WHOLE_LICENSE;
+function trace(
+  view: LicenseView,
+  kind: Denied['kind'],
+  command: Deniable,
+  code: ErrorCode,
+  now: Instant,
+): Trace {
+  const feature = command.feature ?? WHOLE_LICENSE;
   const last = view.denials.find((denial) => denial.code === code && denial.feature === feature);
   if (last !== undefined && isInWindow(last, DENIAL_WINDOW_MS, now)) {
     const denial = { ...last, repeated: last.repeated + 1 };
     return { changes: [{ kind: 'put_denial', denial }], events: [] };
   }
-  const place = deniedPlace(denied.by);
-  if (place === null) return recordFirst(denied, code, last, now);
+  const place = deniedPlace(command.by);
+  const recorded = () => recordFirst(kind, command, code, last, now);
+  if (place === null) return recorded();
   const isOver = countRecorded(view.placeDenials, now) >= PLACE_DENIALS;
   const counted = countAt(view.placeDenials, place, code, isOver ? 'repeated' : 'recorded', now);
-  const first = isOver ? NOTHING : recordFirst(denied, code, last, now);
+  const first = isOver ? NOTHING : recorded();
   return {
     changes: [...first.changes, ...counted.changes],
     events: [...counted.events, ...first.events],
@@ -84,7 +87,8 @@ function trace(view: LicenseView, denied: Denied, code: ErrorCode, now: Instant)
 const NOTHING: Trace = { changes: [], events: [] };
 
 function recordFirst(
-  { kind, feature, user }: Denied,
+  kind: Denied['kind'],
+  { feature = null, user }: Deniable,
   code: ErrorCode,
   last: Denial | undefined,
   now: Instant,

@@ -66,6 +66,11 @@ export function isLive(registration: Registration, now: Instant): boolean {
   return now < registration.endsAt;
 }
 
+/** The registration if it is live. */
+export function orNoSlot(registration: Registration | null, now: Instant): Registration | null {
+  return registration !== null && isLive(registration, now) ? registration : null;
+}
+
 /** Until when the holder has the license for sure: as long as it is borrowed, or else until the slot ends. */
 export function heldUntil(registration: Registration, now: Instant): Instant {
   return isBorrowed(registration, now) ? (registration.borrowedUntil as Instant) : registration.endsAt;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LicenseCommand } from '../command.ts';
-import { decide, needsOf } from '../decide.ts';
+import { decide, moduleOf } from '../decide.ts';
 import {
   borrow,
   consume,
@@ -162,7 +162,8 @@ describe('whoever is denied', () => {
     for (const command of [register('ada'), consume(1, { user: 'ada' }), registerFeature('ada')]) {
       const facts = command.kind === 'add_consumption' ? { ...HELD, meter: {} } : HELD;
       const view = exampleView(facts, 'ada');
-      assert.equal(needsOf(command, view, NOW).denialsOf, 'ada', 'earlier denials are asked for');
+      const needs = moduleOf(command).needs(command, view, view.registration, NOW);
+      assert.equal(needs.denials?.user, 'ada', 'earlier denials are asked for');
       const { events, changes } = decide({ ...command, by }, view, NOW);
       const [event] = events;
       assert.ok(event?.kind === 'slot_denied' || event?.kind === 'consumption_denied');

@@ -15,10 +15,10 @@ interface OwnNamesOptions {
   /** Milliseconds that never run back. */
   readonly readMonotonicMs: () => number;
   /** The machine, replaced in tests. */
-  readonly machine?: Machine;
+  readonly machine?: Machine | undefined;
 }
 
-interface Machine {
+export interface Machine {
   readonly hostName: string;
   /** The full names of its addresses, as the system's resolver knows them. */
   findFullNames(): Promise<readonly string[]>;

@@ -1,6 +1,6 @@
 import type { ClockJump } from '../../core/clock/clock.ts';
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
-import { decide, targetOf } from '../../core/decide.ts';
+import { decide, moduleOf, targetOf } from '../../core/decide.ts';
 import { type DecidedCommand, decideSystem, isDecided } from '../../core/decide-system.ts';
 import type { Decision, SystemDecision } from '../../core/decision.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
@@ -199,8 +199,8 @@ function executeOnPool(
 
 /** What was lent and reported of a license that was removed comes to its end, too. */
 function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): readonly ShelfEntry[] | undefined {
-  const mayBeRemoved = command.kind === 'collect' || command.kind === 'settle_report';
-  const entry = mayBeRemoved ? shelf.findRemoved(command.licenseId) : undefined;
+  if (!moduleOf(command).mayBeRemoved) return undefined;
+  const entry = shelf.findRemoved(targetOf(command).licenseId as LicenseId);
   return entry === undefined ? undefined : [entry];
 }
 

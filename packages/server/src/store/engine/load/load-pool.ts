@@ -1,12 +1,12 @@
 import type { LicenseCommand } from '../../../core/command.ts';
 import { targetOf } from '../../../core/decide.ts';
+import type { Pool } from '../../../core/lending/decide-pool.ts';
 import {
   ANSWER_LIFETIME_MS,
   answerScope,
   isRemembered,
   repeatAnswer,
-} from '../../../core/decisions/add-consumption.ts';
-import type { Pool } from '../../../core/lending/decide-pool.ts';
+} from '../../../core/lending/repeat-answer.ts';
 import { plus } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { isLive } from '../../../core/nouns/registration.ts';

@@ -1,5 +1,5 @@
-import { ANSWER_LIFETIME_MS } from '../../../core/decisions/add-consumption.ts';
 import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../../core/lending/deny.ts';
+import { ANSWER_LIFETIME_MS } from '../../../core/lending/repeat-answer.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../../core/nouns/license.ts';

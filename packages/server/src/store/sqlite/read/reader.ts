@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { ANSWER_LIFETIME_MS } from '../../../core/decisions/add-consumption.ts';
 import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../../core/lending/deny.ts';
+import { ANSWER_LIFETIME_MS } from '../../../core/lending/repeat-answer.ts';
 import type { AuditPosition } from '../../../core/nouns/audit-position.ts';
 import { type Standing, WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import type { ConsumptionLimits } from '../../../core/nouns/feature.ts';
