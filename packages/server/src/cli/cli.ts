@@ -45,7 +45,7 @@ export interface House {
   isExpected(error: unknown): Promise<boolean>;
 }
 
-export interface CliDependencies extends House {
+interface CliDependencies extends House {
   /** How the caller calls us, such as `./berth`; hints are written so. */
   readonly program: string;
   /** The folder in which the default data folder and settings are. */
