@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { describe, test } from 'node:test';
-import { type ServerProcess, } from '../../support/server-process.ts';
+import type { ServerProcess } from '../../support/server-process.ts';
 import {
   CONTROL,
   createAdministrator,

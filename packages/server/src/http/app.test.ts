@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { FOREIGN, openTestApp, type TestAnswer } from '../../../../test/support/test-app.ts';
 import { LIMITS } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
-import { text } from './reply.ts';
+import { text } from './reply/reply.ts';
 import { defineRoute } from './route.ts';
 
 function throwingRoute(path: string, error: unknown) {
