@@ -1,6 +1,6 @@
 import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import type { Command } from './command.ts';
+import type { Command } from '../command.ts';
 
 /** Where the data is, and how it comes to be elsewhere. */
 export const MOVE_COMMANDS: readonly Command[] = [
