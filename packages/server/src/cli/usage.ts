@@ -2,7 +2,7 @@ import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-hel
 import { envOf, flagOf } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS } from './commands/commands.ts';
 
 /** A command as the command line knows it; `null` runs the server. */
 export interface Entry extends CommandUsage {

@@ -1,12 +1,12 @@
 import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
 import { formatFacts } from '@berth/protocol/console/console-text';
-import { ValueError } from '../core/read-values.ts';
-import { isRefusal } from '../core/refusal.ts';
-import { createFileWriter, judgeLicense } from '../http/portal/write-files.ts';
-import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../store/airgap.ts';
-import { writeCarriedFile } from './carried-files.ts';
-import type { Call, Command } from './command.ts';
+import { ValueError } from '../../core/read-values.ts';
+import { isRefusal } from '../../core/refusal.ts';
+import { createFileWriter, judgeLicense } from '../../http/portal/write-files.ts';
+import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../../store/airgap.ts';
+import { writeCarriedFile } from '../carried-files.ts';
+import type { Call, Command } from '../command.ts';
 import { presentDate } from './present.ts';
 
 type Facts = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
-import type { Command, Flags } from './command.ts';
-import { InputError } from './read-secrets.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
 
 /** Licenses from the vendor's licensing cloud, and reports to it. */
 export const CLOUD_COMMANDS: readonly Command[] = [

@@ -1,9 +1,9 @@
 import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
-import type { DenyList } from '../core/rules/rules.ts';
-import { RulesError } from '../services/access/parse-rules.ts';
-import { openRulesFile, readRules } from '../services/access/rules-file.ts';
-import type { AdminAnswer } from './admin-client.ts';
-import type { Command, LocalContext } from './command.ts';
+import type { DenyList } from '../../core/rules/rules.ts';
+import { RulesError } from '../../services/access/parse-rules.ts';
+import { openRulesFile, readRules } from '../../services/access/rules-file.ts';
+import type { AdminAnswer } from '../admin-client.ts';
+import type { Command, LocalContext } from '../command.ts';
 
 /** Shows and checks the rules, which are changed in their file. */
 export const RULES_COMMANDS: readonly Command[] = [

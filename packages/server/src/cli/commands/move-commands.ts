@@ -1,6 +1,6 @@
 import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import type { Command } from './command.ts';
+import type { Command } from '../command.ts';
 
 /** Moving the data between SQLite and PostgreSQL. */
 export const MOVE_COMMANDS: readonly Command[] = [

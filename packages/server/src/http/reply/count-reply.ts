@@ -1,4 +1,4 @@
-import type { Executed } from '../services/lending/lending.ts';
+import type { Executed } from '../../services/lending/lending.ts';
 import { refusalReply } from './problem.ts';
 import { json, type Reply } from './reply.ts';
 

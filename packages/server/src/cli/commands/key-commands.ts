@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { formatFacts } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { CallOf } from '@berth/protocol/console/hints';
-import { createKeyExportFile } from '../services/upkeep/key-export-file.ts';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
-import type { Command, Flags, LocalContext } from './command.ts';
-import { InputError } from './read-secrets.ts';
+import { createKeyExportFile } from '../../services/upkeep/key-export-file.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags, LocalContext } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
 
 /** Keys are never given on the command line, because every user of the machine can read it. */
 export const KEY_COMMANDS: readonly Command[] = [

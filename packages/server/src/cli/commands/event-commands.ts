@@ -1,8 +1,8 @@
 import { toReadable } from '@berth/protocol/console/console-text';
 import { toPrintableJson } from '@berth/protocol/hidden-characters';
-import type { AdminAnswer } from './admin-client.ts';
-import type { Flags, FollowContext, FollowingCommand } from './command.ts';
-import { formatInline } from './terminal.ts';
+import type { AdminAnswer } from '../admin-client.ts';
+import type { Flags, FollowContext, FollowingCommand } from '../command.ts';
+import { formatInline } from '../terminal.ts';
 
 export const EVENT_COMMANDS: readonly FollowingCommand[] = [
   {

@@ -1,10 +1,10 @@
 import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { suggest } from '@berth/protocol/console/suggest';
-import { ROLES } from '../core/access/role.ts';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
-import type { Command, Flags } from './command.ts';
-import { InputError } from './read-secrets.ts';
+import { ROLES } from '../../core/access/role.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

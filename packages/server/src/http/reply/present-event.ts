@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../core/nouns/audit-event.ts';
-import type { Instant } from '../core/nouns/instant.ts';
+import type { RecordedEvent } from '../../core/nouns/audit-event.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import { toWire } from './to-wire.ts';
 
 /** Where an event stands in the log. */

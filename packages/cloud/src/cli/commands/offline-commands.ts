@@ -1,13 +1,13 @@
 import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import { formatTable } from '@berth/protocol/console/console-text';
-import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { createFileWriter } from '../http/portal/write-files.ts';
-import { type IssuedFile, refreshFile } from '../store/license-files.ts';
-import { answerActivation, answerDeactivation } from '../store/offline-requests.ts';
-import { type CountedUsage, takeUsage } from '../store/usage.ts';
-import { readCarriedFile, writeCarriedFile } from './carried-files.ts';
-import type { Call, Command } from './command.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { createFileWriter } from '../../http/portal/write-files.ts';
+import { type IssuedFile, refreshFile } from '../../store/license-files.ts';
+import { answerActivation, answerDeactivation } from '../../store/offline-requests.ts';
+import { type CountedUsage, takeUsage } from '../../store/usage.ts';
+import { readCarriedFile, writeCarriedFile } from '../carried-files.ts';
+import type { Call, Command } from '../command.ts';
 import { presentDate } from './present.ts';
 
 type Facts = Readonly<Record<string, unknown>>;

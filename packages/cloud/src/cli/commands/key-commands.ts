@@ -1,12 +1,12 @@
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
-import type { AuthorizationMethod } from '../core/license.ts';
-import { ValueError } from '../core/read-values.ts';
-import { isRefusal, type Refusal } from '../core/refusal.ts';
-import { exportPublicKey } from '../store/key-files.ts';
-import { type CallerKey, createKey, disableKey, listKeys } from '../store/keys.ts';
-import { createProduct, listProducts } from '../store/products.ts';
-import type { Call, Command } from './command.ts';
+import type { AuthorizationMethod } from '../../core/license.ts';
+import { ValueError } from '../../core/read-values.ts';
+import { isRefusal, type Refusal } from '../../core/refusal.ts';
+import { exportPublicKey } from '../../store/key-files.ts';
+import { type CallerKey, createKey, disableKey, listKeys } from '../../store/keys.ts';
+import { createProduct, listProducts } from '../../store/products.ts';
+import type { Call, Command } from '../command.ts';
 import { presentKey, presentProductRow } from './present.ts';
 
 type Facts = Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import { type Totals, WHOLE_LICENSE } from '../core/decision.ts';
-import { isExpired, isStarted, type License, type Product } from '../core/license.ts';
-import type { ConsumptionLimits, Feature, Lending } from '../core/terms.ts';
-import type { ListedDevice } from '../store/devices.ts';
-import type { ListedEvent } from '../store/events.ts';
-import type { CallerKey } from '../store/keys.ts';
+import { type Totals, WHOLE_LICENSE } from '../../core/decision.ts';
+import { isExpired, isStarted, type License, type Product } from '../../core/license.ts';
+import type { ConsumptionLimits, Feature, Lending } from '../../core/terms.ts';
+import type { ListedDevice } from '../../store/devices.ts';
+import type { ListedEvent } from '../../store/events.ts';
+import type { CallerKey } from '../../store/keys.ts';
 
 /** What `--json` prints: names as on the wire, units at their end. */
 export function presentDate(at: number | null): string | null {

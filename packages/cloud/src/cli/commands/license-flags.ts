@@ -1,8 +1,8 @@
 import { LICENSE_TYPES } from '@berth/protocol/api/license-object';
 import { UsageError } from '@berth/protocol/console/command-line';
 import { parseJsonText } from '@berth/protocol/json-text';
-import type { TermsChange } from '../core/change-terms.ts';
-import { parseFeatureSpec, readPeriod } from '../core/feature-spec.ts';
+import type { TermsChange } from '../../core/change-terms.ts';
+import { parseFeatureSpec, readPeriod } from '../../core/feature-spec.ts';
 import {
   ACTIVATIONS,
   AMOUNT,
@@ -14,9 +14,9 @@ import {
   readEndDate,
   SLOTS,
   ValueError,
-} from '../core/read-values.ts';
-import type { ConsumptionLimits, LicenseType } from '../core/terms.ts';
-import type { Flags } from './command.ts';
+} from '../../core/read-values.ts';
+import type { ConsumptionLimits, LicenseType } from '../../core/terms.ts';
+import type { Flags } from '../command.ts';
 
 /** Only what was said; the rest is left as it is. */
 export function readTermsChange(flags: Flags): TermsChange {

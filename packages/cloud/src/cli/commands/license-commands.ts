@@ -1,11 +1,11 @@
 import { UsageError } from '@berth/protocol/console/command-line';
 import { formatFacts } from '@berth/protocol/console/console-text';
-import type { License } from '../core/license.ts';
-import { ValueError } from '../core/read-values.ts';
-import { isRefusal, type Refusal } from '../core/refusal.ts';
-import { judgeLicense } from '../http/portal/write-files.ts';
-import { listDevices } from '../store/devices.ts';
-import { loadTotals } from '../store/execute.ts';
+import type { License } from '../../core/license.ts';
+import { ValueError } from '../../core/read-values.ts';
+import { isRefusal, type Refusal } from '../../core/refusal.ts';
+import { judgeLicense } from '../../http/portal/write-files.ts';
+import { listDevices } from '../../store/devices.ts';
+import { loadTotals } from '../../store/execute.ts';
 import {
   changeLicense,
   createLicense,
@@ -14,9 +14,9 @@ import {
   listLicenses,
   resetLicense,
   setLicenseEnabled,
-} from '../store/licenses.ts';
-import { hashPassword } from '../store/passwords.ts';
-import type { Call, Command } from './command.ts';
+} from '../../store/licenses.ts';
+import { hashPassword } from '../../store/passwords.ts';
+import type { Call, Command } from '../command.ts';
 import { readEndOrNever, readTermsChange } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';

@@ -1,15 +1,15 @@
 import type { FeatureObject, LicenseObject } from '@berth/protocol/api/license-object';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import type { FeatureStanding, Standing } from '../core/nouns/consumption.ts';
+import type { FeatureStanding, Standing } from '../../core/nouns/consumption.ts';
 import {
   type ConsumptionLimits,
   type Feature,
   type FeatureLending,
   indexByCode,
-} from '../core/nouns/feature.ts';
-import type { Instant } from '../core/nouns/instant.ts';
-import { type License, type LicenseId, licenseState } from '../core/nouns/license.ts';
-import { isBorrowed, type Registration } from '../core/nouns/registration.ts';
+} from '../../core/nouns/feature.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import { type License, type LicenseId, licenseState } from '../../core/nouns/license.ts';
+import { isBorrowed, type Registration } from '../../core/nouns/registration.ts';
 
 /** A license at a moment, perhaps as one of its users sees it. */
 interface LicenseMoment {

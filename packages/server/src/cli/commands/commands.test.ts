@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AdminClient } from './admin-client.ts';
-import type { Flags } from './command.ts';
+import type { AdminClient } from '../admin-client.ts';
+import type { Flags } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
 import { COMMANDS } from './commands.ts';
-import { InputError } from './read-secrets.ts';
 
 const callOf = (words: string) => `./berth ${words}`;
 

@@ -1,10 +1,10 @@
 import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import { type Config, showConfig } from '../config.ts';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import { type Config, showConfig } from '../../config.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
-import type { Command, Flags } from './command.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';

@@ -3,11 +3,11 @@ import { open, rename, rm } from 'node:fs/promises';
 import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
-import { ExportCheck, type ExportVerdict } from '../services/audit/check-export.ts';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
-import type { Command, Flags, LocalContext } from './command.ts';
-import { InputError } from './read-secrets.ts';
-import { formatInline } from './terminal.ts';
+import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags, LocalContext } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
+import { formatInline } from '../terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

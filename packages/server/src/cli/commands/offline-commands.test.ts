@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { generate, openOfflineApp } from '../../../../test/support/cloud/offline-app.ts';
-import { TEST_VENDOR as vendor } from '../../../../test/support/cloud/test-vendor.ts';
-import { temporaryFolder } from '../../../../test/support/server-process.ts';
-import type { AdminClient } from './admin-client.ts';
+import { generate, openOfflineApp } from '../../../../../test/support/cloud/offline-app.ts';
+import { TEST_VENDOR as vendor } from '../../../../../test/support/cloud/test-vendor.ts';
+import { temporaryFolder } from '../../../../../test/support/server-process.ts';
+import type { AdminClient } from '../admin-client.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 
 /** Runs a command against a server in this process, and answers what it says. */

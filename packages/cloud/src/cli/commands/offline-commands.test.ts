@@ -7,10 +7,10 @@ import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-f
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
-import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { ask, createCommandLine } from '../../../../test/support/cloud/cloud-command-line.ts';
-import { cloudFolder } from '../../../../test/support/cloud/test-cloud.ts';
-import { told } from '../../../../test/support/cloud/test-portal.ts';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { ask, createCommandLine } from '../../../../../test/support/cloud/cloud-command-line.ts';
+import { cloudFolder } from '../../../../../test/support/cloud/test-cloud.ts';
+import { told } from '../../../../../test/support/cloud/test-portal.ts';
 
 const KEY = 'ACME-0001';
 

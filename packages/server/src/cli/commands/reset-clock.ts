@@ -1,6 +1,6 @@
 import { formatTable } from '@berth/protocol/console/console-text';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
-import type { Flags } from './command.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Flags } from '../command.ts';
 
 interface ShownBorrow {
   readonly license_id: number;

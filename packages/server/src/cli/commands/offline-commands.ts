@@ -10,9 +10,9 @@ import {
 } from '@berth/protocol/carried/typed-code';
 import { formatFacts } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
-import type { Command, Flags } from './command.ts';
-import { InputError, type SecretPrompt } from './read-secrets.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
+import { InputError, type SecretPrompt } from '../read-secrets.ts';
 
 /** Licenses for servers without internet: from files and from codes. */
 export const OFFLINE_COMMANDS: readonly Command[] = [
