@@ -14,7 +14,7 @@ import {
   signHeadsText,
   sumHeads,
 } from '../../engine/audit/audit-chain.ts';
-import type { HeadSigner } from '../../engine/execute-command.ts';
+import type { HeadSigner } from '../../engine/batch.ts';
 import type { Sql } from './bulk-writes.ts';
 
 /** What was signed before, and how many links there are now; `null` where nobody can sign. */

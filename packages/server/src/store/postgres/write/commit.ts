@@ -1,6 +1,6 @@
 import type { ChainHead } from '../../engine/audit/audit-chain.ts';
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import type { Batch } from '../../engine/execute-command.ts';
+import type { Batch } from '../../engine/batch.ts';
 import type { Row } from '../../engine/rows.ts';
 import type { ShelfEntry } from '../../engine/shelf.ts';
 import type { Opened } from '../wire/transaction.ts';
