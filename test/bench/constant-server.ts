@@ -36,7 +36,7 @@ function constantRoutes(answer: string): readonly Route[] {
 const app = createApp({
   routes: constantRoutes(readFileSync(process.argv[2] as string, 'utf8')),
   accounts: createAccounts(NO_STORE, systemClock),
-  rules: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false },
+  auth: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false },
   pages: { allowedOrigins: [], ownNames: { isOwn: async () => false } },
   log: createQuietLog(),
   logRequests: false,

@@ -14,9 +14,6 @@ import {
 } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
 
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
-
 const data = temporaryFolder({ after });
 const folder = temporaryFolder({ after });
 let server: ServerProcess;

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { pollUntil } from '../support/poll.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 interface Status {
   readonly hardware_id: string;

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runBerth } from '../support/berth-command.ts';
 import { pollUntil } from '../support/poll.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 

@@ -2,13 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { setUpData, succeeded } from './data-states.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const PASSPHRASE = 'a passphrase, long';
 

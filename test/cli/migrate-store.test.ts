@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import connect from 'postgres';
 import { openStoppedServer } from '../../packages/server/src/compose/compose.ts';
@@ -13,9 +13,6 @@ import { exampleLicense } from '../../packages/server/src/core/examples.ts';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const shared = sharedPostgres();

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { ServerUnderTest } from '../support/server-under-test.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const RULES = 'deny:\n  users: [mallory]\n  addresses: [10.0.0.0/8]\n';
 

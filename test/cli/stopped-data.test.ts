@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 import { succeeded } from './data-states.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 interface Status {
   readonly url: string | null;

@@ -5,9 +5,6 @@ import { type CommandResult, runBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
 
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
-
 const TIME = 'yyyy-mm-ddThh:mm:ss.mmmZ';
 
 /** Commands that only look, so that a running and a stopped server have the same to say. */

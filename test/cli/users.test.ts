@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../support/server-process.ts';
 import { setUpData, succeeded } from './data-states.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { runCli } from '@berth/server/cli/cli';
 import { COMMANDS } from '@berth/server/cli/commands';
 import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
-
-/** The commands of this file share their compiled code, which makes them twice as fast. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const unreachable = () => assert.fail('Nothing is to be done.');
 
@@ -33,13 +30,14 @@ async function say(words: readonly string[]) {
     },
     program: 'berth',
     home: '/nowhere',
+    env: {},
     version: '1.2.3',
     startServer: unreachable,
     openStoppedServer: unreachable,
     importMasterKey: unreachable,
     moveStore: unreachable,
     describeHolder: unreachable,
-    isExpected: () => false,
+    isExpected: async () => false,
   });
   return { code, ...printed };
 }

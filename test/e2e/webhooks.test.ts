@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { pollUntil } from '../support/poll.ts';
 import { findForms } from '../support/secret-search.ts';
@@ -11,9 +11,6 @@ import { seedLicenses, startServerProcess, temporaryFolder } from '../support/se
 import { describeStores, dumpDatabase } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
-
-/** The servers of this file share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const SECRET = randomBytes(32).toString('base64');
 

@@ -1,3 +1,4 @@
+import { findUnusedExports } from './export-rules.ts';
 import { findBadNames, findDeadFiles, findDefaultExports } from './file-rules.ts';
 import {
   findInexactVersions,
@@ -38,6 +39,7 @@ export const rules: Record<string, Rule> = {
   'default-export': findDefaultExports,
   'file-name': findBadNames,
   'dead-file': findDeadFiles,
+  'unused-export': findUnusedExports,
   'console-log': findConsoleLog,
   unfinished: findUnfinishedWords,
   'outside-reference': findOutsideReferences,

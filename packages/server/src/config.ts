@@ -1,67 +1,36 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
-import type { LogFormat, LogLevel } from '@berth/protocol/console/log-line';
 import { suggest } from '@berth/protocol/console/suggest';
-import { parse as parseYaml } from 'yaml';
-import type { WebhookTopic } from './core/nouns/webhook-topics.ts';
-import { SETTINGS, type Setting, type Value } from './settings.ts';
+import { parseYaml } from './parse-yaml.ts';
+import { SETTINGS, type Setting, type SettingEntry, type Value } from './settings.ts';
 
-/** Everything that can be set, frozen at start. Units stand at the end of the names. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly data: string;
-  readonly database: {
-    readonly url: string;
-    readonly connections: number;
-    readonly prepareStatements: boolean;
-    readonly maxBatch: number;
-  };
-  readonly hardwareId: string;
-  readonly rules: string;
-  readonly cloud: {
-    readonly url: string;
-    readonly publicKey: string;
-    readonly checkMinutes: number;
-    readonly reportSeconds: number;
-    readonly timeoutSeconds: number;
-    readonly settleSeconds: number;
-  };
-  readonly airgap: { readonly publicKey: string; readonly acceptUnsignedPolicies: boolean };
-  readonly auth: {
-    readonly localAdmin: 'setup' | 'always' | 'never';
-    readonly clients: 'open' | 'required';
-    readonly requireTls: boolean;
-    readonly throttleSignIns: boolean;
-  };
-  readonly limits: { readonly slotsPerAddress: number; readonly borrowsPerAddress: number };
-  readonly http: {
-    readonly maxConnections: number;
-    readonly maxConnectionsPerAddress: number;
-    readonly clientRequestsPerMinute: number;
-    readonly trustedProxies: readonly string[];
-    readonly allowedOrigins: readonly string[];
-    readonly allowedHosts: readonly string[];
-    readonly allowKeysInUrl: boolean;
-  };
-  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
-  readonly log: {
-    readonly level: LogLevel;
-    readonly format: LogFormat;
-    readonly requests: boolean;
-    readonly slowRequestMs: number;
-  };
-  readonly users: { readonly ignoreCase: boolean };
-  readonly sweeper: { readonly intervalSeconds: number };
-  readonly notices: { readonly expiryDays: number; readonly cloudMinutes: number };
-  readonly webhooks: {
-    readonly url: string;
-    readonly events: readonly WebhookTopic[];
-    readonly secretFile: string;
-  };
-}
+type HeadOf<Path extends string> = Path extends `${infer Section}.${string}` ? Section : Path;
+
+type ValueOf<E> = E extends { default: readonly unknown[]; oneOf: readonly (infer Word)[] }
+  ? readonly Word[]
+  : E extends { default: readonly unknown[] }
+    ? readonly string[]
+    : E extends { oneOf: readonly (infer Word)[] }
+      ? Word
+      : E extends { default: number }
+        ? number
+        : E extends { default: boolean }
+          ? boolean
+          : string;
+
+/** Everything that can be set, frozen at start: `cloud.url` of the table is `config.cloud.url`. */
+export type Config = {
+  readonly [Head in HeadOf<SettingEntry['path']>]: Head extends SettingEntry['path']
+    ? ValueOf<Extract<SettingEntry, { path: Head }>>
+    : {
+        readonly [E in SettingEntry as E['path'] extends `${Head}.${infer Name}` ? Name : never]: ValueOf<E>;
+      };
+};
+
+/** How the command line finds the running server: names in the data folder, and the header of its token. */
+export const CONTROL = { socket: 'berth.sock', file: 'control.json', header: 'x-berth-control' } as const;
 
 /** Bounds that are not meant to be changed, each with its reason. */
 export const LIMITS = {

@@ -1,7 +1,7 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
-import { WEBHOOK_TOPICS } from './core/nouns/webhook-topics.ts';
+import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
 
 export type Value = string | number | boolean | readonly string[];
 
@@ -32,8 +32,9 @@ function isOrigin(word: string): boolean {
 
 const always = () => true;
 
-/** Every setting with its default, its bounds and a sentence. */
-export const SETTINGS: readonly Setting[] = [
+const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
+
+const TABLE = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
   { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 takes a free one.' },
   {
@@ -296,8 +297,8 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     path: 'webhooks.events',
-    default: Object.keys(WEBHOOK_TOPICS),
-    oneOf: Object.keys(WEBHOOK_TOPICS),
+    default: TOPICS,
+    oneOf: TOPICS,
     about: 'What is sent there.',
   },
   {
@@ -306,4 +307,10 @@ export const SETTINGS: readonly Setting[] = [
     isPath: always,
     about: 'A file with the secret that events are signed with; BERTH_WEBHOOKS_SECRET is the secret itself.',
   },
-];
+] as const satisfies readonly Setting[];
+
+/** Every setting with its default, its bounds and a sentence. */
+export const SETTINGS: readonly Setting[] = TABLE;
+
+/** The same as types, which `Config` is made from. */
+export type SettingEntry = (typeof TABLE)[number];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
-import { after, describe, test } from 'node:test';
-import { type ServerProcess, temporaryFolder } from '../../support/server-process.ts';
+import { describe, test } from 'node:test';
+import { type ServerProcess, } from '../../support/server-process.ts';
 import {
   CONTROL,
   createAdministrator,
@@ -11,9 +11,6 @@ import {
   type TestApp,
 } from '../../support/test-app.ts';
 import { OWN_PASSWORD, replacePassword, startFreshServer } from '../doors/set-up-server.ts';
-
-/** The servers of this file share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 /** Signs in from one of the addresses of this machine, and answers the status. */
 function signIn(url: string, from: string, name: string, password: string): Promise<number> {

@@ -9,8 +9,6 @@ import { LEAST_ACKNOWLEDGED, runKillStorm } from './kill-storm.ts';
  * The servers share their compiled code, which makes them start twice as fast. One that is killed leaves none
  * behind, so a command does that first.
  */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
-
 before(async () => {
   await runBerth(temporaryFolder({ after }), ['config']);
 });

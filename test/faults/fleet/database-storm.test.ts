@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
-import { temporaryFolder } from '../../support/server-process.ts';
 import { hasPostgres, startPostgres } from '../../support/stores/postgres.ts';
 import { runDatabaseStorm } from './database-storm.ts';
-import type { FleetLife } from './fleet.ts';
-
-/** The servers share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
+import { type FleetLife, SUITE_PATIENCE } from './fleet.ts';
 
 /** One behind a URL is not ours to crash. */
 const canCrash = hasPostgres && process.env.BERTH_TEST_DATABASE_URL === undefined;
@@ -16,7 +12,7 @@ const skip = canCrash ? false : 'optional: needs a PostgreSQL of its own';
 async function crash(life: FleetLife, seed: number, cycles: number, losesCommits = false) {
   const postgres = await startPostgres();
   try {
-    return await runDatabaseStorm(life, { postgres, seed, cycles, losesCommits });
+    return await runDatabaseStorm(life, { postgres, seed, cycles, losesCommits, patience: SUITE_PATIENCE });
   } finally {
     await postgres.end();
   }

@@ -1,5 +1,6 @@
 import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { createFileWriter, judgeLicense } from '../http/portal/write-files.ts';
@@ -7,7 +8,6 @@ import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../st
 import { writeCarriedFile } from './carried-files.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate } from './present.ts';
-import { formatFacts } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,6 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap start',
     arguments: ['KEY'],
-    flags: ['qr'],
     usage: '[--qr]',
     about: 'an initialization code for a server behind an air gap',
     run: runStart,
@@ -40,7 +39,6 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap confirm',
     arguments: ['KEY'],
-    flags: ['hardware-id', 'activation-code', 'out', 'qr'],
     usage: '--activation-code C [--hardware-id H] [--out FILE] [--qr]',
     about: 'activate it for the server that shows these; the text of its QR code is good for both',
     run: runConfirm,
@@ -51,7 +49,6 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap policy',
     arguments: ['KEY'],
-    flags: ['out'],
     usage: '[--out FILE]',
     about: 'a newer policy file',
     run: runPolicy,
@@ -60,8 +57,8 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   },
 ];
 
-function runStart({ shelf, words, now }: Call): unknown {
-  const started = startAirgap(shelf, words[0] as string, now, judgeLicense);
+function runStart({ store, words, now }: Call): unknown {
+  const started = startAirgap(store, words[0] as string, now, judgeLicense);
   if (isRefusal(started)) return started;
   return { license_key: started.licenseKey, initialization_code: started.initializationCode };
 }
@@ -81,10 +78,10 @@ function readCodes({ words, flags }: Call): AirgapCodes {
 }
 
 function runConfirm(call: Call): unknown {
-  const { shelf, signingKey, airgapKey, now, flags } = call;
+  const { store, signingKey, airgapKey, now, flags } = call;
   const { out } = flags;
   const codes = readCodes(call);
-  const answer = confirmAirgap(shelf, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
+  const answer = confirmAirgap(store, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
   if (isRefusal(answer)) return answer;
   return {
     license_key: answer.licenseKey,
@@ -118,8 +115,8 @@ function showCode(facts: string, name: string, code: string): string {
   return [facts, about, `${name}:\n${groupCode(code)}`].join('\n\n');
 }
 
-function runPolicy({ shelf, signingKey, words, flags, now }: Call): unknown {
-  const policy = renewPolicy(shelf, words[0] as string, createFileWriter(signingKey, now), now);
+function runPolicy({ store, signingKey, words, flags, now }: Call): unknown {
+  const policy = renewPolicy(store, words[0] as string, createFileWriter(signingKey, now), now);
   if (isRefusal(policy)) return policy;
   return {
     license_key: policy.licenseKey,

@@ -1,16 +1,16 @@
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { readAmount } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
+import type { CloudStore } from '../store/cloud-store.ts';
 import { blockDevice, listBlocked, listDevices, unblockDevice } from '../store/devices.ts';
 import { listEvents } from '../store/events.ts';
 import { getLicense } from '../store/licenses.ts';
 import { type ListedKey, listServerKeys } from '../store/server-keys.ts';
-import type { Shelf } from '../store/shelf.ts';
 import { type ApprovedKey, approveKey, listWaitingKeys, type WaitingKey } from '../store/waiting-keys.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate, presentDevice, presentEvent } from './present.ts';
 import { showDevices } from './show-license.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -18,8 +18,6 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device list',
     arguments: ['[KEY]'],
-    flags: [],
-    usage: '',
     about: 'where licenses are activated, what is barred, and which server keys are known or wait',
     run: runList,
     show: showAll,
@@ -27,8 +25,6 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device approve',
     arguments: ['HARDWARE_ID', 'FINGERPRINT'],
-    flags: [],
-    usage: '',
     about: 'let files speak for a machine that are signed with this key',
     run: runApprove,
     show: showApproved,
@@ -36,8 +32,6 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device block',
     arguments: ['HARDWARE_ID'],
-    flags: [],
-    usage: '',
     about: 'bar a machine from every license',
     run: runBlock,
     show: ({ hardware_id: id }: Facts) => `The machine "${id}" is barred.`,
@@ -45,16 +39,12 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device unblock',
     arguments: ['HARDWARE_ID'],
-    flags: [],
-    usage: '',
     about: 'the opposite of block',
     run: runUnblock,
     show: ({ hardware_id: id }: Facts) => `The machine "${id}" is no longer barred.`,
   },
   {
     words: 'event list',
-    arguments: [],
-    flags: ['license', 'limit'],
     usage: '[--license KEY] [--limit N]',
     about: 'what happened, the newest first',
     run: runEvents,
@@ -63,22 +53,22 @@ export const DEVICE_COMMANDS: readonly Command[] = [
 ];
 
 /** `null`: all of them. */
-function findId(shelf: Shelf, key: string | undefined): number | null | Refusal {
+function findId(store: CloudStore, key: string | undefined): number | null | Refusal {
   if (key === undefined) return null;
-  const license = getLicense(shelf, key);
+  const license = getLicense(store, key);
   return isRefusal(license) ? license : license.id;
 }
 
-function runList({ shelf, words }: Call): unknown {
-  const id = findId(shelf, words[0]);
+function runList({ store, words }: Call): unknown {
+  const id = findId(store, words[0]);
   if (isRefusal(id)) return id;
-  const blocked = listBlocked(shelf).map((one) => ({
+  const blocked = listBlocked(store).map((one) => ({
     hardware_id: one.hardwareId,
     blocked_at: presentDate(one.blockedAt),
   }));
-  const waiting = listWaitingKeys(shelf, null).map(presentWaiting);
-  const known = listServerKeys(shelf, id).map(presentKnown);
-  const devices = listDevices(shelf, id).map(presentDevice);
+  const waiting = listWaitingKeys(store, null).map(presentWaiting);
+  const known = listServerKeys(store, id).map(presentKnown);
+  const devices = listDevices(store, id).map(presentDevice);
   return { devices, known, ...(id === null ? { blocked, waiting } : {}) };
 }
 
@@ -135,9 +125,9 @@ function showWaiting(waiting: readonly Waiting[]): readonly string[] {
   ];
 }
 
-function runApprove({ shelf, words, now }: Call): unknown {
+function runApprove({ store, words, now }: Call): unknown {
   const [hardwareId = '', fingerprint = ''] = words;
-  const approved = approveKey(shelf, hardwareId, fingerprint, now);
+  const approved = approveKey(store, hardwareId, fingerprint, now);
   return isRefusal(approved) ? approved : presentApproved(approved);
 }
 
@@ -156,25 +146,25 @@ function showApproved(key: Approved): string {
   return `${known} Hand the file in again.\n\n${formatFacts(facts)}`;
 }
 
-function runBlock({ shelf, words, now }: Call): unknown {
-  const blocked = blockDevice(shelf, words[0] as string, now);
+function runBlock({ store, words, now }: Call): unknown {
+  const blocked = blockDevice(store, words[0] as string, now);
   if (isRefusal(blocked)) return blocked;
   return { hardware_id: blocked.hardwareId, blocked_at: presentDate(blocked.blockedAt) };
 }
 
-function runUnblock({ shelf, words, now }: Call): unknown {
-  const unblocked = unblockDevice(shelf, words[0] as string, now);
+function runUnblock({ store, words, now }: Call): unknown {
+  const unblocked = unblockDevice(store, words[0] as string, now);
   return isRefusal(unblocked) ? unblocked : { hardware_id: unblocked.hardwareId };
 }
 
 const DEFAULT_EVENTS = 100;
 const LIMIT = { from: 1, to: 1_000_000, isWhole: true } as const;
 
-function runEvents({ shelf, flags }: Call): unknown {
-  const id = findId(shelf, flags.license);
+function runEvents({ store, flags }: Call): unknown {
+  const id = findId(store, flags.license);
   if (isRefusal(id)) return id;
   const limit = flags.limit === undefined ? DEFAULT_EVENTS : readAmount('limit', flags.limit, LIMIT);
-  return { events: listEvents(shelf, id, limit).map(presentEvent) };
+  return { events: listEvents(store, id, limit).map(presentEvent) };
 }
 
 function showEvents({ events }: { events: readonly Facts[] }): string {

@@ -1,4 +1,5 @@
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import type { AuthorizationMethod } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -7,15 +8,12 @@ import { type CallerKey, createKey, disableKey, listKeys } from '../store/keys.t
 import { createProduct, listProducts } from '../store/products.ts';
 import type { Call, Command } from './command.ts';
 import { presentKey, presentProductRow } from './present.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key create',
-    arguments: [],
-    flags: ['name'],
     usage: '[--name N]',
     about: 'make an API key and its shared key; shown this once',
     mayCreate: true,
@@ -25,27 +23,19 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'key list',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the keys, without their secrets',
-    run: ({ shelf }) => ({ keys: listKeys(shelf).map(presentKey) }),
+    run: ({ store }) => ({ keys: listKeys(store).map(presentKey) }),
     show: showKeys,
   },
   {
     words: 'key disable',
     arguments: ['NAME|API-KEY-PREFIX'],
-    flags: [],
-    usage: '',
     about: 'take no more requests with this key',
-    run: ({ shelf, words, now }) => presentUnlessRefused(disableKey(shelf, words[0] as string, now)),
+    run: ({ store, words, now }) => presentUnlessRefused(disableKey(store, words[0] as string, now)),
     show: ({ name }: Facts) => `The key "${name}" is disabled.`,
   },
   {
     words: 'public-key',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the key with which servers check answers',
     mayCreate: true,
     run: ({ signingKey }) => ({ public_key: exportPublicKey(signingKey) }),
@@ -53,9 +43,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'airgap-public-key',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the key with which servers check confirmation codes',
     mayCreate: true,
     run: ({ airgapKey }) => ({ airgap_public_key: writeAirgapPublicKey(airgapKey) }),
@@ -64,7 +51,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'product create',
     arguments: ['CODE'],
-    flags: ['name', 'authorization'],
     usage: '[--name N] [--authorization license-key|user]',
     about: 'a product, and how its licenses are activated',
     mayCreate: true,
@@ -73,17 +59,14 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'product list',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the products',
-    run: ({ shelf }) => ({ products: listProducts(shelf).map(presentProductRow) }),
+    run: ({ store }) => ({ products: listProducts(store).map(presentProductRow) }),
     show: showProducts,
   },
 ];
 
-function runCreateKey({ shelf, flags, now }: Call): unknown {
-  const key = createKey(shelf, flags.name ?? null, now);
+function runCreateKey({ store, flags, now }: Call): unknown {
+  const key = createKey(store, flags.name ?? null, now);
   if (isRefusal(key)) return key;
   return { name: key.name, api_key: key.apiKey, shared_key: key.sharedKey };
 }
@@ -105,14 +88,14 @@ function showKeys({ keys }: { keys: readonly Facts[] }): string {
 
 const METHODS: readonly AuthorizationMethod[] = ['license-key', 'user'];
 
-function runCreateProduct({ shelf, words, flags, now }: Call): unknown {
+function runCreateProduct({ store, words, flags, now }: Call): unknown {
   const wanted = flags.authorization ?? 'license-key';
   const authorizationMethod = METHODS.find((method) => method === wanted);
   if (authorizationMethod === undefined) {
     throw new ValueError(`"authorization" cannot be "${wanted}". Allowed: ${METHODS.join(', ')}.`);
   }
   const draft = { code: words[0] as string, name: flags.name ?? null, authorizationMethod };
-  const product = createProduct(shelf, draft, now);
+  const product = createProduct(store, draft, now);
   return isRefusal(product) ? product : presentProductRow(product);
 }
 

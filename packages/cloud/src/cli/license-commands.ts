@@ -1,4 +1,5 @@
 import { UsageError } from '@berth/protocol/console/command-line';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import type { License } from '../core/license.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
@@ -16,10 +17,9 @@ import {
 } from '../store/licenses.ts';
 import { hashPassword } from '../store/passwords.ts';
 import type { Call, Command } from './command.ts';
-import { readEndOrNever, readTermsChange, TERMS_FLAGS } from './license-flags.ts';
+import { readEndOrNever, readTermsChange } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
-import { formatFacts } from './terminal.ts';
 
 const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
       [--slots N] [--timeout MINUTES] [--borrow-hours N]
@@ -32,8 +32,6 @@ const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
 export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license create',
-    arguments: [],
-    flags: ['product', 'key', ...TERMS_FLAGS],
     usage: `--product CODE [--key K] ${TERMS_USAGE}`,
     about: 'grant a license',
     run: runCreate,
@@ -42,27 +40,22 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   },
   {
     words: 'license list',
-    arguments: [],
-    flags: [],
-    usage: '',
     about: 'the licenses',
-    run: (call) => ({ licenses: listLicenses(call.shelf).map((license) => present(call, license)) }),
+    run: (call) => ({ licenses: listLicenses(call.store).map((license) => present(call, license)) }),
     show: showLicenses,
   },
   {
     words: 'license show',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'one license with its features and devices',
-    run: (call) => presentResult(call, getLicense(call.shelf, keyOf(call))),
+    run: (call) => presentResult(call, getLicense(call.store, keyOf(call))),
     show: showLicense,
   },
   {
     words: 'license change',
     arguments: ['KEY'],
-    flags: [...TERMS_FLAGS, 'without-feature', 'no-negative'],
     usage: '[the flags of create] [--without-feature CODE]… [--no-negative]',
+    otherFlags: TERMS_USAGE,
     about: 'grant something else; --feature adds or replaces one',
     run: runChange,
     show: showLicense,
@@ -71,7 +64,6 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license extend',
     arguments: ['KEY'],
-    flags: ['until'],
     usage: '--until DATE|never',
     about: 'move the end',
     run: runExtend,
@@ -80,28 +72,22 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license disable',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'servers stop lending it at their next check',
-    run: (call) => presentResult(call, setLicenseEnabled(call.shelf, keyOf(call), false, call.now)),
+    run: (call) => presentResult(call, setLicenseEnabled(call.store, keyOf(call), false, call.now)),
     show: ({ license_key: key }: LicenseFacts) => `The license ${key} is disabled.`,
   },
   {
     words: 'license enable',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'the opposite of disable',
-    run: (call) => presentResult(call, setLicenseEnabled(call.shelf, keyOf(call), true, call.now)),
+    run: (call) => presentResult(call, setLicenseEnabled(call.store, keyOf(call), true, call.now)),
     show: ({ license_key: key }: LicenseFacts) => `The license ${key} is enabled.`,
   },
   {
     words: 'license reset',
     arguments: ['KEY'],
-    flags: [],
-    usage: '',
     about: 'take it from all its devices',
-    run: (call) => presentResult(call, resetLicense(call.shelf, keyOf(call), call.now)),
+    run: (call) => presentResult(call, resetLicense(call.store, keyOf(call), call.now)),
     show: ({ license_key: key }: LicenseFacts) => `The license ${key} is on no device any more.`,
   },
 ];
@@ -110,9 +96,9 @@ function keyOf({ words }: Call): string {
   return words[0] as string;
 }
 
-function present({ shelf, now }: Call, license: License) {
-  const devices = listDevices(shelf, license.id);
-  return presentLicenseFacts({ license, totals: loadTotals(shelf, license, now), devices, now });
+function present({ store, now }: Call, license: License) {
+  const devices = listDevices(store, license.id);
+  return presentLicenseFacts({ license, totals: loadTotals(store, license, now), devices, now });
 }
 
 function presentResult(call: Call, result: License | Refusal) {
@@ -128,15 +114,15 @@ function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string 
 }
 
 async function runCreate(call: Call): Promise<unknown> {
-  const { shelf, flags, now } = call;
+  const { store, flags, now } = call;
   const product = flags.product as string;
   const terms = readTermsChange(flags);
   const draft = { product, key: flags.key ?? null };
   // Nobody should type a password for something that cannot be done.
-  const judged = judgeDraft(shelf, { ...draft, userName: flags.user ?? null });
+  const judged = judgeDraft(store, { ...draft, userName: flags.user ?? null });
   if (isRefusal(judged)) return judged;
   const user = await readUser(call);
-  return presentResult(call, createLicense(shelf, { ...draft, user, terms }, now, judgeLicense));
+  return presentResult(call, createLicense(store, { ...draft, user, terms }, now, judgeLicense));
 }
 
 async function runChange(call: Call): Promise<unknown> {
@@ -144,12 +130,12 @@ async function runChange(call: Call): Promise<unknown> {
   if (Object.keys(terms).length === 0 && call.flags.user === undefined) {
     throw new UsageError('Nothing to change: add a flag that says what changes.');
   }
-  const license = getLicense(call.shelf, keyOf(call));
+  const license = getLicense(call.store, keyOf(call));
   if (isRefusal(license)) return license;
   const user = await readUser(call);
   return presentResult(
     call,
-    changeLicense(call.shelf, { key: keyOf(call), user, terms }, call.now, judgeLicense),
+    changeLicense(call.store, { key: keyOf(call), user, terms }, call.now, judgeLicense),
   );
 }
 
@@ -157,7 +143,7 @@ function runExtend(call: Call): unknown {
   const terms = { validUntil: readEndOrNever('until', call.flags.until as string) };
   return presentResult(
     call,
-    changeLicense(call.shelf, { key: keyOf(call), user: null, terms }, call.now, judgeLicense),
+    changeLicense(call.store, { key: keyOf(call), user: null, terms }, call.now, judgeLicense),
   );
 }
 

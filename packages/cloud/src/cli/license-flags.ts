@@ -16,30 +16,7 @@ import {
   ValueError,
 } from '../core/read-values.ts';
 import type { ConsumptionLimits, LicenseType } from '../core/terms.ts';
-import type { FlagName, Flags } from './command.ts';
-
-/** The flags that say what a license grants, for `create` and `change` alike. */
-export const TERMS_FLAGS = [
-  'type',
-  'slots',
-  'timeout',
-  'borrow-hours',
-  'valid-until',
-  'starts-at',
-  'grace-hours',
-  'activations',
-  'unlimited-activations',
-  'consumptions',
-  'unlimited-consumptions',
-  'overages',
-  'negative',
-  'period',
-  'feature',
-  'max-offline-days',
-  'metadata',
-  'company',
-  'user',
-] as const satisfies readonly FlagName[];
+import type { Flags } from './command.ts';
 
 /** Only what was said; the rest is left as it is. */
 export function readTermsChange(flags: Flags): TermsChange {
@@ -65,7 +42,7 @@ export function readTermsChange(flags: Flags): TermsChange {
 }
 
 /** Two flags of which the second takes back the first. */
-function refuseBoth(flags: Flags, one: FlagName, other: FlagName): void {
+function refuseBoth(flags: Flags, one: keyof Flags, other: keyof Flags): void {
   if (flags[one] !== undefined && flags[other] !== undefined) {
     throw new UsageError(`--${one} and --${other} contradict each other.`);
   }
@@ -75,7 +52,7 @@ function mapped<T>(text: string | undefined, read: (text: string) => T): T | und
   return text === undefined ? undefined : read(text);
 }
 
-function amount(flags: Flags, name: FlagName, bounds: Bounds): number | undefined {
+function amount(flags: Flags, name: keyof Flags, bounds: Bounds): number | undefined {
   return mapped(flags[name] as string | undefined, (text) => readAmount(name, text, bounds));
 }
 

@@ -1,5 +1,6 @@
 import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
+import { formatTable } from '@berth/protocol/console/console-text';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { createFileWriter } from '../http/portal/write-files.ts';
 import { type IssuedFile, refreshFile } from '../store/license-files.ts';
@@ -8,7 +9,6 @@ import { type CountedUsage, takeUsage } from '../store/usage.ts';
 import { readCarriedFile, writeCarriedFile } from './carried-files.ts';
 import type { Call, Command } from './command.ts';
 import { presentDate } from './present.ts';
-import { formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -16,7 +16,6 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline activate',
     arguments: ['REQUEST-FILE'],
-    flags: ['key', 'out'],
     usage: '[--key KEY] [--out FILE]',
     about: 'answer a request with a license file',
     run: runActivate,
@@ -25,7 +24,6 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline refresh',
     arguments: ['KEY'],
-    flags: ['device', 'out'],
     usage: '[--device HARDWARE_ID] [--out FILE]',
     about: 'a newer license file for a device that has the license',
     run: runRefresh,
@@ -34,7 +32,6 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline deactivate',
     arguments: ['REQUEST-FILE'],
-    flags: ['key'],
     usage: '[--key KEY]',
     about: 'count what a device tells, and take the license from it',
     run: runDeactivate,
@@ -43,19 +40,17 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline usage',
     arguments: ['USAGE-FILE'],
-    flags: [],
-    usage: '',
     about: 'count what is new in a usage file',
     run: runUsage,
     show: showUsage,
   },
 ];
 
-function runActivate({ shelf, signingKey, words, flags, now }: Call): unknown {
+function runActivate({ store, signingKey, words, flags, now }: Call): unknown {
   const request = readRequest(words[0] as string, 'activation');
   if (isRefusal(request)) return request;
   const carried = { request, key: flags.key ?? null, from: null };
-  const answer = answerActivation(shelf, carried, createFileWriter(signingKey, now), now);
+  const answer = answerActivation(store, carried, createFileWriter(signingKey, now), now);
   if (isRefusal(answer)) return answer;
   const { requestId: request_id, username } = answer;
   return { request_id, ...(username === undefined ? {} : { username }), ...deliver(answer, flags.out) };
@@ -72,9 +67,9 @@ function readRequest(path: string, wanted: ReadRequest['fields']['request']): Re
   return refuse('offline_file_invalid', `${path} asks for ${kind}. Use "cloud offline ${right}".`);
 }
 
-function runRefresh({ shelf, signingKey, words, flags, now }: Call): unknown {
+function runRefresh({ store, signingKey, words, flags, now }: Call): unknown {
   const wish = { key: words[0] as string, hardwareId: flags.device ?? null };
-  const issued = refreshFile(shelf, wish, createFileWriter(signingKey, now), now);
+  const issued = refreshFile(store, wish, createFileWriter(signingKey, now), now);
   return isRefusal(issued) ? issued : deliver(issued, flags.out);
 }
 
@@ -96,10 +91,10 @@ function showFile({ file, out, license_key: key, hardware_id: id, username }: Fa
   return `${out} is the license ${key}${whose} for the machine "${id}".`;
 }
 
-function runDeactivate({ shelf, words, flags, now }: Call): unknown {
+function runDeactivate({ store, words, flags, now }: Call): unknown {
   const request = readRequest(words[0] as string, 'deactivation');
   if (isRefusal(request)) return request;
-  const answer = answerDeactivation(shelf, { request, key: flags.key ?? null, from: null }, now);
+  const answer = answerDeactivation(store, { request, key: flags.key ?? null, from: null }, now);
   if (isRefusal(answer)) return answer;
   return {
     request_id: answer.requestId,
@@ -118,11 +113,11 @@ function showDeactivation(facts: { license_key: string; hardware_id: string; usa
   return usage === null ? done : [done, ...showAdded(usage)].join('\n\n');
 }
 
-function runUsage({ shelf, words, now }: Call): unknown {
+function runUsage({ store, words, now }: Call): unknown {
   const path = words[0] as string;
   const read = readUsageFile(readCarriedFile(path));
   if (read === null) return refuse('usage_file_invalid', `${path} is no usage file, or it is damaged.`);
-  const counted = takeUsage(shelf, { ...read, from: null }, now);
+  const counted = takeUsage(store, { ...read, from: null }, now);
   return isRefusal(counted) ? counted : presentUsage(counted);
 }
 

@@ -24,7 +24,7 @@ export function presentProductRow({ id, code, name, authorizationMethod }: Produ
 }
 
 /** A license at a moment, as its vendor looks at it. */
-export interface LicenseMoment {
+interface LicenseMoment {
   readonly license: License;
   readonly totals: Totals;
   readonly devices: readonly ListedDevice[];

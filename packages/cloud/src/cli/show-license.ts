@@ -1,6 +1,5 @@
-import { paint, type Style } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
 import type { presentLicenseFacts } from './present.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 
 export type LicenseFacts = ReturnType<typeof presentLicenseFacts>;
 type Device = LicenseFacts['devices'][number];

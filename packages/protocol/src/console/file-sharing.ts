@@ -10,7 +10,7 @@ export interface SharedFile {
 }
 
 /** The process that asks. */
-export interface FileUser {
+interface FileUser {
   /** `null`: the system has no such thing as the owner of a file. */
   readonly id: number | null;
   /** There nobody else is on the machine, and volumes often belong to a group made for the container. */
@@ -93,7 +93,7 @@ const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/
 const CONTAINER_GROUP = /docker|kubepods|containerd|libpod|lxc/;
 
 /** What can be asked of a file system. */
-export interface Files {
+interface Files {
   exists(path: string): boolean;
   /** `null`: it cannot be read. */
   read(path: string): string | null;

@@ -1,5 +1,5 @@
 /** What is asked of the system; `node:fs`, `node:path` and the user's id, handed in by whoever has them. */
-export interface FolderSystem {
+interface FolderSystem {
   readonly fs: {
     accessSync(path: string, mode: number): void;
     existsSync(path: string): boolean;
@@ -38,7 +38,7 @@ export function createPrivateFolder(folder: string, system: FolderSystem): void 
 }
 
 /** What a process does with files, as far as they are there. */
-export interface UsedFiles {
+interface UsedFiles {
   readonly written: readonly string[];
   readonly read: readonly string[];
 }

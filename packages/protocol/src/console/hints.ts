@@ -21,7 +21,7 @@ export interface Hints {
 }
 
 /** What a terminal says besides answers. */
-interface Messages {
+export interface Messages {
   complain(line: string): void;
   warn(line: string): void;
   fail(line: string): void;

@@ -1,5 +1,5 @@
 /** What hears signals: the process. */
-export interface SignalSource {
+interface SignalSource {
   on(signal: StopSignal, hear: () => void): unknown;
   listenerCount(signal: StopSignal): number;
   exit(code: number): unknown;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config.ts';
+import { CONTROL, type Config } from '../config.ts';
 
 /** The admin API of the server, running or not. */
 export interface AdminClient {
@@ -19,7 +19,7 @@ export interface AdminClient {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-export interface AdminStream {
+interface AdminStream {
   readonly chunks: AsyncIterable<string>;
   end(): void;
 }
@@ -32,7 +32,7 @@ export interface AdminAnswer {
   readonly isPrinted?: boolean;
 }
 
-export type TakeChunk = (chunk: Uint8Array) => Promise<void>;
+type TakeChunk = (chunk: Uint8Array) => Promise<void>;
 
 export interface StoppedServer {
   fetch(request: Request): Promise<Response>;
@@ -40,7 +40,7 @@ export interface StoppedServer {
 }
 
 /** Opens the data of a stopped server; `null` when another process has it. */
-export type OpenStopped = () => Promise<StoppedServer | null>;
+type OpenStopped = () => Promise<StoppedServer | null>;
 
 /** Somebody has the data, but does not answer. */
 export class ServerUnreachable extends Error {}
@@ -55,7 +55,7 @@ const ATTEMPT_INTERVAL_MS = 100;
 export async function connectAdmin(
   config: Config,
   openStopped: OpenStopped,
-  describeHolder: (folder: string) => string,
+  describeHolder: (folder: string) => Promise<string>,
 ): Promise<AdminClient> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stopped = await openStopped();
@@ -67,7 +67,7 @@ export async function connectAdmin(
     await delay(ATTEMPT_INTERVAL_MS);
   }
   throw new ServerUnreachable(
-    `${config.data} is in use by ${describeHolder(config.data)}, which does not answer. ` +
+    `${config.data} is in use by ${await describeHolder(config.data)}, which does not answer. ` +
       'Is it starting or hanging?',
   );
 }
@@ -131,12 +131,12 @@ type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'hea
 
 /** Where the running server listens for us: see `http/sockets/control.ts`. */
 function findControl(folder: string): ControlAddress | null {
-  const file = join(folder, 'control.json');
+  const file = join(folder, CONTROL.file);
   if (existsSync(file)) {
     const { port, token } = JSON.parse(readFileSync(file, 'utf8')) as { port: number; token: string };
-    return { host: '127.0.0.1', port, headers: { 'x-berth-control': token } };
+    return { host: '127.0.0.1', port, headers: { [CONTROL.header]: token } };
   }
-  const socketPath = join(folder, 'berth.sock');
+  const socketPath = join(folder, CONTROL.socket);
   return existsSync(socketPath) ? { socketPath } : null;
 }
 

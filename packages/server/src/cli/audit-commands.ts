@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { paint } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { ExportCheck, type ExportVerdict } from '../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { formatFacts, formatInline, formatTable } from './terminal.ts';
+import { formatInline } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -15,16 +15,14 @@ type Facts = Readonly<Record<string, unknown>>;
 export const AUDIT_COMMANDS: readonly Command[] = [
   {
     words: 'audit list',
-    arguments: [],
-    flags: '[--license-id N | --system] [--limit N]',
+    usage: '[--license-id N | --system] [--limit N]',
     about: 'what happened, the newest first',
     ask: askAudit,
     show: showAudit,
   },
   {
     words: 'audit verify',
-    arguments: [],
-    flags: '[--file FILE]',
+    usage: '[--file FILE]',
     about: 'check every chain of the audit log, or an export of it',
     isLocal: ({ file }) => file !== undefined,
     local: checkFile,
@@ -35,8 +33,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   },
   {
     words: 'audit export',
-    arguments: [],
-    flags: '[--out FILE]',
+    usage: '[--out FILE]',
     about: 'the whole audit log, signed, to be kept elsewhere',
     ask: askExport,
     show: showExport,
@@ -44,8 +41,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   },
   {
     words: 'audit thin',
-    arguments: [],
-    flags: '--before DATE [--license-id N | --system]',
+    usage: '--before DATE [--license-id N | --system]',
     about: 'put totals in the place of what is older; a date without a time is the start of that day, UTC',
     ask: (client, _, flags) =>
       client.post('/api/admin/audit/thin', {
@@ -61,7 +57,7 @@ export const AUDIT_COMMANDS: readonly Command[] = [
 const DEFAULT_AUDIT_EVENTS = 100;
 
 function chainOf(flags: Flags): string | undefined {
-  return flags.system === undefined ? undefined : 'system';
+  return flags.system ? 'system' : undefined;
 }
 
 /** As many pages as it takes: a page holds links, and a link holds all events of one commit. */

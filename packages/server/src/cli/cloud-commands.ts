@@ -1,15 +1,15 @@
+import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { formatTable } from './terminal.ts';
 
 /** Licenses from the vendor's licensing cloud, and what it is told. */
 export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license add',
     arguments: ['PRODUCT'],
-    flags: '[--license-key K | --user U]',
+    usage: '[--license-key K | --user U]',
     about:
       'activate a license at the cloud and add it; the key, or the password, may come from standard input',
     reads: (flags) => listAsked(flags),
@@ -22,34 +22,31 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'license remove',
     arguments: ['ID'],
-    flags: '[--locally]',
+    usage: '[--locally]',
     about: 'deactivate a license at the cloud and remove it; --locally does not tell the cloud',
     ask: (client, [id], { locally }) =>
-      client.post(locally === undefined ? '/api/v4/removeProduct' : '/api/admin/licenses/remove-locally', {
+      client.post(locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct', {
         license_id: id,
       }),
     show: ({ license_id, product }: RemovedLicense) => `Removed the license ${license_id} of "${product}".`,
   },
   {
     words: 'license sync',
-    arguments: [],
-    flags: '[--license-id N] [--accept-older] [--accept-unbound]',
+    usage: '[--license-id N] [--accept-older] [--accept-unbound]',
     about:
       'report consumption to the cloud and check licenses there, now; --accept-older takes totals that are ' +
       'lower than before, --accept-unbound answers without the nonce of their request',
     ask: (client, _, flags) =>
       client.post('/api/admin/licenses/sync', {
         license_id: flags['license-id'],
-        accept_older: flags['accept-older'] !== undefined,
-        accept_unbound: flags['accept-unbound'] !== undefined,
+        accept_older: flags['accept-older'] === true,
+        accept_unbound: flags['accept-unbound'] === true,
       }),
     show: showSynced,
     isFailure: ({ licenses }: Synced) => licenses.some((one) => sayLeft(one) !== ''),
   },
   {
     words: 'report list',
-    arguments: [],
-    flags: '',
     about: 'what was consumed, and how much of it the cloud knows',
     ask: (client) => client.get('/api/admin/reports'),
     show: showReports,
@@ -57,7 +54,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
   {
     words: 'report settle',
     arguments: ['REPORT'],
-    flags: '--counted | --not-counted',
+    usage: '--counted | --not-counted',
     about: 'say what became of an uncertain report',
     ask: askSettle,
     show: ({ settled }: { settled: string }) => `The report ${settled} is settled.`,
@@ -135,8 +132,8 @@ function askAdd(
 }
 
 function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags): Promise<AdminAnswer> {
-  const isCounted = flags.counted !== undefined;
-  if (isCounted === (flags['not-counted'] !== undefined)) {
+  const isCounted = flags.counted === true;
+  if (isCounted === (flags['not-counted'] === true)) {
     throw new InputError('Say --counted or --not-counted.');
   }
   return client.post('/api/admin/reports/settle', { report_id: id, counted: isCounted });

@@ -1,19 +1,50 @@
+import type { FlagsOf } from '@berth/protocol/console/command-flags';
+import type { CommandUsage } from '@berth/protocol/console/command-help';
 import type { Screen } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
 
-export type Flags = Readonly<Record<string, string | undefined>>;
+/** Flags beside those of settings. The usage of a command says which of them it takes. */
+export const FLAGS = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+  json: { type: 'boolean' },
+  demo: { type: 'boolean' },
+  config: { type: 'string' },
+  product: { type: 'string' },
+  user: { type: 'string' },
+  address: { type: 'string' },
+  'license-id': { type: 'string' },
+  system: { type: 'boolean' },
+  limit: { type: 'string' },
+  after: { type: 'string' },
+  before: { type: 'string' },
+  file: { type: 'string' },
+  'new-key': { type: 'boolean' },
+  role: { type: 'string' },
+  days: { type: 'string' },
+  'one-time': { type: 'boolean' },
+  'license-key': { type: 'string' },
+  'policy-id': { type: 'string' },
+  'confirmation-code': { type: 'string' },
+  deactivate: { type: 'boolean' },
+  out: { type: 'string' },
+  locally: { type: 'boolean' },
+  'accept-older': { type: 'boolean' },
+  'accept-unbound': { type: 'boolean' },
+  counted: { type: 'boolean' },
+  'not-counted': { type: 'boolean' },
+  'demo-cloud': { type: 'boolean' },
+  qr: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  yes: { type: 'boolean' },
+} as const;
 
-interface CommandBase {
-  /** How it is called: one word or two. */
-  readonly words: string;
-  /** Words that must follow; those in brackets may be left out. */
-  readonly arguments: readonly string[];
-  /** Flags of its own, for the usage page. */
-  readonly flags: string;
-  readonly about: string;
+export type Flags = FlagsOf<typeof FLAGS>;
+
+interface CommandBase extends CommandUsage {
   /** Secrets that it takes, a line each, from standard input: a command line can be read by everybody. */
   reads?(flags: Flags): readonly SecretPrompt[];
 }

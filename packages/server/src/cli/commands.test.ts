@@ -66,3 +66,24 @@ test('nobody is asked for a license key while no cloud is configured', async () 
   assert.match(JSON.stringify(answer), /No licensing cloud is configured\./);
   assert.equal(await command.precheck?.(client, ['cad'], { 'license-key': 'K' }), null);
 });
+
+test('a flag that is switched off does nothing', async () => {
+  const sent: unknown[] = [];
+  const post = async (...request: unknown[]) => {
+    sent.push(request);
+    return { ok: true, body: {} as never };
+  };
+  const run = (words: string, args: readonly string[], flags: Flags) => {
+    const command = COMMANDS.find((one) => one.words === words);
+    assert.ok(command !== undefined && 'ask' in command);
+    return command.ask({ post } as unknown as AdminClient, args, flags, []);
+  };
+  await run('clock reset', [], { yes: false, 'dry-run': false });
+  await run('license remove', ['3'], { locally: false });
+  await run('license sync', [], { 'accept-older': false, 'accept-unbound': false });
+  assert.deepEqual(sent, [
+    ['/api/admin/clock/reset', {}],
+    ['/api/v4/removeProduct', { license_id: '3' }],
+    ['/api/admin/licenses/sync', { license_id: undefined, accept_older: false, accept_unbound: false }],
+  ]);
+});

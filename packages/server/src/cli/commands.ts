@@ -1,4 +1,4 @@
-import { paint, type Style } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { type Config, showConfig } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
@@ -11,7 +11,6 @@ import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -19,40 +18,31 @@ type Facts = Readonly<Record<string, unknown>>;
 export const COMMANDS: readonly Command[] = [
   {
     words: 'status',
-    arguments: [],
-    flags: '',
     about: 'how the server is',
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
   },
   {
     words: 'config',
-    arguments: [],
-    flags: '',
     about: 'the settings that this command line, the environment and berth.yaml give',
     local: async ({ config }) => ({ ok: true, body: showConfig(config) as never }),
     show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
   },
   {
     words: 'clock',
-    arguments: [],
-    flags: '',
     about: "the server's time beside the wall clock",
     ask: (client) => client.get('/api/admin/clock'),
     show: showClock,
   },
   {
     words: 'clock accept',
-    arguments: [],
-    flags: '',
     about: 'follow a wall clock that jumped ahead',
     ask: (client) => client.post('/api/admin/clock/accept'),
     show: showClock,
   },
   {
     words: 'clock reset',
-    arguments: [],
-    flags: '[--dry-run] [--yes]',
+    usage: '[--dry-run] [--yes]',
     about: 'go back to the wall clock after a wrong one, and bring back borrows that it ended',
     ask: askReset,
     show: (answer: ResetAnswer, callOf) => showReset(answer, (clock: ClockFacts) => showClock(clock, callOf)),
@@ -60,8 +50,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     words: 'license list',
-    arguments: [],
-    flags: '[--product P]',
+    usage: '[--product P]',
     about: 'the licenses',
     ask: (client, _, { product }) => client.get('/api/admin/licenses', { product }),
     show: showLicenses,
@@ -69,7 +58,6 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'license show',
     arguments: ['ID'],
-    flags: '',
     about: 'one license in full',
     ask: askLicense,
     show: showLicense,
@@ -78,8 +66,7 @@ export const COMMANDS: readonly Command[] = [
   ...OFFLINE_COMMANDS,
   {
     words: 'registration list',
-    arguments: [],
-    flags: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
+    usage: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
     about: 'who holds a slot',
     ask: askRegistrations,
     show: showRegistrations,
@@ -87,7 +74,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'registration release',
     arguments: ['[USER]'],
-    flags: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
+    usage: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
     about: 'take back a slot that is not borrowed, or all that came from an address, borrowed ones too',
     ask: async (client, [user], flags) =>
       nameFlags(
@@ -103,7 +90,7 @@ export const COMMANDS: readonly Command[] = [
   {
     words: 'registration recall',
     arguments: ['USER'],
-    flags: '[--product P] [--license-id N]',
+    usage: '[--product P] [--license-id N]',
     about: 'take back a borrowed slot before its time',
     ask: async (client, [user], flags) =>
       nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
@@ -167,7 +154,7 @@ function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
-export interface ClockFacts {
+interface ClockFacts {
   readonly server_at: string;
   readonly wall_at: string;
   readonly ahead_ms: number;

@@ -7,8 +7,7 @@ import { formatInline } from './terminal.ts';
 export const EVENT_COMMANDS: readonly FollowingCommand[] = [
   {
     words: 'events',
-    arguments: [],
-    flags: '[--after ID] [--limit N]',
+    usage: '[--after ID] [--limit N]',
     about: 'what happens, as it happens; Ctrl-C ends it',
     follow: followEvents,
   },

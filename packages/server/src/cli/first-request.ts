@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 
-export interface FirstRequest {
+interface FirstRequest {
   /** Where the server listens. */
   readonly url: string;
   /** A product with slots to lend; `null`: there is none. */

@@ -1,26 +1,22 @@
 import { readFileSync } from 'node:fs';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { createKeyExportFile } from '../services/upkeep/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags, LocalContext } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { formatFacts } from './terminal.ts';
 
 /** Everything about keys. A key is never a word of a command line: everybody on the machine can read it. */
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key show',
-    arguments: [],
-    flags: '',
     about: 'which keys there are, by their fingerprints',
     ask: (client) => client.get('/api/admin/keys'),
     show: showKeys,
   },
   {
     words: 'key set',
-    arguments: [],
-    flags: '',
     about: 'set the keys for the licensing cloud; standard input has one a line',
     reads: () => [
       { text: 'API key (empty: leave it as it is)' },
@@ -31,17 +27,15 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'key rotate',
-    arguments: [],
-    flags: '[--new-key]',
+    usage: '[--new-key]',
     about: 'seal all secrets with a new master key; --new-key reads it from standard input',
-    reads: (flags) => (flags['new-key'] === undefined ? [] : [{ text: 'new master key' }]),
+    reads: (flags) => (flags['new-key'] ? [{ text: 'new master key' }] : []),
     ask: (client, _, __, [newKey]) => client.post('/api/admin/keys/rotate', { new_key: newKey }),
     show: showRotated,
   },
   {
     words: 'key export',
-    arguments: [],
-    flags: '[--out FILE]',
+    usage: '[--out FILE]',
     about: 'write the master key to a new file, sealed with a passphrase from standard input, and check it',
     reads: () => [{ text: 'passphrase', isNew: true }],
     ask: askExport,
@@ -50,7 +44,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key import',
     arguments: ['FILE'],
-    flags: '',
     about: 'put an exported master key in its place; the server must be stopped',
     reads: () => [{ text: 'passphrase' }],
     local: importKey,

@@ -1,21 +1,17 @@
+import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { Command } from './command.ts';
-import { formatFacts } from './terminal.ts';
 
 /** Where the data is, and how it comes to be elsewhere. */
 export const MOVE_COMMANDS: readonly Command[] = [
   {
     words: 'migrate-store to-postgres',
-    arguments: [],
-    flags: '',
     about: 'move the data from the folder to the database; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-postgres')),
     show: (moved: Moved, callOf) => showMoved(moved, nextOnPostgres(callOf)),
   },
   {
     words: 'migrate-store to-sqlite',
-    arguments: [],
-    flags: '',
     about: 'move the data from the database to the folder; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-sqlite')),
     show: (moved: Moved) => showMoved(moved, NEXT_ON_SQLITE),

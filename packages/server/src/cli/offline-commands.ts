@@ -8,18 +8,17 @@ import {
   isWholeCode,
   readTypedCode,
 } from '@berth/protocol/carried/typed-code';
+import { formatFacts } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError, type SecretPrompt } from './read-secrets.ts';
-import { formatFacts } from './terminal.ts';
 
 /** Licenses that come without internet: in files, and by codes. */
 export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline request',
-    arguments: [],
-    flags: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
+    usage: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
     about: 'make a file that asks the vendor for a license; --deactivate gives one back',
     ask: askRequest,
     show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
@@ -30,15 +29,13 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline install',
     arguments: ['FILE'],
-    flags: '',
     about: 'take a license file of the vendor, new or refreshed',
     ask: (client, [file = '']) => carry(file, (text) => client.upload('/api/v4/license/upload', text)),
     show: showInstalled,
   },
   {
     words: 'offline usage',
-    arguments: [],
-    flags: '[--out FILE]',
+    usage: '[--out FILE]',
     about: 'make a file with what was consumed of licenses that came in files',
     ask: async (client, _, { out }) => save(await client.post('/api/admin/usage'), 'usage_data', out),
     show: ({ usage_data, saved_as, sequence }: MadeUsage) =>
@@ -47,7 +44,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'airgap activate',
     arguments: ['LICENSE-KEY'],
-    flags: '[--qr]',
+    usage: '[--qr]',
     about: "turn the vendor's initialization code, from standard input, into this server's activation code",
     reads: () => [codePrompt('initialization code', INITIALIZATION_CODE_BYTES)],
     ask: (client, [key], _, [typed = '']) => {
@@ -62,7 +59,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'airgap install',
     arguments: ['POLICY-FILE'],
-    flags: '[--license-key K] [--policy-id N] [--confirmation-code C]',
+    usage: '[--license-key K] [--policy-id N] [--confirmation-code C]',
     about:
       'take a policy file; the confirmation code may come from standard input, and the other two with it ' +
       'from a QR code',
@@ -106,7 +103,7 @@ async function askRequest(client: AdminClient, _: readonly string[], flags: Flag
     license_key: flags['license-key'],
     username: flags.user,
     license_id: flags['license-id'],
-    request: flags.deactivate === undefined ? 'activation' : 'deactivation',
+    request: flags.deactivate ? 'deactivation' : 'activation',
   });
   return save(answer, 'request_data', flags.out);
 }

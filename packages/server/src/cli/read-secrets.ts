@@ -15,7 +15,7 @@ export interface SecretPrompt {
 /** The answers cannot be used; the message says why. */
 export class InputError extends Error {}
 
-interface Input extends AsyncIterable<Uint8Array> {
+export interface Input extends AsyncIterable<Uint8Array> {
   readonly isTTY?: boolean;
 }
 

@@ -1,6 +1,6 @@
+import { formatTable } from '@berth/protocol/console/console-text';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Flags } from './command.ts';
-import { formatTable } from './terminal.ts';
 
 interface ShownBorrow {
   readonly license_id: number;
@@ -37,10 +37,10 @@ export async function askReset(
   _: readonly string[],
   flags: Flags,
 ): Promise<AdminAnswer> {
-  const isTrial = flags['dry-run'] !== undefined;
+  const isTrial = flags['dry-run'] === true;
   const answer = await client.post('/api/admin/clock/reset', {
     ...(isTrial ? { dry_run: true } : {}),
-    ...(flags.yes === undefined ? {} : { accept_losses: true }),
+    ...(flags.yes ? { accept_losses: true } : {}),
   });
   const body = answer.body as ResetAnswer;
   if (isRefusedReset(body)) return { ok: true, body: body as never };

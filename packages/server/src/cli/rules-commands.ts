@@ -1,16 +1,14 @@
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import type { DenyList } from '../core/rules/rules.ts';
 import { RulesError } from '../services/access/parse-rules.ts';
 import { openRulesFile, readRules } from '../services/access/rules-file.ts';
 import type { AdminAnswer } from './admin-client.ts';
 import type { Command, LocalContext } from './command.ts';
-import { formatFacts, formatTable } from './terminal.ts';
 
 /** Who is barred, and whether a file can be used. The rules themselves are changed in their file. */
 export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules show',
-    arguments: [],
-    flags: '',
     about: 'who is barred now, and since when',
     ask: (client) => client.get('/api/admin/rules'),
     show: showRules,
@@ -18,7 +16,6 @@ export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules check',
     arguments: ['[FILE]'],
-    flags: '',
     about: 'whether a rules file can be used, and whom it bars; without FILE: the one in force',
     local: checkRules,
     show: ({ file, deny }: Checked) => `${file} can be used.\n${showDenied(deny)}`,

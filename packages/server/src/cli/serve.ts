@@ -25,6 +25,7 @@ export type StartServer = (
 ) => Promise<Running>;
 
 interface ServeOptions extends LoadedConfig {
+  readonly env: NodeJS.ProcessEnv;
   readonly demo: boolean;
   /** A licensing cloud beside the server, wired to it. */
   readonly demoCloud: boolean;
@@ -51,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 
 async function serveBeside(
   beside: { cloud: DemoCloud | null },
-  { config, warnings, demo, demoCloud, start, connect, rewrite, terminal, json }: ServeOptions,
+  { config, warnings, env, demo, demoCloud, start, connect, rewrite, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
   let isFirst = demo || demoCloud;
@@ -64,7 +65,7 @@ async function serveBeside(
       beside.cloud = await startDemoCloud(settings);
       return beside.cloud.config;
     },
-    env: process.env,
+    env,
     announce: (text) => {
       isFirst = true;
       terminal.complain(text);

@@ -1,4 +1,4 @@
-import type { CommandUsage } from '@berth/protocol/console/command-line';
+import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
 import { envOf, flagOf } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
@@ -11,7 +11,6 @@ export interface Entry extends CommandUsage {
 
 const SERVE = {
   words: 'serve',
-  arguments: [],
   usage: '[--demo | --demo-cloud] [--host H] [--port N] [--data DIR]',
   about:
     'run the server; --demo adds a demo license to an empty store, --demo-cloud starts a licensing cloud ' +
@@ -19,25 +18,10 @@ const SERVE = {
   command: null,
 };
 
-/** Answered before any command is looked for. */
-const ANSWERED = [
-  {
-    words: 'help',
-    arguments: ['[COMMAND]'],
-    usage: '',
-    about: 'this page, or one about a command',
-    command: null,
-  },
-  { words: 'version', arguments: [], usage: '', about: 'which version this is', command: null },
-];
-
 export const ENTRIES: readonly Entry[] = [
   SERVE,
-  ...COMMANDS.map((command) => {
-    const { words, arguments: names, flags: usage, about } = command;
-    return { words, arguments: names, usage, about, command };
-  }),
-  ...ANSWERED,
+  ...COMMANDS.map((command) => ({ ...command, command })),
+  ...ANSWERED.map((usage) => ({ ...usage, command: null })),
 ];
 
 const TO_STOP = () =>

@@ -1,15 +1,14 @@
+import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { suggest } from '@berth/protocol/console/suggest';
 import { ROLES } from '../core/access/role.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { Command, Flags } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { formatTable } from './terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
-const askPassword = (flags: Flags) =>
-  flags['one-time'] === undefined ? [{ text: 'new password', isNew: true }] : [];
+const askPassword = (flags: Flags) => (flags['one-time'] ? [] : [{ text: 'new password', isNew: true }]);
 
 /** Before anybody types a password for an account that cannot be made. */
 function requireRole({ role = '' }: Flags): string {
@@ -21,8 +20,6 @@ function requireRole({ role = '' }: Flags): string {
 export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user list',
-    arguments: [],
-    flags: '',
     about: 'the accounts and their roles',
     ask: (client) => client.get('/api/admin/users'),
     show: showUsers,
@@ -30,7 +27,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user add',
     arguments: ['NAME'],
-    flags: '--role ROLE [--one-time]',
+    usage: '--role ROLE [--one-time]',
     about: 'make an account: user, operator or admin; standard input has its password',
     reads: (flags) => {
       requireRole(flags);
@@ -48,7 +45,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user password',
     arguments: ['NAME'],
-    flags: '[--one-time]',
+    usage: '[--one-time]',
     about: 'replace a password; --one-time lets the server make one up and tell it once',
     reads: askPassword,
     precheck: async (client, [name]) =>
@@ -65,7 +62,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user role',
     arguments: ['NAME'],
-    flags: '--role ROLE',
+    usage: '--role ROLE',
     about: 'give an account another role',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
@@ -77,7 +74,6 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'user remove',
     arguments: ['NAME'],
-    flags: '',
     about: 'remove an account, and sign it out everywhere',
     ask: async (client, [name]) =>
       withFacts(await client.post('/api/admin/users/remove', { name }), { name }),
@@ -85,8 +81,6 @@ export const USER_COMMANDS: readonly Command[] = [
   },
   {
     words: 'token list',
-    arguments: [],
-    flags: '',
     about: 'the tokens, never what they are',
     ask: (client) => client.get('/api/admin/tokens'),
     show: showTokens,
@@ -94,7 +88,7 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'token create',
     arguments: ['NAME'],
-    flags: '--role ROLE [--days N|never]',
+    usage: '--role ROLE [--days N|never]',
     about: 'make a token for a program; it is told only now, and ends after 365 days unless told',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
@@ -107,7 +101,6 @@ export const USER_COMMANDS: readonly Command[] = [
   {
     words: 'token revoke',
     arguments: ['ID'],
-    flags: '',
     about: 'revoke a token, by its id or its name',
     ask: async (client, [id]) => withFacts(await client.post('/api/admin/tokens/revoke', { id }), { id }),
     show: ({ id }: { id: string }) => `Revoked the token "${id}".`,

@@ -12,7 +12,7 @@ import { type License, type LicenseId, licenseState } from '../core/nouns/licens
 import { isBorrowed, type Registration } from '../core/nouns/registration.ts';
 
 /** A license at a moment, perhaps as one of its users sees it. */
-export interface LicenseMoment {
+interface LicenseMoment {
   readonly license: License;
   readonly inUse: number;
   readonly standing: Standing;

@@ -4,7 +4,7 @@ import type { Log } from '../telemetry/log.ts';
 import { bugReply } from './problem.ts';
 import type { Reply } from './reply.ts';
 
-export interface LoggedRequest {
+interface LoggedRequest {
   readonly route: string;
   /** Where it came from, so that somebody who tries doors can be found. */
   readonly address: string;

@@ -66,7 +66,7 @@ export interface Route {
   handle(input: RouteInput): Promise<Reply> | Reply;
 }
 
-export type AnswerShape =
+type AnswerShape =
   /** With `textToo`, whoever accepts plain text alone gets what it says. */
   | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string }
   | { readonly kind: 'text'; readonly example: string }

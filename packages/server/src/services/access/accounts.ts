@@ -11,13 +11,13 @@ import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 /** The name of the administrator that the first start creates. */
 export const FIRST_ADMINISTRATOR = 'admin';
 
-export interface AccountsOptions {
+interface AccountsOptions {
   readonly readMonotonicMs: () => number;
   /** Whether wrong passwords slow down; `false` only for measuring. */
   readonly isThrottled?: boolean;
 }
 
-export interface SignInRequest {
+interface SignInRequest {
   readonly name: string;
   readonly password: string;
   readonly address: string;
@@ -26,7 +26,7 @@ export interface SignInRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface PasswordChange {
+interface PasswordChange {
   readonly account: string;
   readonly oldPassword: string;
   readonly newPassword: string;
@@ -68,7 +68,7 @@ export interface Accounts {
   remove(account: string, by: Actor): Promise<Executed>;
 }
 
-export interface NewAccount {
+interface NewAccount {
   readonly name: string;
   readonly role: Role;
   readonly password: string | null;

@@ -7,7 +7,7 @@ export interface OwnNames {
   isOwn(name: string): Promise<boolean>;
 }
 
-export interface OwnNamesOptions {
+interface OwnNamesOptions {
   /** The setting `http.allowedHosts`. */
   readonly allowedHosts: readonly string[];
   /** Whether the TLS certificate in force is for this name. */
@@ -15,7 +15,7 @@ export interface OwnNamesOptions {
   /** Milliseconds that never run back. */
   readonly readMonotonicMs: () => number;
   /** The machine, replaced in tests. */
-  readonly machine?: Machine;
+  readonly machine?: Machine | undefined;
 }
 
 export interface Machine {

@@ -1,7 +1,7 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { suggest } from '@berth/protocol/console/suggest';
-import { parse as parseYaml } from 'yaml';
 import { DENY_LISTS, type DenyList, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
+import { parseYaml } from '../../parse-yaml.ts';
 
 /** Rules that cannot be used; the message says what is wrong, and where. */
 export class RulesError extends Error {}

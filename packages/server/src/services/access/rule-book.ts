@@ -13,7 +13,7 @@ export type RulesNotice =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly reason: string };
 
-export interface RulesDescription extends RulesRecord {
+interface RulesDescription extends RulesRecord {
   readonly file: string;
   readonly digest: string;
   /** Why the file cannot be used as it is now, so that older rules are in force; `null`: it can. */

@@ -1,11 +1,11 @@
 import { placeOf } from '@berth/protocol/address-range';
+import { backOffMs } from '../../core/back-off.ts';
 import { RequestError } from '../request-error.ts';
 
 /** So many wrong passwords of one account from one address are slips of the finger. */
 const FREE_FAILURES = 5;
 /** The wait after the first that is none; it doubles with each that follows. */
-const FIRST_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 5 * 60 * 1000;
+const WAIT = { firstMs: 1000, longestMs: 5 * 60 * 1000 };
 
 /** So many from one place, for whatever accounts, are many people behind one door. */
 const FREE_FAILURES_OF_PLACE = 100;
@@ -76,7 +76,7 @@ function note(failures: Failures, nowMs: number): void {
 /** One guess at a time where there is a wait at all: a burst must not slip in before the first has failed. */
 function waitOfPair({ count, lastMs, open }: Failures, nowMs: number): number {
   if (count < FREE_FAILURES) return 0;
-  const wait = Math.min(FIRST_WAIT_MS * 2 ** (count - FREE_FAILURES), LONGEST_WAIT_MS);
+  const wait = backOffMs(count - FREE_FAILURES + 1, WAIT, 1);
   return open > 0 ? wait : Math.max(0, lastMs + wait - nowMs);
 }
 

@@ -28,7 +28,7 @@ export interface Holder {
   readonly tokenHash: string;
 }
 
-export interface TokenWish {
+interface TokenWish {
   readonly name: string;
   readonly role: Role;
   /** `null`: until it is revoked. */
@@ -37,7 +37,7 @@ export interface TokenWish {
   readonly shown?: Shown;
 }
 
-export interface CreatedToken {
+interface CreatedToken {
   readonly id: string;
   readonly token: string;
   /** As it is kept; `null`: it was not taken. */

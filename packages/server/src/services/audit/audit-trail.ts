@@ -22,7 +22,7 @@ export interface AuditTrail {
   readKeyFingerprint(): Promise<string>;
 }
 
-export interface ThinWish {
+interface ThinWish {
   readonly before: Instant;
   readonly chain: ListAudit['chain'];
 }

@@ -15,7 +15,7 @@ export function exportSeal(sha256: string): Buffer {
   return Buffer.from(`${EXPORT_FORMAT} ${EXPORT_VERSION}\n${sha256}\n`);
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly hardwareId: string;
   /** Whoever reads it has gone away. */
   readonly signal: AbortSignal;

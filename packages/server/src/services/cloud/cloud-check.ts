@@ -15,7 +15,7 @@ import type { Identity } from '../upkeep/identity.ts';
 import type { CloudSession } from './cloud-session.ts';
 
 /** What asking the cloud about a license came to. */
-export type CheckResult =
+type CheckResult =
   | { readonly kind: 'checked'; readonly counted: CloudCounts }
   | { readonly kind: 'refused'; readonly refusal: CloudRefusal };
 
@@ -86,7 +86,7 @@ export function identify({ id, product, key, tie }: License, hardwareId: string)
 
 type Granted = Exclude<CloudReply<Vouched>, CloudRefusal>;
 
-export interface Installation {
+interface Installation {
   readonly tie: License['tie'];
   /** Left out where reports may have been settled since the cloud was asked. */
   readonly counted?: CloudCounts;

@@ -45,7 +45,7 @@ export interface CloudLink {
 }
 
 /** What an administrator takes from the cloud although it may be old. */
-export interface Accepting {
+interface Accepting {
   /** Totals that are lower than before. */
   readonly older: boolean;
   /** Answers that are not bound to a request, of a cloud that has bound them before. */
@@ -53,7 +53,7 @@ export interface Accepting {
   readonly by: Actor;
 }
 
-export interface SyncResult {
+interface SyncResult {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly error: LinkError | null;
@@ -61,7 +61,7 @@ export interface SyncResult {
   readonly untold: { readonly pending: number; readonly underWay: number; readonly uncertain: number };
 }
 
-export interface CloudStatus extends LinkStatus {
+interface CloudStatus extends LinkStatus {
   readonly url: string | null;
   /** Counted here, and in no report yet. */
   readonly pending: number;
@@ -69,7 +69,7 @@ export interface CloudStatus extends LinkStatus {
   readonly reportsUncertain: number;
 }
 
-export interface CloudLinkOptions {
+interface CloudLinkOptions {
   readonly store: Store;
   readonly session: CloudSession;
   readonly hold: CloudHold;

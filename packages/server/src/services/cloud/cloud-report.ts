@@ -13,13 +13,13 @@ import type { Store } from '../../store/store.ts';
 import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
 import { goThrough } from './go-through.ts';
 
-export interface ReporterOptions extends CheckParts {
+interface ReporterOptions extends CheckParts {
   /** How long an unclear report is left alone before the cloud's total is believed. */
   readonly settleMs: number;
   readonly readMonotonicMs: () => number;
 }
 
-/** Tells the vendor what was consumed. `core/decisions/cut-report.ts` has the protocol. */
+/** Tells the vendor what was consumed. `core/lending/reports.ts` has the protocol. */
 export interface Reporter {
   /**
    * Reports what is pending of a license and of its features. Answers the first refusal of the cloud, and

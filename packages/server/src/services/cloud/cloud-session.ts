@@ -20,7 +20,7 @@ export interface CloudSession {
 /** Each of the two keys, as far as it is set. */
 export type ReadKeys = () => Promise<{ readonly apiKey: string | null; readonly sharedKey: string | null }>;
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly cloud: Cloud | null;
   readonly readKeys: ReadKeys;
   readonly state: LinkState;

@@ -17,16 +17,16 @@ export interface Credentials {
   refresh(): Promise<void>;
 }
 
-export interface KeyFingerprints {
+interface KeyFingerprints {
   readonly apiKeyFingerprint: string | null;
   readonly sharedKeyFingerprint: string | null;
 }
 
-export interface KeysSet extends KeyFingerprints {
+interface KeysSet extends KeyFingerprints {
   readonly changed: readonly CloudKeyName[];
 }
 
-export interface CredentialsOptions {
+interface CredentialsOptions {
   /** Called after keys were stored: whoever talks to the cloud begins anew with them. */
   readonly onKeysChanged?: () => void;
 }

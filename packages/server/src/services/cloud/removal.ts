@@ -15,7 +15,7 @@ export interface RemoveRequest {
   readonly licenseKey: string | null;
 }
 
-export interface RemoveParts extends AddParts {
+interface RemoveParts extends AddParts {
   readonly reporter: Reporter;
 }
 

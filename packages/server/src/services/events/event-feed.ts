@@ -22,7 +22,7 @@ export interface EventFeed {
   close(): void;
 }
 
-export interface SubscribeOptions {
+interface SubscribeOptions {
   readonly after: AuditPosition | null;
   /** Whether they may still listen; asked at every beat. */
   isStillAllowed(): Promise<boolean>;

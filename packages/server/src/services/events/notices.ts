@@ -10,7 +10,7 @@ export interface Notices {
   look(): Promise<number>;
 }
 
-export interface NoticeOptions {
+interface NoticeOptions {
   readonly store: Store;
   readonly cloudLink: Pick<CloudLink, 'describe'>;
   /** The clock by which the link to the cloud notes since when it fails. */

@@ -1,3 +1,4 @@
+import { backOffMs } from '../../core/back-off.ts';
 import {
   type AuditPosition,
   endOfLink,
@@ -28,7 +29,7 @@ export interface Webhooks {
   describe(): Promise<WebhookStatus>;
 }
 
-export interface WebhookStatus {
+interface WebhookStatus {
   /** `untried`: nothing was sent since the start. */
   readonly state: 'off' | 'untried' | 'ok' | 'failing';
   readonly deliveredAt: Instant | null;
@@ -59,14 +60,8 @@ const PAGE_LINKS = 500;
 /** An event is given up so long after it happened. */
 const GIVE_UP_MS = DAY_MS;
 
-const FIRST_BACK_OFF_MS = SECOND_MS;
-const LONGEST_BACK_OFF_MS = 5 * MINUTE_MS;
-
-/** `chance` is between 0 and 1: receivers that have come back are not overrun by all servers at once. */
-export function chooseBackOffMs(failures: number, chance: number): number {
-  const backOffMs = FIRST_BACK_OFF_MS * 2 ** Math.min(failures - 1, 20);
-  return Math.min(backOffMs, LONGEST_BACK_OFF_MS) * (0.5 + chance / 2);
-}
+/** How long a receiver that took nothing is left alone. */
+export const BACK_OFF = { firstMs: SECOND_MS, longestMs: 5 * MINUTE_MS };
 
 interface Waiting extends WebhookEvent {
   readonly position: AuditPosition;
@@ -235,7 +230,7 @@ class WebhookDelivery implements Webhooks {
     const { log, readMonotonicMs } = this.#options;
     if (this.#failures === 0) log.warn({ reason }, 'the webhook receiver takes no events; they are kept');
     this.#failures += 1;
-    this.#nextTryMs = readMonotonicMs() + chooseBackOffMs(this.#failures, Math.random());
+    this.#nextTryMs = readMonotonicMs() + backOffMs(this.#failures, BACK_OFF, Math.random());
     this.#failing = { failingAt: this.#failing.failingAt ?? now, error: reason };
   }
 

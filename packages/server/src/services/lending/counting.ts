@@ -8,7 +8,7 @@ import { RequestError } from '../request-error.ts';
 import { executeOnEachLicense } from './each-license.ts';
 import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';
 
-export interface CountRequest extends Target {
+interface CountRequest extends Target {
   /** `null`: the license itself. */
   readonly feature: string | null;
   readonly user: string | null;

@@ -10,7 +10,7 @@ import { RequestError } from '../request-error.ts';
  * waiting, level by level; among equals of the one that had its turn last. So somebody who has not asked for
  * a while is not turned away in favour of those who keep asking.
  */
-export interface FairQueue {
+interface FairQueue {
   /**
    * `path`: from the widest network to the place itself. Rejects with `too_many_requests`. `signal`: whoever
    * asks has gone away, and waits no longer.
@@ -20,7 +20,7 @@ export interface FairQueue {
   dismiss(): void;
 }
 
-export interface FairQueueOptions {
+interface FairQueueOptions {
   /** So many run at once. */
   readonly atOnce: number;
   /** So many wait, from all places together. */

@@ -33,7 +33,7 @@ export interface Lending {
   list(filter: RegistrationFilter): Promise<readonly RegistrationRecord[]>;
 }
 
-export interface RegistrationFilter extends Target {
+interface RegistrationFilter extends Target {
   readonly user: string | null;
   /** Where the last request came from. */
   readonly origin?: AddressRange;

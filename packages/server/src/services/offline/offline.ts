@@ -38,7 +38,7 @@ export interface Offline {
   writeUsage(by: Actor): Promise<MadeUsage>;
 }
 
-export type OfflineOptions = RequestOptions & InstallOptions;
+type OfflineOptions = RequestOptions & InstallOptions;
 
 export function createOffline(options: OfflineOptions): Offline {
   // The amounts of a file with a higher number must not be older.

@@ -2,7 +2,6 @@ import type { Command } from '../../core/command.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import { refuseRotation } from '../../core/system/secrets.ts';
-import type { CommandResult } from '../engine/execute-command.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import type { Attendance } from './fleet/attendance.ts';
@@ -10,23 +9,23 @@ import type { News } from './fleet/news.ts';
 import type { PostgresReader } from './read/reader.ts';
 import { isConnectionLost, translate } from './wire/database-error.ts';
 import type { Pool } from './wire/pool.ts';
-import { Lanes, OtherLane } from './write/lanes.ts';
-import { type Lane, laneOf } from './write/scope.ts';
+import { Lanes } from './write/lanes.ts';
+import { laneOf } from './write/scope.ts';
 import type { PostgresWriter } from './write/writer.ts';
 
-export interface StoreParts {
+interface StoreParts {
   readonly pools: readonly Pool[];
   readonly writer: PostgresWriter;
   readonly reader: PostgresReader;
   readonly attendance: Attendance;
-  /** `null`: this store does not serve, and tells and hears nothing. */
+  /** `null` for a store that does not serve. */
   readonly news: News | null;
   readonly onNotice: (notice: StoreNotice) => void;
-  /** No more commands than this share a transaction. */
+  /** Most commands in one transaction. */
   readonly maxBatch: number;
 }
 
-/** A store on PostgreSQL, which other servers may use at the same time. */
+/** A store on PostgreSQL, which several servers can share. */
 export class PostgresStore implements Store {
   readonly #parts: StoreParts;
   readonly #lanes: Lanes;
@@ -37,8 +36,8 @@ export class PostgresStore implements Store {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.#lanes = new Lanes({
-      route: (command) => laneOf(command, parts.writer.catalogue),
-      execute: (lane, commands) => this.#executeBatch(lane, commands),
+      route: (command) => laneOf(command, parts.writer.memory.catalogue),
+      execute: (lane, commands) => this.#watch(() => parts.writer.executeBatch(lane, commands)),
       maxBatch: parts.maxBatch,
     });
   }
@@ -55,7 +54,8 @@ export class PostgresStore implements Store {
   async read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {
     if (this.#isClosing) throw closingFault();
     const { reader, writer } = this.#parts;
-    return this.#watch(() => reader.answer(query, writer.estimateNow(), [writer.masterKey], signal));
+    const { time, masterKey } = writer.memory;
+    return this.#watch(() => reader.answer(query, time.estimate(), [masterKey], signal));
   }
 
   async keepClock(): Promise<ClockStatus> {
@@ -83,17 +83,13 @@ export class PostgresStore implements Store {
     const { pools, reader, attendance, news } = this.#parts;
     await this.#lanes.drain();
     await reader.close();
-    // A database that is away does not hear good-byes; others find out by themselves.
+    // If the database is away, the others find out by themselves.
     await attendance.leave().catch(() => {});
     await news?.close();
     await Promise.all(pools.map((pool) => pool.close()));
   }
 
-  async #executeBatch(lane: Lane, commands: readonly Command[]): Promise<readonly CommandResult[]> {
-    return this.#watch(() => this.#parts.writer.executeBatch(lane, commands));
-  }
-
-  /** Notes when the database goes away, and when it is back. */
+  /** Notices when the database goes away and when it is back. */
   async #watch<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work();
@@ -101,7 +97,6 @@ export class PostgresStore implements Store {
       this.#isHealthy = true;
       return result;
     } catch (error) {
-      if (error instanceof OtherLane) throw error;
       const translated = translate(error);
       if (isConnectionLost(error) && this.#isHealthy) {
         this.#isHealthy = false;

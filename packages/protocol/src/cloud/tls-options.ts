@@ -2,7 +2,7 @@
  * How both programs speak TLS. Every key is made for one connection and forgotten: whoever records
  * connections and gets the certificate's key later still reads none of them.
  */
-export const TLS_RULES = {
+export const TLS_OPTIONS = {
   minVersion: 'TLSv1.2',
   ciphers: [
     'TLS_AES_256_GCM_SHA384',

@@ -4,12 +4,12 @@ import { isRefusal } from '../core/refusal.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** What everything in this room works on: one connection to the file, and its statements. */
-export interface Shelf {
+export interface CloudStore {
   readonly db: DatabaseSync;
   readonly sql: Statements;
 }
 
-export function createShelf(db: DatabaseSync): Shelf {
+export function createCloudStore(db: DatabaseSync): CloudStore {
   return { db, sql: prepareStatements(db) };
 }
 
@@ -17,7 +17,7 @@ export function createShelf(db: DatabaseSync): Shelf {
  * All or nothing, and alone: other processes wait until it is over. A refusal changes nothing, whatever was
  * written on the way to it.
  */
-export function transact<T>({ db, sql }: Shelf, work: () => T): T {
+export function transact<T>({ db, sql }: CloudStore, work: () => T): T {
   sql.begin.run();
   try {
     const result = work();
@@ -30,13 +30,13 @@ export function transact<T>({ db, sql }: Shelf, work: () => T): T {
 }
 
 /** Inside a transaction only. */
-export function takeId({ sql }: Shelf): number {
+export function takeId({ sql }: CloudStore): number {
   return sql.takeId.get()?.id as number;
 }
 
 /** Inside the transaction of the change that it tells about: one cannot exist without the other. */
 export function record(
-  { sql }: Shelf,
+  { sql }: CloudStore,
   { kind, facts }: CloudEvent,
   license: number | null,
   now: number,
