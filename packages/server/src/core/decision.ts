@@ -1,15 +1,16 @@
 import type { Role } from './access/role.ts';
 import type { Token } from './access/token.ts';
-import type { LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
+import type { HeadsSigned, LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
+import type { AuditSegment } from './nouns/audit-segment.ts';
 import type { Meter } from './nouns/consumption.ts';
-import type { EndedBorrow } from './nouns/ended-borrow.ts';
+import type { EndedBorrow, LostBorrow, NamedBorrow } from './nouns/ended-borrow.ts';
 import type { FeatureSlot } from './nouns/feature-slot.ts';
 import type { Instant } from './nouns/instant.ts';
-import type { License } from './nouns/license.ts';
+import type { License, LicenseId } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
 import type { Registration } from './nouns/registration.ts';
-import type { Done, Outcome, Refused } from './outcome.ts';
+import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
 import type { Rules } from './rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
@@ -102,6 +103,30 @@ export type SystemChange =
   | { readonly kind: 'remove_notice'; readonly key: NoticeKey }
   | { readonly kind: 'set_webhook_cursor'; readonly position: AuditPosition };
 
+/** Changes that reach beyond the server's own rows: to all licenses, to the log, to the time. */
+export type WideChange =
+  | { readonly kind: 'set_hardware_id'; readonly hardwareId: string }
+  /** The license stays the same; only how it is tied to this server has changed. */
+  | { readonly kind: 'put_tie'; readonly license: License }
+  | { readonly kind: 'sign_heads'; readonly heads: HeadsSigned['heads'] }
+  /** Takes the place of the links that it sums up. */
+  | { readonly kind: 'put_segment'; readonly segment: AuditSegment }
+  | { readonly kind: 'move_clock'; readonly to: Instant }
+  /** Slots that were live then get a whole timeout: nobody could send a heartbeat since. */
+  | { readonly kind: 'prolong_live'; readonly since: Instant }
+  | { readonly kind: 'restore_borrows'; readonly restoration: Restoration }
+  /** Nothing happened later than now: the clock went back from this instant. */
+  | { readonly kind: 'pull_back'; readonly from: Instant };
+
+/** Which of a license's ended borrows come back, and which do not. */
+export interface Restoration {
+  readonly licenseId: LicenseId;
+  readonly restored: readonly NamedBorrow[];
+  readonly lost: readonly LostBorrow[];
+  readonly changes: readonly Change[];
+  readonly events: readonly LicenseEvent[];
+}
+
 /** Under which name a secret is kept. */
 export type SecretName = 'cloud_api_key' | 'cloud_shared_key';
 
@@ -112,7 +137,12 @@ export interface Decision {
 }
 
 export interface SystemDecision {
-  readonly outcome: Done | Refused;
-  readonly changes: readonly SystemChange[];
+  readonly outcome: Done | ClockReset | Refused;
+  readonly changes: readonly (SystemChange | WideChange)[];
   readonly events: readonly SystemEvent[];
+}
+
+/** Decides that the server stays as it is. */
+export function unchanged(outcome: SystemDecision['outcome'] = { kind: 'done', count: 0 }): SystemDecision {
+  return { outcome, changes: [], events: [] };
 }

@@ -1,9 +1,5 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { OneTimePassword } from './access/one-time-password.ts';
-import type { Role } from './access/role.ts';
-import type { Token } from './access/token.ts';
-import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Meter } from './nouns/consumption.ts';
 import type { EndedBorrow } from './nouns/ended-borrow.ts';
 import type { FeatureSlot } from './nouns/feature-slot.ts';
@@ -200,32 +196,4 @@ export interface FileView {
   readonly isHeld: boolean;
   /** The request that the file names; `null`: none of ours. */
   readonly request: { readonly answeredBy: LicenseId | null } | null;
-}
-
-/** What a decision sees of an account. */
-export interface KeptAccount {
-  readonly role: Role;
-  readonly passwordHash: string;
-  /** `null`: the password is its owner's own. */
-  readonly oneTime: OneTimePassword | null;
-}
-
-/** What decisions about the server itself see. */
-export interface SystemView {
-  /** The account that the command is about; `null`: there is none. */
-  readonly account: KeptAccount | null;
-  /** How many accounts may administrate. */
-  readonly administrators: number;
-  /** The token that the command is about: by its hash, by its id, or by its name. */
-  readonly token: Token | null;
-  /** An administrator has had a password of their own; only where that makes a difference. */
-  readonly isSetUp: boolean;
-  /** The number of the last file with what was consumed. */
-  readonly usageSequence: number;
-  /** Of the master key that seals the store; only where it is to be replaced. */
-  readonly masterKeyFingerprint: string | null;
-  /** What was told before of the thing that is to be told; `null`: nothing. */
-  readonly notedValue: number | null;
-  /** Up to where the webhook was told; `null`: there never was one. */
-  readonly webhookCursor: AuditPosition | null;
 }

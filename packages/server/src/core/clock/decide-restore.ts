@@ -1,4 +1,4 @@
-import type { Change } from '../decision.ts';
+import type { Change, Restoration } from '../decision.ts';
 import { BORROW_TOLERANCE_MS, resolveFeatureUntil, resolveLicenseUntil } from '../lending/borrow-until.ts';
 import { chooseFloating } from '../lending/choose-floating.ts';
 import type { Actor } from '../nouns/actor.ts';
@@ -34,20 +34,18 @@ export interface RestoreView {
   /** Slots that some of these users hold now, of this license and of its features. */
   readonly registrations: readonly Registration[];
   readonly featureSlots: readonly FeatureSlot[];
+  /** Slots that they hold of other licenses of the product. */
+  readonly elsewhere: readonly Registration[];
   /** Slots of each feature in use. */
   readonly featuresInUse: ReadonlyMap<string, number>;
 }
 
-export interface Restoration {
-  readonly restored: readonly NamedBorrow[];
-  readonly lost: readonly LostBorrow[];
-  readonly changes: readonly Change[];
-  readonly events: readonly LicenseEvent[];
-}
-
-export function decideRestore(view: RestoreView, to: Instant, by: Actor): Restoration {
+/** `now`: the time before the clock goes back to `to`. */
+export function decideRestore(view: RestoreView, now: Instant, to: Instant, by: Actor): Restoration {
   const plan = new Plan(view, to, by);
-  const borrows = view.borrows.filter((borrow) => !isOfWrongTime(borrow, view.license, to)).sort(byAge);
+  const borrows = view.borrows
+    .filter((borrow) => !isReplaced(borrow, view.elsewhere, now) && !isOfWrongTime(borrow, view.license, to))
+    .sort(byAge);
   const isBack = ({ user }: EndedBorrow) => plan.holders.has(user);
   const own = borrows.filter(({ feature }) => feature === WHOLE_LICENSE);
   for (const borrow of own.filter(isBack)) plan.restoreSlot(borrow);
@@ -55,6 +53,17 @@ export function decideRestore(view: RestoreView, to: Instant, by: Actor): Restor
   for (const borrow of borrows.filter(({ feature }) => feature !== WHOLE_LICENSE))
     plan.restoreFeature(borrow);
   return plan.finish();
+}
+
+/** After it had ended, the user borrowed another license of the product instead. */
+function isReplaced(borrow: EndedBorrow, elsewhere: readonly Registration[], now: Instant): boolean {
+  return elsewhere.some(
+    ({ user, borrowedUntil, registeredAt }) =>
+      user === borrow.user &&
+      borrowedUntil !== null &&
+      borrowedUntil > now &&
+      registeredAt >= borrow.borrowedUntil,
+  );
 }
 
 /** Taken in the wrong time, for longer than anybody may at the right one: its time was really over. */
@@ -212,6 +221,7 @@ class Plan {
   finish(): Restoration {
     const changes = this.#changes;
     if (this.#inUse !== this.#view.inUse) changes.push({ kind: 'set_in_use', inUse: this.#inUse });
-    return { restored: this.#restored, lost: this.#lost, changes, events: this.#events };
+    const licenseId = this.#view.license.id;
+    return { licenseId, restored: this.#restored, lost: this.#lost, changes, events: this.#events };
   }
 }

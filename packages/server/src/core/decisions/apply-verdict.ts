@@ -10,6 +10,7 @@ import { type Assurance, isSameGrant, type License, type Verdict } from '../noun
  */
 export const applyVerdict = {
   ...ON_LICENSE,
+  changesLicense: true,
 
   decide({ verdict, proof }, view, now) {
     const known = view.license.tie.assurance ?? NO_ASSURANCE;

@@ -16,6 +16,7 @@ import { type LicenseView, NO_NEEDS } from '../view.ts';
  */
 export const installLicense = {
   ...ON_LICENSE,
+  changesLicense: true,
   target: ({ license }) => ON_LICENSE.target({ licenseId: licenseId(license.id) }),
 
   needs({ counted, license }, _head, _registration, now) {

@@ -67,14 +67,21 @@ export interface LicenseTie {
   readonly assurance?: Assurance;
 }
 
-/** What the vendor's cloud can say about a license without sending it. */
-export type Verdict =
-  | 'license_not_enabled'
-  | 'license_not_active'
-  | 'license_expired'
-  | 'blacklisted'
-  | 'device_not_found'
-  | 'license_not_found';
+/** What the vendor's cloud can say about a license that it no longer grants. */
+const VERDICTS = [
+  'license_not_enabled',
+  'license_not_active',
+  'license_expired',
+  'blacklisted',
+  'device_not_found',
+  'license_not_found',
+] as const;
+
+export type Verdict = (typeof VERDICTS)[number];
+
+export function isVerdict(code: string): code is Verdict {
+  return (VERDICTS as readonly string[]).includes(code);
+}
 
 /** What Berth knows about the answers of the cloud to questions about a license. */
 export interface Assurance {

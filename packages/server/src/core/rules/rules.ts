@@ -14,13 +14,10 @@ export interface Rules {
   readonly deny: DenyList;
 }
 
-export interface DenyList {
-  /** Names in which `*` stands for any run of characters. */
-  readonly users: readonly string[];
-  readonly hosts: readonly string[];
-  /** Addresses, and ranges such as 10.0.0.0/8. */
-  readonly addresses: readonly string[];
-}
+export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
+
+/** In names of users and hosts `*` stands for any run of characters. Addresses may be ranges: 10.0.0.0/8. */
+export type DenyList = Readonly<Record<(typeof DENY_LISTS)[number], readonly string[]>>;
 
 /** The one value for "no rules": most servers have none, and a decision sees so by looking at it. */
 export const NO_RULES: Rules = { deny: { users: [], hosts: [], addresses: [] } };
@@ -31,8 +28,6 @@ export interface Asker {
   readonly host?: HostInfo;
   readonly by?: Actor;
 }
-
-export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
 
 /** Rules that say nothing are no rules. */
 export function orNoRules(rules: Rules): Rules {

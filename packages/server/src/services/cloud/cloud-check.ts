@@ -5,12 +5,11 @@ import {
   type CloudReply,
   type Identification,
   UNPROVEN,
-  VERDICTS,
   type Vouched,
 } from '../../cloud/cloud.ts';
 import type { CloudCounts } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import type { License, Verdict } from '../../core/nouns/license.ts';
+import { isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Identity } from '../upkeep/identity.ts';
 import type { CloudSession } from './cloud-session.ts';
@@ -114,12 +113,12 @@ export function install(store: Store, reply: Granted, { tie, counted, key, by }:
 }
 
 /** Refusals of a machine on which the license is not activated yet say nothing about the license. */
-const ABOUT_THE_MACHINE: ReadonlySet<string> = new Set<Verdict>(['device_not_found', 'blacklisted']);
+const ABOUT_THE_MACHINE: ReadonlySet<Verdict> = new Set(['device_not_found', 'blacklisted']);
 
 async function followRefusal(store: Store, license: License, refusal: CloudRefusal) {
   const { code, isSigned, isBound, isAboutLicense } = refusal;
-  if (!isSigned || !VERDICTS.has(code)) return;
+  if (!isSigned || !isVerdict(code)) return;
   if (license.tie.movedAt !== null && ABOUT_THE_MACHINE.has(code)) return;
   const proof = isAboutLicense ? (isBound ? 'bound' : 'license') : 'none';
-  await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code as Verdict, proof });
+  await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code, proof });
 }

@@ -19,11 +19,11 @@ interface ReporterOptions extends CheckParts {
   readonly readMonotonicMs: () => number;
 }
 
-/** Reports consumption to the vendor. `core/decisions/cut-report.ts` describes the protocol. */
+/** Reports consumption to the vendor. `core/lending/reports.ts` describes the protocol. */
 export interface Reporter {
   /**
    * Reports the pending consumption of a license and its features. Returns the first refusal of the cloud;
-      * throws a `CloudFault` if it cannot be reached.
+   * throws a `CloudFault` if it cannot be reached.
    */
   report(license: License): Promise<CloudRefusal | null>;
   /**
