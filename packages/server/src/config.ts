@@ -38,18 +38,18 @@ export const LIMITS = {
   bodyBytes: 64 * 1024,
   /**
    * For bodies with a license file: base64 makes the largest file a third larger than its license, and a
-      * client that escapes every "/" in JSON adds a quarter of that.
+   * client that escapes every "/" in JSON adds a quarter of that.
    */
   fileBodyBytes: 2 * MOST_LICENSE_BYTES,
   /**
-      * How much of an oversized body is read, so that the client gets an error and not a broken connection.
+   * How much of an oversized body is read, so that the client gets an error and not a broken connection.
    */
   discardBytes: 4 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
   /**
    * Slow clients hold connections; honest ones need milliseconds. The next check finds slow connections and
-      * sends an error before it closes them: none lives longer than 15 s.
+   * sends an error before it closes them: none lives longer than 15 s.
    */
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,

@@ -28,7 +28,7 @@ export interface Reporter {
   report(license: License): Promise<CloudRefusal | null>;
   /**
    * Other servers have reported until now. Their unfinished reports are as unclear as after a restart, and
-      * so are this server's own: another server may have sent them since.
+   * so are this server's own: another server may have sent them since.
    */
   takeOver(): void;
 }
