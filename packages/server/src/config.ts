@@ -150,7 +150,7 @@ function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
   if (!HIDDEN_CREDENTIALS.test(String(flags['database-url'] ?? ''))) return [];
   return [
     'The database password is on the command line, where every user of this machine can read it. ' +
-          'Set it in BERTH_DATABASE_URL or berth.yaml.',
+      'Set it in BERTH_DATABASE_URL or berth.yaml.',
   ];
 }
 
@@ -160,7 +160,7 @@ function check(setting: Setting, given: unknown): Value {
   const value = wanted === 'string' ? given : coerce(wanted, given);
   if (typeof value !== wanted || !isAllowed(setting, value as Value)) {
     const what = setting.form === undefined ? `cannot be "${given}"` : 'is not valid';
-        throw new ConfigError(`"${setting.path}" ${what}. ${allowedOf(setting)}`);
+    throw new ConfigError(`"${setting.path}" ${what}. ${allowedOf(setting)}`);
   }
   if (setting.form === undefined && HIDDEN_CREDENTIALS.test(String(value))) {
     throw new ConfigError(`"${setting.path}" must not contain a user name or a password.`);

@@ -125,7 +125,7 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
 
 /**
  * Writes the log as it arrives and checks it on the way, so that a truncated download does not pass as an
-  * export.
+ * export.
  */
 async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
   if (out !== undefined) return downloadTo(client, out);

@@ -18,10 +18,7 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key set',
     about: 'set the keys for the licensing cloud; standard input provides one per line',
-    reads: () => [
-      { text: 'API key (empty: unchanged)' },
-      { text: 'shared key (empty: unchanged)' },
-    ],
+    reads: () => [{ text: 'API key (empty: unchanged)' }, { text: 'shared key (empty: unchanged)' }],
     ask: askSetKeys,
     show: showSet,
   },
@@ -148,7 +145,7 @@ function showExport(body: SavedExport | object): string {
   if (!('saved_as' in body)) return JSON.stringify(body);
   return (
     `Saved master key ${body.fingerprint} in ${body.saved_as}. ` +
-        'The file was read back and opens with the passphrase.\n' +
+    'The file was read back and opens with the passphrase.\n' +
     'Keep the file away from the data, and the passphrase away from both.'
   );
 }

@@ -28,9 +28,9 @@ export interface CheckParts {
 
 /**
  * Checks a license at the cloud and updates the store. Only a signed license or a signed refusal of this
-  * license changes anything; other failures concern the link. A license that was moved here with its data
-  * from another machine is activated on this one. `acceptedBy`: who accepts totals that are lower than before
-  * and may be old.
+ * license changes anything; other failures concern the link. A license that was moved here with its data
+ * from another machine is activated on this one. `acceptedBy`: who accepts totals that are lower than before
+ * and may be old.
  */
 export async function checkLicense(
   parts: CheckParts,
@@ -61,7 +61,8 @@ export async function checkLicense(
 const NEEDS_PASSWORD: CloudRefusal = {
   kind: 'refused',
   code: 'server_identity_changed',
-  message: 'The license was activated with a password on another machine. Add it again with its user and password.',
+  message:
+    'The license was activated with a password on another machine. Add it again with its user and password.',
   ...UNPROVEN,
 };
 

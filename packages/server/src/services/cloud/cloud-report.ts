@@ -105,9 +105,9 @@ interface Sendable extends OpenReport {
 
 /**
  * A report that may already have been counted is only sent again if the cloud counts each id once. Otherwise
-  * the cloud's total decides, after the time in which a delayed request would have arrived; and only the
-  * leader uses it, because two servers that both find that it was not counted would both send it. Returns
-  * whether there is nothing more to do for now.
+ * the cloud's total decides, after the time in which a delayed request would have arrived; and only the
+ * leader uses it, because two servers that both find that it was not counted would both send it. Returns
+ * whether there is nothing more to do for now.
  */
 async function settleUnclear(
   options: ReporterOptions,
@@ -184,8 +184,8 @@ interface RefusedReport {
 
 /**
  * A refused report was not counted: its amount becomes pending again and is part of the next report. But if
-  * an earlier attempt may have been counted, the refusal says nothing about that, and nothing else will.
-  * Refused keys concern the link.
+ * an earlier attempt may have been counted, the refusal says nothing about that, and nothing else will.
+ * Refused keys concern the link.
  */
 async function followRefusal(
   store: Store,
