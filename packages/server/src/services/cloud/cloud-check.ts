@@ -96,7 +96,7 @@ interface Installation {
   readonly by?: Actor;
 }
 
-/** The license as the vendor signed it, bound to this server. It clears a verdict that waits to be confirmed. */
+/** The license as the vendor signed it, bound to this server. It clears an unconfirmed verdict. */
 export function install(store: Store, reply: Granted, { tie, counted, key, by }: Installation) {
   const { license } = reply.value;
   const assurance = { isBound: reply.isBound, unconfirmed: null, keptTotal: false };

@@ -253,7 +253,7 @@ class UnclearReports {
     return this.#uncounted.has(reportId);
   }
 
-  /** Whether a delayed request would have arrived by now; for a report of an earlier run the wait starts now. */
+  /** Whether a delayed request would have arrived by now; the wait for a report of an earlier run starts now. */
   isRipe(reportId: string): boolean {
     const nowMs = this.#readMonotonicMs();
     const sinceMs = this.#sinceMs.get(reportId) ?? nowMs;
