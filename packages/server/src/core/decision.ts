@@ -17,7 +17,7 @@ import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 /** What the store writes, in this order, in the same commit as the events. */
 export type Change =
   | { readonly kind: 'put_registration'; readonly registration: Registration }
-  /** Only its end is another one, as with most heartbeats. */
+  /** Only its end changes, as with most heartbeats. */
   | { readonly kind: 'renew_registration'; readonly user: string; readonly endsAt: Instant }
   | { readonly kind: 'remove_registration'; readonly user: string }
   | { readonly kind: 'remove_live_registrations' }
@@ -25,14 +25,14 @@ export type Change =
   | { readonly kind: 'keep_borrow'; readonly borrow: EndedBorrow }
   /** Only the latest ended borrows are kept. */
   | { readonly kind: 'trim_borrows'; readonly kept: number }
-  /** `null`: those of all features, too. */
+  /** `null`: of the license and of all features. */
   | { readonly kind: 'forget_borrow'; readonly user: string; readonly feature: string | null }
   | { readonly kind: 'forget_all_borrows' }
   | { readonly kind: 'put_license'; readonly license: License }
   | { readonly kind: 'remove_license' }
-  /** Whatever was asked for so far for this product, or for none, gets no answer any more. */
+  /** Open requests for this product, or for none, can no longer be answered. */
   | { readonly kind: 'void_requests'; readonly product: string }
-  /** The request was answered by the license at hand. */
+  /** This license answered the request. */
   | { readonly kind: 'answer_request'; readonly requestId: string }
   /** No slot is held beyond this instant. */
   | { readonly kind: 'end_registrations_by'; readonly endsBy: Instant }
@@ -46,9 +46,9 @@ export type Change =
   | { readonly kind: 'remove_all_feature_slots' }
   /** No slot of the feature is held beyond this instant. */
   | { readonly kind: 'end_feature_slots_by'; readonly feature: string; readonly endsBy: Instant }
-  /** What was counted; the slots of the feature are not touched by it. */
+  /** What was counted; the feature's slots stay as they are. */
   | { readonly kind: 'put_meter'; readonly meter: Omit<Meter, 'storedInUse'> }
-  /** `isNew`: nothing was remembered under its key, not even an answer that is too old. */
+  /** `isNew`: nothing is stored under its key, not even an answer that is too old. */
   | { readonly kind: 'remember_answer'; readonly answer: RememberedAnswer; readonly isNew: boolean }
   | { readonly kind: 'remove_answers'; readonly answeredBy: Instant }
   | { readonly kind: 'add_report'; readonly report: Report }
@@ -71,14 +71,14 @@ export type SystemChange =
     }
   | { readonly kind: 'put_role'; readonly name: string; readonly role: Role }
   | { readonly kind: 'remove_account'; readonly name: string }
-  /** Nobody becomes administrator by being on this machine any more. */
+  /** From now on, being on the machine makes nobody an administrator. */
   | { readonly kind: 'end_setup' }
   | { readonly kind: 'remove_setup_tokens'; readonly except: string | null }
   /** Somebody has signed in with the one-time password. */
   | { readonly kind: 'use_one_time_password'; readonly name: string }
-  /** A token that could only replace the password can do the rest, too. */
+  /** A token that could only replace the password can do everything now. */
   | { readonly kind: 'free_token'; readonly tokenHash: string }
-  /** A token of an account has no role of its own. */
+  /** A token of an account has its account's role. */
   | {
       readonly kind: 'put_token';
       readonly tokenHash: string;
@@ -88,7 +88,7 @@ export type SystemChange =
   | { readonly kind: 'remove_token'; readonly tokenId: string }
   | { readonly kind: 'remove_tokens_of'; readonly account: string; readonly except: string | null }
   | { readonly kind: 'remove_dead_tokens'; readonly authUsedBy: Instant; readonly sessionIssuedBy: Instant }
-  /** Sealed by the store: what it holds is never written as it is. */
+  /** The store seals it before it writes it. */
   | { readonly kind: 'put_secret'; readonly name: SecretName; readonly secret: string }
   | { readonly kind: 'reseal_secrets'; readonly newKey: Uint8Array }
   | {

@@ -1,5 +1,5 @@
 import type { InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
-import { decide, moduleOf, targetOf } from '../../core/decide.ts';
+import { decide, moduleOf } from '../../core/decide.ts';
 import type { Decision } from '../../core/decision.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { listMeant } from '../../core/lending/choose-license.ts';
@@ -22,7 +22,7 @@ export function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Un
     if (refusal !== null) return refusal;
     if (batch.shelf.find(command.license.id) === undefined) return addLicense(batch, command, undo);
   }
-  const entries = findEvenRemoved(batch, command) ?? locate(batch, command);
+  const entries = locate(batch, command);
   if ('kind' in entries) return entries;
   const repeated = repeatRemoved(batch, entries, command);
   if (repeated !== null) return repeated;
@@ -51,14 +51,6 @@ function executeOnPool(
   return writePart(answer);
 }
 
-/** What was lent and reported of a license that was removed comes to its end, too. */
-function findEvenRemoved({ shelf }: Batch, command: LicenseCommand): readonly ShelfEntry[] | undefined {
-  if (!moduleOf(command).mayBeRemoved) return undefined;
-  const entry = shelf.findRemoved(targetOf(command).licenseId as LicenseId);
-  return entry === undefined ? undefined : [entry];
-}
-
-/** Exported for the clock, which collects before it goes back. */
 export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseCommand): Decision {
   return decide(command, loadView(batch, entry, command), batch.now);
 }
@@ -100,19 +92,16 @@ export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Exec
   return { ...outcome, standing: standingOf(statements, entry, now) };
 }
 
-/** The licenses that the command means. */
 function locate({ shelf }: Batch, command: LicenseCommand): readonly ShelfEntry[] | Refused {
-  const target = targetOf(command);
-  return listMeant(target, { products: shelf.productCount, licenses: listCandidates(shelf, target) });
+  const module = moduleOf(command);
+  const target = module.target(command);
+  const licenses = listCandidates(shelf, target, module.mayBeRemoved);
+  return listMeant(target, { products: shelf.productCount, licenses });
 }
 
-function listCandidates(shelf: Shelf, { product, licenseId }: Target): readonly ShelfEntry[] {
+function listCandidates(shelf: Shelf, { product, licenseId }: Target, mayBeRemoved: boolean) {
   if (product !== null) return shelf.listByProduct(product);
-  if (licenseId !== null) return listOne(shelf, licenseId);
-  return shelf.listOnlyProduct();
-}
-
-function listOne(shelf: Shelf, id: LicenseId): readonly ShelfEntry[] {
-  const entry = shelf.find(id);
+  if (licenseId === null) return shelf.listOnlyProduct();
+  const entry = shelf.find(licenseId) ?? (mayBeRemoved ? shelf.findRemoved(licenseId) : undefined);
   return entry === undefined ? [] : [entry];
 }
