@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { listFlags } from '@berth/protocol/console/command-flags';
 import { ENTRIES as CLOUD } from '../../packages/cloud/src/cli/usage.ts';
 import { ENTRIES as SERVER } from '../../packages/server/src/cli/usage.ts';
 import { flagOf } from '../../packages/server/src/config.ts';
@@ -28,14 +29,14 @@ interface Documented {
   readonly takes: readonly string[];
 }
 
-const SERVER_COMMANDS: readonly Documented[] = SERVER.map(({ words, usage }) => ({
+const SERVER_COMMANDS: readonly Documented[] = SERVER.map(({ words, usage = '' }) => ({
   words,
-  takes: [...COMMON, ...usage.split(/[^\w-]/).map((word) => word.replace(/^--/, ''))],
+  takes: [...COMMON, ...listFlags(usage)],
 }));
 
-const CLOUD_COMMANDS: readonly Documented[] = CLOUD.map(({ words, flags }) => ({
+const CLOUD_COMMANDS: readonly Documented[] = CLOUD.map(({ words, usage = '', otherFlags = '' }) => ({
   words: `cloud ${words}`,
-  takes: ['data', 'json', 'help', 'version', ...flags],
+  takes: ['data', 'json', 'help', 'version', ...listFlags(usage), ...listFlags(otherFlags)],
 }));
 
 const COMMANDS = [...CLOUD_COMMANDS, ...SERVER_COMMANDS];

@@ -7,11 +7,8 @@ import { judgeLicense } from '@berth/cloud/http/portal/write-files';
 import { startAirgap } from '@berth/cloud/store/airgap';
 import { listDevices } from '@berth/cloud/store/devices';
 import { changeLicense, createLicense } from '@berth/cloud/store/licenses';
-import {
-  MOST_LICENSE_BYTES,
-  MOST_LICENSE_FILE_BYTES,
-  readLicenseFile,
-} from '@berth/protocol/carried/license-file';
+import { readLicenseFile } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from '@berth/protocol/carried/license-size';
 import { createCarriedServer } from '../support/cloud/carried-server.ts';
 import { createCommandLine } from '../support/cloud/cloud-command-line.ts';
 import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/cloud/offline-app.ts';
@@ -148,22 +145,22 @@ describe('what no server would take is refused before the activation is used', (
 
   test('neither codes nor files are given for a license that is too large', (t) => {
     const portal = createTestPortal(t, OVERSIZED);
-    const { shelf, key, cloud } = portal;
+    const { store, key, cloud } = portal;
     const server = createCarriedServer('vault');
     const activationCode = server.activationCode(key, portal.start());
     const before = portal.dump();
     for (const answer of [
-      startAirgap(shelf, key, cloud.now, judgeLicense),
+      startAirgap(store, key, cloud.now, judgeLicense),
       portal.confirm({ hardwareId: 'vault', activationCode }),
       portal.activate(server.request({ licenseKey: key })),
     ]) {
       assert.equal(refused(answer), 'license_not_readable');
     }
     assert.equal(portal.dump(), before);
-    assert.deepEqual(listDevices(shelf, null), []);
+    assert.deepEqual(listDevices(store, null), []);
     // Smaller, the very same codes and activation are still good.
     const withoutFeatures = OVERSIZED.features.slice(10).map(({ code }) => code);
-    changeLicense(shelf, { key, user: null, terms: { withoutFeatures } }, cloud.now, judgeLicense);
+    changeLicense(store, { key, user: null, terms: { withoutFeatures } }, cloud.now, judgeLicense);
     given(portal.confirm({ hardwareId: 'vault', activationCode }));
   });
 
@@ -171,7 +168,7 @@ describe('what no server would take is refused before the activation is used', (
     const portal = createTestPortal(t, { slots: 0 });
     const server = createCarriedServer('vault');
     const before = portal.dump();
-    const started = startAirgap(portal.shelf, portal.key, portal.cloud.now, judgeLicense);
+    const started = startAirgap(portal.store, portal.key, portal.cloud.now, judgeLicense);
     assert.equal(refused(started), 'license_not_floating');
     assert.equal(
       refused(portal.activate(server.request({ licenseKey: portal.key }))),
@@ -181,7 +178,7 @@ describe('what no server would take is refused before the activation is used', (
   });
 
   test('a grant that no server could read is not made, and the sentence says why', (t) => {
-    const { shelf, key, cloud, dump } = createTestPortal(t);
+    const { store, key, cloud, dump } = createTestPortal(t);
     const before = dump();
     const deep = JSON.parse(`${'{"a":'.repeat(32)}1${'}'.repeat(32)}`);
     for (const [terms, sentence] of [
@@ -191,8 +188,8 @@ describe('what no server would take is refused before the activation is used', (
     ] as const) {
       const draft = { product: 'cad', key: null, user: null, terms };
       for (const answer of [
-        createLicense(shelf, draft, cloud.now, judgeLicense),
-        changeLicense(shelf, { key, user: null, terms }, cloud.now, judgeLicense),
+        createLicense(store, draft, cloud.now, judgeLicense),
+        changeLicense(store, { key, user: null, terms }, cloud.now, judgeLicense),
       ]) {
         assert.equal(refused(answer), 'license_not_readable');
         assert.match((answer as { message: string }).message, sentence);
@@ -203,10 +200,10 @@ describe('what no server would take is refused before the activation is used', (
 
   test('what is granted just below the bound is read by servers whatever is counted of it', (t) => {
     const portal = createTestPortal(t);
-    const { shelf, key, cloud } = portal;
+    const { store, key, cloud } = portal;
     const grant = (count: number) =>
       changeLicense(
-        shelf,
+        store,
         { key, user: null, terms: { features: features(count) } },
         cloud.now,
         judgeLicense,
@@ -226,7 +223,7 @@ describe('what no server would take is refused before the activation is used', (
     const many = Array.from({ length: 2700 }, (_, index) => `--feature f${index},consumptions=1`).join(' ');
     const { code, err } = await run(`license create --product cad --key K-LARGE --slots 5 ${many}`);
     assert.equal(code, 1);
-    assert.match(err, /^No server could read this license\. It takes \d+ bytes/);
+    assert.match(err, /^Servers cannot read this license\. It takes \d+ bytes/);
     assert.match((await run('license show K-LARGE')).err, /There is no license/);
     await run('license create --product cad --key K-SMALL');
     const started = await run('airgap start K-SMALL');

@@ -1,6 +1,6 @@
-import type { Outcome } from '@berth/server/core/decision';
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
+import type { Outcome } from '@berth/server/core/outcome';
 import type { Bench } from '@berth/server/store/exam/exam-store';
 import { bodyOf, type Consumed, type Counted, type CountingModel, DAY_MS } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';

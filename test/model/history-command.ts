@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Outcome } from '@berth/server/core/decision';
+import type { Outcome } from '@berth/server/core/outcome';
 import type { LicenseRecord, RegistrationRecord } from '@berth/server/store/query';
 import type fc from 'fast-check';
 import type { CountingModel } from './counting-model.ts';

@@ -2,39 +2,24 @@ import type { KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { pino } from 'pino';
 import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
-import { loadConfig } from '../../packages/server/src/config.ts';
-import { instant } from '../../packages/server/src/core/nouns/instant.ts';
+import { composeApp } from '../../packages/server/src/compose/compose.ts';
+import { composeCloud } from '../../packages/server/src/compose/compose-cloud.ts';
+import { type Config, loadConfig } from '../../packages/server/src/config.ts';
+import { instant, SECOND_MS } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
-import type { AccessRules, Peer } from '../../packages/server/src/http/access/caller.ts';
-import { createApp } from '../../packages/server/src/http/app.ts';
+import type { AuthSettings, Peer } from '../../packages/server/src/http/access/caller.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
-import { createRoutes } from '../../packages/server/src/http/route-table.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
-import { type Accounts, createAccounts } from '../../packages/server/src/services/access/accounts.ts';
-import { createOwnNames } from '../../packages/server/src/services/access/own-names.ts';
-import { createRuleBook } from '../../packages/server/src/services/access/rule-book.ts';
-import { openRulesFile } from '../../packages/server/src/services/access/rules-file.ts';
-import { createAuditTrail } from '../../packages/server/src/services/audit/audit-trail.ts';
-import { createCloudHold } from '../../packages/server/src/services/cloud/cloud-hold.ts';
-import { createCloudLink } from '../../packages/server/src/services/cloud/cloud-link.ts';
-import { createCloudSession } from '../../packages/server/src/services/cloud/cloud-session.ts';
-import { createCredentials } from '../../packages/server/src/services/cloud/credentials.ts';
-import { LinkState } from '../../packages/server/src/services/cloud/link-state.ts';
-import { createEventFeed } from '../../packages/server/src/services/events/event-feed.ts';
-import { createWebhooks } from '../../packages/server/src/services/events/webhooks.ts';
-import { createCatalogue } from '../../packages/server/src/services/lending/catalogue.ts';
-import { createCounting } from '../../packages/server/src/services/lending/counting.ts';
-import { createLending, type LendingLimits } from '../../packages/server/src/services/lending/lending.ts';
-import { createOversight } from '../../packages/server/src/services/lending/oversight.ts';
-import { createOffline } from '../../packages/server/src/services/offline/offline.ts';
-import { createIdentity } from '../../packages/server/src/services/upkeep/identity.ts';
-import { createKeyCustody } from '../../packages/server/src/services/upkeep/key-custody.ts';
+import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
+import type { LendingLimits } from '../../packages/server/src/services/lending/lending.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
@@ -44,6 +29,9 @@ export const START = instant(Date.UTC(2030, 0, 15, 12));
 export const LOCAL: Peer = { address: '127.0.0.1', isControl: false };
 export const FOREIGN: Peer = { address: '203.0.113.9', isControl: false };
 export const CONTROL: Peer = { address: 'control', isControl: true };
+
+/** What the server under test says it is. */
+const VERSION = '1.2.3';
 
 interface TestContext {
   after(work: () => unknown): void;
@@ -71,18 +59,10 @@ async function openStoreIn(folder: string, clock: Clock, keySource: MasterKeySou
   return openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice });
 }
 
-/** As the server has them by default. */
-const OPEN_RULES: AccessRules = {
-  localAdmin: 'setup',
-  isLoopbackOnly: true,
-  clients: 'open',
-  requireTls: false,
-};
-
 export interface TestAppOptions {
   /** By default one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
-  readonly rules?: Partial<AccessRules>;
+  readonly auth?: Partial<AuthSettings>;
   /** The settings `http.allowedOrigins` and `http.allowedHosts`. */
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
@@ -121,41 +101,19 @@ export interface TestAnswer {
 
 /** The whole HTTP side over a real store, called without a socket. */
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
-  const { licenses = [testLicense(1)], rules = {}, logRequests = false, slowRequestMs = 1000 } = options;
-  const { store, clock, folder, keySource } = await openTestStore(t, licenses);
-  const accounts = createAccounts(store, clock);
-  const facts = {
-    ...{ version: '1.2.3', data: folder, readUrl: () => null, readUptimeSeconds: () => 0 },
-    database: null,
-    readTls: () => null,
-  };
-  const services = {
-    audit: createAuditTrail(store),
-    catalogue: createCatalogue(store),
-    counting: createCounting(store),
-    lending: createLending(store, options.limits),
-    ...openTestLink(store, clock, options),
-    custody: createKeyCustody(store, keySource),
-    ruleBook: createRuleBook(store, openRulesFile({ rules: '', data: folder }, { isShared: false })),
-    feed: createEventFeed(store),
-    webhooks: createNoWebhooks(store),
-    allowKeysInUrl: options.allowKeysInUrl ?? true,
-    rules: { ...OPEN_RULES, ...rules },
-    settings: loadConfig({ flags: {}, env: {}, file: null }).config,
-  };
-  const routes = createRoutes({ accounts, ...services, oversight: createOversight(store), facts });
+  const { licenses = [testLicense(1)], cloud, routes = [] } = options;
+  const { store, clock, folder } = await openTestStore(t, licenses);
+  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE };
   const log: Record<string, unknown>[] = [];
-  const app = createApp({
-    routes: [...routes, ...(options.routes ?? [])],
-    accounts,
-    rules: services.rules,
-    pages: openTestPages(options, clock),
-    log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
-    logRequests,
-    slowRequestMs,
-    clientRequestsPerMinute: options.clientRequestsPerMinute ?? 0,
-    readMonotonicMs: clock.readMonotonicMs,
-  });
+  const parts = composeApp(
+    store,
+    { config: makeConfig(options, folder), env: {}, isServing: true, certificates: null, world },
+    pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
+    () => null,
+  );
+  const { app, accounts, catalogue, ruleBook, routes: ownRoutes } = parts;
+  const { credentials, identity, cloudLink, offline } = parts.cloud;
+  checkDeclaredAnswers(app, [...ownRoutes, ...routes]);
 
   async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
     const { peer = LOCAL, headers = {}, body } = request;
@@ -166,12 +124,18 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
 
   return {
     app,
-    ...services,
     store,
     clock,
     folder,
     accounts,
-    routes,
+    catalogue,
+    ruleBook,
+    credentials,
+    identity,
+    cloudLink,
+    offline,
+    feed: parts.events.feed,
+    routes: ownRoutes,
     log,
     send,
     get: (path: string, request?: SendOptions) => send('GET', path, request),
@@ -180,63 +144,51 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   };
 }
 
-/** The names of a machine called "vm" that is known to the resolver as vm.example.com. */
-function openTestPages({ allowedOrigins = [], allowedHosts = [] }: TestAppOptions, clock: Clock) {
-  const machine = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] };
-  const { readMonotonicMs } = clock;
-  const ownNames = createOwnNames({ allowedHosts, isCertified: () => false, readMonotonicMs, machine });
-  return { allowedOrigins, ownNames };
-}
+/** A machine called "vm" that is known to the resolver as vm.example.com. */
+const MACHINE = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] };
 
-type FileOptions = Pick<TestAppOptions, 'vendorKey' | 'airgapKey' | 'acceptUnsignedPolicies'>;
-
-interface LinkOptions extends FileOptions, Pick<TestAppOptions, 'hardwareId' | 'settleMs'> {
-  readonly cloud?: Cloud | null;
+/** The settings of a server; what a test says nothing about is as it is by default. */
+function makeConfig(options: TestAppOptions, data: string): Config {
+  const { config } = loadConfig({ flags: {}, env: {}, file: null });
+  const { isLoopbackOnly = true, ...auth } = options.auth ?? {};
+  const { http, log, cloud, airgap } = config;
+  return {
+    ...config,
+    data,
+    host: isLoopbackOnly ? '127.0.0.1' : '0.0.0.0',
+    hardwareId: options.hardwareId ?? 'test-machine',
+    limits: options.limits ?? config.limits,
+    auth: { ...config.auth, ...auth },
+    http: {
+      ...http,
+      allowedOrigins: options.allowedOrigins ?? http.allowedOrigins,
+      allowedHosts: options.allowedHosts ?? http.allowedHosts,
+      allowKeysInUrl: options.allowKeysInUrl ?? http.allowKeysInUrl,
+      clientRequestsPerMinute: options.clientRequestsPerMinute ?? http.clientRequestsPerMinute,
+    },
+    log: {
+      ...log,
+      requests: options.logRequests ?? log.requests,
+      slowRequestMs: options.slowRequestMs ?? log.slowRequestMs,
+    },
+    cloud: {
+      ...cloud,
+      url: options.cloud === undefined ? '' : 'http://cloud.test',
+      publicKey: options.vendorKey?.export({ type: 'spki', format: 'pem' }).toString() ?? '',
+      settleSeconds: (options.settleMs ?? 0) / SECOND_MS,
+    },
+    airgap: {
+      publicKey: options.airgapKey === undefined ? '' : writeAirgapPublicKey(options.airgapKey),
+      acceptUnsignedPolicies: options.acceptUnsignedPolicies ?? airgap.acceptUnsignedPolicies,
+    },
+  };
 }
 
 /** The link to a cloud, without its loops. */
-export function openTestLink(
-  store: Store,
-  clock: Clock,
-  { cloud = null, hardwareId = 'test-machine', settleMs = 0, ...files }: LinkOptions,
-) {
-  const state = new LinkState(clock.readWall, () => {});
-  const credentials = createCredentials(store, { onKeysChanged: () => state.forget() });
-  const identity = createIdentity(store, { hardwareId, machineId: null, isShared: false });
-  const host = { hostname: 'test', osVersion: 'test', ip: '192.0.2.7', version: '1.2.3' };
-  const hold = createCloudHold(store, 'test-cloud');
-  const cloudLink = createCloudLink({
-    store,
-    hold,
-    session: createCloudSession({
-      cloud,
-      readKeys: credentials.readKeys,
-      state,
-      hold,
-      requireHome: async () => {},
-    }),
-    identity,
-    state,
-    host,
-    url: cloud === null ? null : 'http://cloud.test',
-    settleMs,
-    readMonotonicMs: clock.readMonotonicMs,
-  });
-  const offline = createOffline({
-    store,
-    identity,
-    readKeys: credentials.readKeys,
-    host,
-    vendorKey: files.vendorKey ?? null,
-    airgapKey: files.airgapKey ?? null,
-    acceptUnsignedPolicies: files.acceptUnsignedPolicies ?? false,
-  });
-  return { credentials, identity, cloudLink, offline };
-}
-
-function createNoWebhooks(store: Store) {
-  const off = { receiver: null, isOn: false, topics: [] };
-  return createWebhooks({ store, ...off, log: pino({ level: 'silent' }), readMonotonicMs: () => 0 });
+export function openTestLink(store: Store, clock: Clock, options: TestAppOptions) {
+  const config = makeConfig(options, '');
+  const world = { version: VERSION, clock, cloud: options.cloud };
+  return composeCloud(store, { config, env: {}, isServing: true, world }, pino({ level: 'silent' }));
 }
 
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;

@@ -1,7 +1,7 @@
 import { parseJsonText } from './json-text.ts';
 
 /** A member of a JSON object, as it is written. */
-export interface JsonMember {
+interface JsonMember {
   readonly name: string;
   /** Name and value, as they stand in the text, without blanks between. */
   readonly text: string;

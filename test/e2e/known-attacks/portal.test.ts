@@ -26,7 +26,7 @@ async function handIn(cloud: TestCloud, file: string, place?: string) {
 /** A license that is activated over the network on the honest server, whose key nobody has seen yet. */
 async function createVictim(t: TestContext) {
   const portal = createTestPortal(t, { slots: 5, consumption: { max: 1000 } });
-  const { cloud, key, shelf, licenseId } = portal;
+  const { cloud, key, store, licenseId } = portal;
   const online = { product: 'cad', license_key: key, hardware_id: 'honest' };
   assert.equal((await cloud.post('activate_license', online)).status, 200);
   return {
@@ -35,7 +35,7 @@ async function createVictim(t: TestContext) {
     stranger: createCarriedServer('honest'),
     forged: told(licenseId, key, 900),
     isActivated: async () => (await cloud.get('check_license', online)).status === 200,
-    total: () => loadTotals(shelf, given(getLicense(shelf, key)), cloud.now).get(''),
+    total: () => loadTotals(store, given(getLicense(store, key)), cloud.now).get(''),
   };
 }
 
@@ -72,7 +72,7 @@ describe('taking over a license through the portal', () => {
 
   test('claiming a hardware id before its server comes opens nothing of that server', async (t) => {
     const portal = createTestPortal(t);
-    const { cloud, key, shelf, licenseId } = portal;
+    const { cloud, key, store, licenseId } = portal;
     const stranger = createCarriedServer('honest');
     const own = cloud.grant({ slots: 1 });
     assert.equal((await handIn(cloud, stranger.request({ licenseKey: own }))).status, 200);
@@ -86,7 +86,7 @@ describe('taking over a license through the portal', () => {
     ]) {
       assert.equal((await handIn(cloud, file)).status, 400);
     }
-    assert.equal(loadTotals(shelf, given(getLicense(shelf, key)), cloud.now).get(''), 0);
+    assert.equal(loadTotals(store, given(getLicense(store, key)), cloud.now).get(''), 0);
   });
 
   test('a given back machine id cannot be claimed by another key', async (t) => {
@@ -105,7 +105,7 @@ describe('taking over a license through the portal', () => {
 
   test('a key that waits behind another does not slip in under its approval', async (t) => {
     const victim = await createVictim(t);
-    const { cloud, stranger, key, shelf, approve } = victim;
+    const { cloud, stranger, key, store, approve } = victim;
     const honest = createCarriedServer('honest');
     const file = honest.usage(told(victim.licenseId, key, 3));
     await handIn(cloud, file);
@@ -113,7 +113,7 @@ describe('taking over a license through the portal', () => {
       await handIn(cloud, forger.usage(victim.forged));
     }
     given(approve(honest));
-    assert.deepEqual(listWaitingKeys(shelf, null), []);
+    assert.deepEqual(listWaitingKeys(store, null), []);
     assert.equal((await handIn(cloud, stranger.usage(victim.forged))).status, 400);
     assert.equal(refused(approve(stranger)), 'device_not_found');
     assert.equal((await handIn(cloud, file)).status, 200);
@@ -173,7 +173,7 @@ describe('finding out license keys', () => {
     const used = '00000000-0000-4000-8000-000000000001';
     given(portal.activate(own.request({ licenseKey: portal.key, requestId: used })));
     const ids = new Map(
-      [foreign, ofUser, elsewhere].map((key) => [key, given(getLicense(portal.shelf, key)).id]),
+      [foreign, ofUser, elsewhere].map((key) => [key, given(getLicense(portal.store, key)).id]),
     );
     const ways: Readonly<Record<string, (key: string) => string>> = {
       'an activation': (key) => own.request({ licenseKey: key, product: 'cad' }),
@@ -198,18 +198,18 @@ describe('finding out license keys', () => {
 });
 
 test('a license that is used up, disabled or over tells strangers no id, and costs a guess', async (t) => {
-  const { cloud, shelf, activate } = createTestPortal(t);
+  const { cloud, store, activate } = createTestPortal(t);
   const full = cloud.grant({ slots: 1 });
   given(activate(createCarriedServer('owner').request({ licenseKey: full })));
   const over = cloud.grant({ slots: 1, validUntil: cloud.now - 1 });
   const disabled = cloud.grant({ slots: 1 });
-  given(setLicenseEnabled(shelf, disabled, false, cloud.now));
+  given(setLicenseEnabled(store, disabled, false, cloud.now));
   for (const [index, key] of [full, over, disabled].entries()) {
     const probe = () =>
       handIn(cloud, createCarriedServer('probe').request({ licenseKey: key }), `192.0.2.${index}`);
     const { status, text } = await probe();
     assert.equal(status, 400);
-    assert.ok(!text.includes(String(given(getLicense(shelf, key)).id)), text);
+    assert.ok(!text.includes(String(given(getLicense(store, key)).id)), text);
     assert.doesNotMatch(text, /1 of 1|20\d\d-/);
     for (let count = 1; count < LIMITS.guesses; count++) await probe();
     assert.equal((await probe()).status, 429);

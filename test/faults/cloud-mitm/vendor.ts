@@ -2,12 +2,12 @@ import type { FeatureDraft } from '@berth/cloud/core/change-terms';
 import { isExpired, type License } from '@berth/cloud/core/license';
 import { isRefusal } from '@berth/cloud/core/refusal';
 import { createFileWriter } from '@berth/cloud/http/portal/write-files';
+import { transact } from '@berth/cloud/store/cloud-store';
 import { type DataFolder, openDataFolder } from '@berth/cloud/store/data-folder';
 import { listDevices } from '@berth/cloud/store/devices';
 import { loadTotals, perform } from '@berth/cloud/store/execute';
 import { changeLicense, createLicense, getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
-import { transact } from '@berth/cloud/store/shelf';
 import { readLicenseFile } from '@berth/protocol/carried/license-file';
 import { signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { CloudProcess } from '../../support/cloud/cloud-process.ts';
@@ -69,7 +69,7 @@ export class Vendor {
   private constructor(folder: DataFolder, licenses: number) {
     this.#folder = folder;
     const product = { code: PRODUCT, name: null, authorizationMethod: 'license-key' } as const;
-    if (findProduct(folder.shelf, PRODUCT) === null) createProduct(folder.shelf, product, Date.now());
+    if (findProduct(folder.store, PRODUCT) === null) createProduct(folder.store, product, Date.now());
     this.keys = Array.from({ length: licenses }, () => this.#grant());
     this.look();
   }
@@ -93,7 +93,7 @@ export class Vendor {
     const granted = { slots: 50, maxActivations: null, consumption: limits, features: [feature] };
     const terms = { ...granted, metadata: { version: ++this.#version } };
     const made = createLicense(
-      this.#folder.shelf,
+      this.#folder.store,
       { product: PRODUCT, key: null, user: null, terms },
       Date.now(),
     );
@@ -136,12 +136,12 @@ export class Vendor {
       isEnabled,
       isActive,
       isExpired: isExpired(terms, Date.now()),
-      devices: listDevices(this.#folder.shelf, id).map(({ hardwareId }) => hardwareId),
+      devices: listDevices(this.#folder.store, id).map(({ hardwareId }) => hardwareId),
     };
   }
 
   #get(key: string): License {
-    const license = getLicense(this.#folder.shelf, key);
+    const license = getLicense(this.#folder.store, key);
     if (isRefusal(license)) throw new Error(license.message);
     return license;
   }
@@ -151,11 +151,11 @@ export class Vendor {
   }
 
   total(key: string, meter: MeterName): number {
-    return loadTotals(this.#folder.shelf, this.#get(key), Date.now()).get(meter ?? '') ?? 0;
+    return loadTotals(this.#folder.store, this.#get(key), Date.now()).get(meter ?? '') ?? 0;
   }
 
   hasCounted(key: string, reportId: string): boolean {
-    return this.#folder.shelf.sql.findReport.get(this.idOf(key), reportId) !== undefined;
+    return this.#folder.store.sql.findReport.get(this.idOf(key), reportId) !== undefined;
   }
 
   /** Changes slots and limits, stops a license, or lets it go on. */
@@ -183,12 +183,12 @@ export class Vendor {
     },
   ): void {
     const { slots, max, isEnabled, validUntil } = wish;
-    const { shelf } = this.#folder;
+    const { store } = this.#folder;
     const metadata = { version: ++this.#version };
     const terms = { slots, consumption: { max }, validUntil, metadata };
     const results = [
-      changeLicense(shelf, { key, user: null, terms }, Date.now()),
-      setLicenseEnabled(shelf, key, isEnabled, Date.now()),
+      changeLicense(store, { key, user: null, terms }, Date.now()),
+      setLicenseEnabled(store, key, isEnabled, Date.now()),
     ];
     for (const result of results) if (isRefusal(result)) throw new Error(result.message);
     this.look();
@@ -200,10 +200,10 @@ export class Vendor {
 
   /** A policy for the air gap and the refresh of a license file, as the vendor hands them to customers. */
   writeFiles(key: string, hardwareId: string): readonly SignedFile[] {
-    const { shelf, signingKey } = this.#folder;
+    const { store, signingKey } = this.#folder;
     const proof = { kind: 'key', key } as const;
     const who = { product: PRODUCT, hardwareId, licenseId: null, proof };
-    const outcome = transact(shelf, () => perform(shelf, { kind: 'check', who }, Date.now()));
+    const outcome = transact(store, () => perform(store, { kind: 'check', who }, Date.now()));
     if (outcome.kind !== 'licensed') throw new Error(`${hardwareId} does not have ${key}.`);
     const writer = createFileWriter(signingKey, Date.now());
     return [writer.writePolicy(outcome, Date.now()), writer.writeRefresh(outcome, Date.now())].map((file) => {

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Command, Identity } from '@berth/cloud/core/command';
 import { UNKNOWN_HOST } from '@berth/cloud/core/license';
+import { createCloudStore } from '@berth/cloud/store/cloud-store';
 import { openDatabase } from '@berth/cloud/store/database';
 import { execute } from '@berth/cloud/store/execute';
-import { createShelf } from '@berth/cloud/store/shelf';
 
 /** What a contender does again and again, on a connection of its own, as soon as the gate opens. */
 export interface Contest {
@@ -29,14 +29,14 @@ function commandOf({ key, work, name }: Contest, round: number): Command {
 
 function compete(contest: Contest): void {
   const db = openDatabase(contest.file);
-  const shelf = createShelf(db);
+  const store = createCloudStore(db);
   if (contest.work !== 'activate') {
-    execute(shelf, { kind: 'activate', who: commandOf(contest, 0).who, host: UNKNOWN_HOST }, contest.now);
+    execute(store, { kind: 'activate', who: commandOf(contest, 0).who, host: UNKNOWN_HOST }, contest.now);
   }
   parentPort?.postMessage('ready');
   Atomics.wait(contest.gate, 0, 0);
   const told = Array.from({ length: contest.rounds }, (_, round) => {
-    const { outcome } = execute(shelf, commandOf(contest, round), contest.now);
+    const { outcome } = execute(store, commandOf(contest, round), contest.now);
     return outcome.kind === 'refused' ? outcome.code : outcome.kind;
   });
   db.close();

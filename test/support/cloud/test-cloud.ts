@@ -58,7 +58,7 @@ export function createTestCloud(t: Pick<TestContext, 'after'>): TestCloud {
   const path = cloudFolder(t);
   const folder = openDataFolder(path);
   t.after(() => folder.close());
-  const keys = createKey(folder.shelf, 'test', START) as CloudKeys;
+  const keys = createKey(folder.store, 'test', START) as CloudKeys;
   const log: string[] = [];
   const clock = { readWallMs: () => cloud.now, readMonotonicMs: () => 0 };
   const writer = { write: (...line: unknown[]) => void log.push(JSON.stringify(line)) };
@@ -102,15 +102,15 @@ async function readAnswer(response: Response): Promise<Answer> {
 }
 
 function grantLicense(
-  { shelf }: DataFolder,
+  { store }: DataFolder,
   terms: LicenseDraft['terms'],
   draft: Partial<LicenseDraft>,
 ): string {
   const { product: code = 'cad', user = null } = draft;
   const authorizationMethod = user === null ? 'license-key' : 'user';
-  if (findProduct(shelf, code) === null)
-    createProduct(shelf, { code, name: null, authorizationMethod }, START);
-  const license = createLicense(shelf, { product: code, key: null, user, terms, ...draft }, START);
+  if (findProduct(store, code) === null)
+    createProduct(store, { code, name: null, authorizationMethod }, START);
+  const license = createLicense(store, { product: code, key: null, user, terms, ...draft }, START);
   if ('code' in license) throw new Error(license.message);
   return license.key;
 }

@@ -40,35 +40,35 @@ export interface ReadFile {
 /** The vendor's side on a cloud of its own, with a license that counts. */
 export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDraft['terms'] = COUNTING) {
   const cloud = createTestCloud(t);
-  const { shelf, airgapKey, signingKey } = cloud.folder;
+  const { store, airgapKey, signingKey } = cloud.folder;
   // Servers take no license without slots.
   const key = cloud.grant({ slots: 5, ...terms });
   const writer = () => createFileWriter(signingKey, cloud.now);
   const request = (file: string) => readOfflineRequest(file) as ReadRequest;
   return {
     cloud,
-    shelf,
+    store,
     key,
-    licenseId: given(getLicense(shelf, key)).id,
+    licenseId: given(getLicense(store, key)).id,
     activate: (file: string, licenseKey: string | null = null, from: string | null = null) =>
-      answerActivation(shelf, { request: request(file), key: licenseKey, from }, writer(), cloud.now),
+      answerActivation(store, { request: request(file), key: licenseKey, from }, writer(), cloud.now),
     deactivate: (file: string, licenseKey: string | null = null, from: string | null = null) =>
-      answerDeactivation(shelf, { request: request(file), key: licenseKey, from }, cloud.now),
+      answerDeactivation(store, { request: request(file), key: licenseKey, from }, cloud.now),
     /** The vendor approves the key of a server for its machine. */
     approve: ({ hardwareId, serverKey }: CarriedServer) =>
-      approveKey(shelf, hardwareId, publicKeyFingerprint(serverKey), cloud.now),
+      approveKey(store, hardwareId, publicKeyFingerprint(serverKey), cloud.now),
     refresh: (hardwareId: string | null = null) =>
-      refreshFile(shelf, { key, hardwareId }, writer(), cloud.now),
+      refreshFile(store, { key, hardwareId }, writer(), cloud.now),
     usage(file: string, from: string | null = null) {
       const read = readUsageFile(file);
       assert.ok(read !== null, 'It is no usage file.');
-      return takeUsage(shelf, { ...read, from }, cloud.now);
+      return takeUsage(store, { ...read, from }, cloud.now);
     },
-    start: () => given(startAirgap(shelf, key, cloud.now)).initializationCode,
+    start: () => given(startAirgap(store, key, cloud.now)).initializationCode,
     confirm: (codes: Omit<AirgapCodes, 'key'> & Partial<AirgapCodes>) =>
-      confirmAirgap(shelf, { key, ...codes }, { airgapKey, writer: writer() }, cloud.now),
-    policy: () => renewPolicy(shelf, key, writer(), cloud.now),
-    dump: () => dumpTables(shelf.db),
+      confirmAirgap(store, { key, ...codes }, { airgapKey, writer: writer() }, cloud.now),
+    policy: () => renewPolicy(store, key, writer(), cloud.now),
+    dump: () => dumpTables(store.db),
     readFile: (file: string) => readAsServer(cloud, file),
   };
 }

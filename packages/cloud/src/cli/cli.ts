@@ -1,15 +1,9 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
-import {
-  type CommandLine,
-  explainUsage,
-  readCommandLine,
-  readFlags,
-  UsageError,
-} from '@berth/protocol/console/command-line';
+import type { CommandLine } from '@berth/protocol/console/command-line';
 import { toReadable } from '@berth/protocol/console/console-text';
-import { createCallOf, withHints } from '@berth/protocol/console/hints';
+import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/protocol/console/run-command-line';
 import { suggest } from '@berth/protocol/console/suggest';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import manifest from '../../package.json' with { type: 'json' };
@@ -20,22 +14,16 @@ import { isStoreFailure } from '../http/problem.ts';
 import { type DataFolder, DataFolderError, hasData, openDataFolder } from '../store/data-folder.ts';
 import { ForeignDatabase } from '../store/database.ts';
 import { FileError } from './carried-files.ts';
-import { type Command, FLAGS, type FlagName, type Flags } from './command.ts';
+import { type Command, FLAGS, type Flags } from './command.ts';
 import { serveDemo } from './demo.ts';
 import { serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeFeatures, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
-const NAMES = ENTRIES.map(({ words }) => words);
-
-const EXIT_OK = 0;
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
-
 const DEFAULT_FOLDER = './cloud-data';
 const DEFAULT_PORT = 8090;
 
-export interface CliOptions {
+interface CliOptions {
   /** How the caller calls us, such as `./berth cloud`; hints are written so. */
   readonly program: string;
   /** The folder in which the default data folder is. */
@@ -44,22 +32,24 @@ export interface CliOptions {
   readonly terminal: Terminal;
 }
 
-/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
-export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
-  const line = createLine(options);
-  const { data = options.env.LICENSING_CLOUD_DATA } = readFlags(line, argv);
-  // Whoever types a hint may be in another folder, or in a shell without our variables.
-  const carried = typeof data === 'string' && data !== '' ? { data: resolve(data) } : {};
-  const hints = { name: 'cloud', commands: NAMES, callOf: createCallOf(options.program, carried) };
-  const terminal = withHints(options.terminal, hints);
-  try {
-    return await dispatch(argv, line, { ...options, terminal });
-  } catch (error) {
-    // A usage says by itself how the program is called.
-    if (error instanceof UsageError) options.terminal.complain(explainUsage(line, argv, error));
-    else terminal.fail(isExpected(error) ? (error as Error).message : describeBug(error));
-    return error instanceof UsageError || error instanceof ValueError ? EXIT_USAGE : EXIT_FAILED;
-  }
+/** Runs one command and returns its exit code. */
+export function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
+  const { env, home } = options;
+  return runCommandLine(argv, {
+    line: createLine(options),
+    terminal: options.terminal,
+    // Whoever types a hint may be in another folder, or in a shell without our variables.
+    carry: ({ data = env.LICENSING_CLOUD_DATA }) =>
+      typeof data === 'string' && data !== '' ? { data: resolve(data) } : {},
+    run({ command, words, flags: given }, terminal) {
+      const flags = given as Flags;
+      const path = resolve(flags.data ?? env.LICENSING_CLOUD_DATA ?? resolve(home, DEFAULT_FOLDER));
+      const warnings = findUnknownVariables(env);
+      return run(command, words, { flags, path, terminal, clock: systemClock, warnings });
+    },
+    isExpected,
+    isWrongValue: (error) => error instanceof ValueError,
+  });
 }
 
 /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
@@ -67,26 +57,6 @@ function isExpected(error: unknown): boolean {
   if (error instanceof ValueError || error instanceof DataFolderError) return true;
   if (error instanceof FileError || error instanceof ForeignDatabase || isStoreFailure(error)) return true;
   return error instanceof Error && 'syscall' in error;
-}
-
-function describeBug(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-async function dispatch(
-  argv: readonly string[],
-  line: CommandLine<Entry>,
-  { env, home, terminal }: CliOptions,
-): Promise<number> {
-  const read = readCommandLine(line, argv);
-  if (read.kind === 'page') {
-    terminal.print(read.text);
-    return read.isAsked ? EXIT_OK : EXIT_USAGE;
-  }
-  const flags = read.flags as Flags;
-  const path = resolve(flags.data ?? env.LICENSING_CLOUD_DATA ?? resolve(home, DEFAULT_FOLDER));
-  const warnings = findUnknownVariables(env);
-  return run(read.command, read.words, { flags, path, terminal, clock: systemClock, warnings });
 }
 
 const VARIABLES = ['LICENSING_CLOUD_DATA'];
@@ -150,10 +120,10 @@ async function runCommand(
       `There is no cloud in ${path}. "cloud key create" makes one; --data says where.`,
     );
   }
-  return withFolder(invocation, async ({ shelf, signingKey, airgapKey }) => {
+  return withFolder(invocation, async ({ store, signingKey, airgapKey }) => {
     const { readSecret } = terminal;
     const now = clock.readWallMs();
-    const result = await command.run({ shelf, signingKey, airgapKey, words, flags, now, readSecret });
+    const result = await command.run({ store, signingKey, airgapKey, words, flags, now, readSecret });
     if (isRefusal(result)) return result;
     const { screen } = terminal;
     terminal.print(
@@ -167,17 +137,15 @@ async function runCommand(
   });
 }
 
-/** What every command takes. */
-const COMMON_FLAGS: readonly string[] = ['data', 'json', 'help', 'version'];
-
 function createLine({ program }: CliOptions): CommandLine<Entry> {
   return {
     program,
-    version: `cloud ${manifest.version}`,
+    name: 'cloud',
+    version: manifest.version,
     commands: ENTRIES,
     options: FLAGS,
     allowNegative: false,
-    takes: ({ flags }, flag) => COMMON_FLAGS.includes(flag) || flags.includes(flag as FlagName),
+    commonFlags: ['data', 'json', 'help', 'version'],
     ...MEANINGS,
     topics: { features: { about: 'explains --feature SPEC', describe: describeFeatures } },
     note:

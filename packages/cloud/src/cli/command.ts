@@ -1,8 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import type { CommandUsage } from '@berth/protocol/console/command-line';
-import type { Shelf } from '../store/shelf.ts';
+import type { FlagsOf } from '@berth/protocol/console/command-flags';
+import type { CommandUsage } from '@berth/protocol/console/command-help';
+import type { CloudStore } from '../store/cloud-store.ts';
 
-/** Every flag, by its name. Those of a command are listed with it. */
+/** Every flag, by its name. The usage of a command says which of them it takes. */
 export const FLAGS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
@@ -50,14 +51,11 @@ export const FLAGS = {
   qr: { type: 'boolean' },
 } as const;
 
-export type FlagName = keyof typeof FLAGS;
-
-type ValueOf<F> = F extends { multiple: true } ? string[] : F extends { type: 'boolean' } ? boolean : string;
-export type Flags = { readonly [Name in FlagName]?: ValueOf<(typeof FLAGS)[Name]> };
+export type Flags = FlagsOf<typeof FLAGS>;
 
 /** What a command is run with. */
 export interface Call {
-  readonly shelf: Shelf;
+  readonly store: CloudStore;
   readonly signingKey: KeyObject;
   readonly airgapKey: KeyObject;
   readonly words: readonly string[];
@@ -68,7 +66,6 @@ export interface Call {
 
 /** A command that works on the data and answers. */
 export interface Command extends CommandUsage {
-  readonly flags: readonly FlagName[];
   /** It may make a data folder where there is none. */
   readonly mayCreate?: boolean;
   /** The facts that `--json` prints, or a refusal. */

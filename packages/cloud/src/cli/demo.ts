@@ -2,11 +2,11 @@ import { waitForStop } from '@berth/protocol/console/stop-signals';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { judgeLicense } from '../http/portal/write-files.ts';
+import type { CloudStore } from '../store/cloud-store.ts';
 import { exportPublicKey } from '../store/key-files.ts';
 import { type CallerKey, createKey, listKeys } from '../store/keys.ts';
 import { createLicense, listLicenses } from '../store/licenses.ts';
 import { createProduct, findProduct, listProducts } from '../store/products.ts';
-import type { Shelf } from '../store/shelf.ts';
 import { type ServeOptions, startCloud } from './serve.ts';
 
 const DEMO = 'demo';
@@ -36,7 +36,7 @@ interface DemoFacts {
  */
 export async function serveDemo(options: ServeOptions): Promise<Refusal | null> {
   const { folder, clock, terminal } = options;
-  const demo = ensureDemo(folder.shelf, clock.readWallMs());
+  const demo = ensureDemo(folder.store, clock.readWallMs());
   if (isRefusal(demo)) return demo;
   const listening = await startCloud(options);
   const ended = Promise.race([waitForStop(process), waitForInputEnd()]);
@@ -64,10 +64,10 @@ function waitForInputEnd(): Promise<void> {
 }
 
 /** Each piece only if it is missing, so that a start that was cut short is made good by the next. */
-function ensureDemo(shelf: Shelf, now: number): DemoFacts | Refusal {
-  const known = listKeys(shelf);
-  const isEmpty = known.length === 0 && listProducts(shelf).length === 0;
-  const key = known.find(({ name }) => name === DEMO) ?? (isEmpty ? createKey(shelf, DEMO, now) : null);
+function ensureDemo(store: CloudStore, now: number): DemoFacts | Refusal {
+  const known = listKeys(store);
+  const isEmpty = known.length === 0 && listProducts(store).length === 0;
+  const key = known.find(({ name }) => name === DEMO) ?? (isEmpty ? createKey(store, DEMO, now) : null);
   if (key === null) {
     return refuse(
       'validation_error',
@@ -76,10 +76,10 @@ function ensureDemo(shelf: Shelf, now: number): DemoFacts | Refusal {
   }
   if (isRefusal(key)) return key;
   const draft = { code: DEMO, name: 'Berth demo product', authorizationMethod: 'license-key' } as const;
-  const product = findProduct(shelf, DEMO) ?? createProduct(shelf, draft, now);
+  const product = findProduct(store, DEMO) ?? createProduct(store, draft, now);
   if (isRefusal(product)) return product;
   const license =
-    listLicenses(shelf).find((one) => one.product.code === DEMO) ??
-    createLicense(shelf, { product: DEMO, key: null, user: null, terms: TERMS }, now, judgeLicense);
+    listLicenses(store).find((one) => one.product.code === DEMO) ??
+    createLicense(store, { product: DEMO, key: null, user: null, terms: TERMS }, now, judgeLicense);
   return isRefusal(license) ? license : { key, licenseKey: license.key };
 }

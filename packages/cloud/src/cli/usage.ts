@@ -1,21 +1,18 @@
-import type { CommandUsage } from '@berth/protocol/console/command-line';
-import { AIRGAP_COMMANDS } from './airgap-commands.ts';
-import type { Command, FlagName } from './command.ts';
-import { DEVICE_COMMANDS } from './device-commands.ts';
-import { KEY_COMMANDS } from './key-commands.ts';
-import { LICENSE_COMMANDS } from './license-commands.ts';
-import { OFFLINE_COMMANDS } from './offline-commands.ts';
+import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
+import type { Command } from './command.ts';
+import { AIRGAP_COMMANDS } from './commands/airgap-commands.ts';
+import { DEVICE_COMMANDS } from './commands/device-commands.ts';
+import { KEY_COMMANDS } from './commands/key-commands.ts';
+import { LICENSE_COMMANDS } from './commands/license-commands.ts';
+import { OFFLINE_COMMANDS } from './commands/offline-commands.ts';
 
 /** A command as the command line knows it: one on the data, or one that runs the cloud. */
 export interface Entry extends CommandUsage {
-  readonly flags: readonly FlagName[];
   readonly command: Command | 'serve' | 'demo';
 }
 
 const SERVE: Entry = {
   words: 'serve',
-  arguments: [],
-  flags: ['port', 'host', 'tls-cert', 'tls-key', 'trusted-proxies', 'log-level', 'log-format'],
   usage:
     '[--port N] [--host H] [--tls-cert FILE --tls-key FILE] [--trusted-proxies LIST] ' +
     '[--log-level LEVEL] [--log-format FORMAT]',
@@ -25,25 +22,10 @@ const SERVE: Entry = {
 
 const DEMO: Entry = {
   words: 'demo',
-  arguments: [],
-  flags: ['port', 'host', 'log-level', 'log-format'],
   usage: '[--port N] [--host H] [--log-level LEVEL] [--log-format FORMAT]',
   about: 'run one with a demo license until standard input is closed',
   command: 'demo',
 };
-
-/** Answered before any command is looked for. */
-const ANSWERED: readonly Entry[] = [
-  {
-    words: 'help',
-    arguments: ['[COMMAND]'],
-    flags: [],
-    usage: '',
-    about: 'this page, or one about a command',
-    command: 'serve',
-  },
-  { words: 'version', arguments: [], flags: [], usage: '', about: 'which version this is', command: 'serve' },
-];
 
 export const ENTRIES: readonly Entry[] = [
   SERVE,
@@ -51,7 +33,7 @@ export const ENTRIES: readonly Entry[] = [
   ...[...KEY_COMMANDS, ...LICENSE_COMMANDS, ...OFFLINE_COMMANDS, ...AIRGAP_COMMANDS, ...DEVICE_COMMANDS].map(
     (command) => ({ ...command, command }),
   ),
-  ...ANSWERED,
+  ...ANSWERED.map((usage) => ({ ...usage, command: 'serve' as const })),
 ];
 
 const TO_STOP = () =>
@@ -87,7 +69,7 @@ export const MEANINGS = {
     restart: TO_STOP,
     backup: TO_BACK_UP,
     restore: TO_BACK_UP,
-    uninstall: () => 'There is no command for that. docs/install.md says how to remove Berth.',
+    uninstall: () => 'There is no command for that. docs/install.md explains how to remove Berth.',
   },
 } as const;
 

@@ -42,7 +42,7 @@ export interface Licensed {
   readonly totals: Totals;
 }
 
-export interface Deactivated {
+interface Deactivated {
   readonly kind: 'deactivated';
 }
 

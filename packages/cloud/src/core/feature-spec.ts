@@ -21,7 +21,7 @@ import {
 const CODE = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
 /** What can follow a feature's code, each once. */
-export const FEATURE_WORDS = [
+const FEATURE_WORDS = [
   'name',
   'slots',
   'timeout',

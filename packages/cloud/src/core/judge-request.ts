@@ -86,7 +86,7 @@ export function refuseWaiting(hardwareId: string, fingerprint: string, isKept: b
 /** Bounds on the keys that wait, so that strangers can neither fill the table nor push others out. */
 export const WAITING = { perMachine: 8, perAddressAndMachine: 2, inAll: 1000, days: 30 } as const;
 
-export interface WaitingCounts {
+interface WaitingCounts {
   readonly ofMachine: number;
   readonly ofAddressAndMachine: number;
   readonly inAll: number;

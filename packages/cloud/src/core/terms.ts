@@ -2,7 +2,7 @@ import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
 import type { FEATURE_TYPES, LICENSE_TYPES } from '@berth/protocol/api/license-object';
 
 export type LicenseType = (typeof LICENSE_TYPES)[number];
-export type FeatureType = (typeof FEATURE_TYPES)[number];
+type FeatureType = (typeof FEATURE_TYPES)[number];
 
 /** How slots are lent, of a license or of one of its features. */
 export interface Lending {

@@ -75,7 +75,7 @@ describe('activating', () => {
     assert.equal(second.status, 200);
     assert.equal(second.body.times_activated, 1);
     assert.equal(second.body.device_id, first.body.device_id);
-    const [device, ...others] = listDevices(cloud.folder.shelf, null);
+    const [device, ...others] = listDevices(cloud.folder.store, null);
     assert.deepEqual([device?.host.hostname, device?.host.ip, others.length], ['new', '10.0.0.1', 0]);
   });
 
@@ -145,15 +145,15 @@ describe('what is refused, whoever asks', () => {
 
   test('the license is disabled, until it is enabled', async (t) => {
     const cloud = createTestCloud(t);
-    const { shelf } = cloud.folder;
+    const { store } = cloud.folder;
     const key = cloud.grant();
     await cloud.post('activate_license', identify(key));
-    setLicenseEnabled(shelf, key, false, START);
+    setLicenseEnabled(store, key, false, START);
     assert.equal(await codeOf(cloud.post('activate_license', identify(key))), 'license_not_enabled');
     assert.equal(await codeOf(cloud.get('check_license', identify(key))), 'license_not_enabled');
-    setLicenseEnabled(shelf, key, true, START);
+    setLicenseEnabled(store, key, true, START);
     assert.equal((await cloud.get('check_license', identify(key))).status, 200);
-    setLicenseEnabled(shelf, key, false, START);
+    setLicenseEnabled(store, key, false, START);
     assert.equal((await cloud.post('deactivate_license', identify(key))).status, 200, 'it can be given back');
   });
 
@@ -167,7 +167,7 @@ describe('what is refused, whoever asks', () => {
     assert.equal(await codeOf(cloud.get('check_license', identify(key))), 'license_expired');
     assert.equal(await codeOf(cloud.post('activate_license', identify(key))), 'license_expired');
     const terms = { validUntil: cloud.now + HOUR_MS };
-    changeLicense(cloud.folder.shelf, { key, user: null, terms }, cloud.now);
+    changeLicense(cloud.folder.store, { key, user: null, terms }, cloud.now);
     assert.equal((await cloud.get('check_license', identify(key))).status, 200, 'extended');
   });
 
@@ -175,10 +175,10 @@ describe('what is refused, whoever asks', () => {
     const cloud = createTestCloud(t);
     const key = cloud.grant({ maxActivations: 2 });
     await cloud.post('activate_license', identify(key));
-    for (const machine of ['machine-1', 'machine-2']) blockDevice(cloud.folder.shelf, machine, START);
+    for (const machine of ['machine-1', 'machine-2']) blockDevice(cloud.folder.store, machine, START);
     assert.equal(await codeOf(cloud.get('check_license', identify(key))), 'blacklisted');
     assert.equal(await codeOf(cloud.post('activate_license', identify(key, 'machine-2'))), 'blacklisted');
-    unblockDevice(cloud.folder.shelf, 'machine-1', START);
+    unblockDevice(cloud.folder.store, 'machine-1', START);
     assert.equal((await cloud.get('check_license', identify(key))).status, 200);
   });
 });
@@ -191,7 +191,7 @@ describe('checking', () => {
     cloud.now += HOUR_MS;
     const checked = await cloud.get('check_license', identify(key));
     assert.deepEqual(checked.body, activated.body);
-    assert.equal(listDevices(cloud.folder.shelf, null)[0]?.seenAt, START + HOUR_MS);
+    assert.equal(listDevices(cloud.folder.store, null)[0]?.seenAt, START + HOUR_MS);
   });
 
   test('a license that was never activated, or was reset', async (t) => {
@@ -199,7 +199,7 @@ describe('checking', () => {
     const key = cloud.grant();
     assert.equal(await codeOf(cloud.get('check_license', identify(key))), 'license_not_active');
     await cloud.post('activate_license', identify(key));
-    resetLicense(cloud.folder.shelf, key, START);
+    resetLicense(cloud.folder.store, key, START);
     assert.equal(await codeOf(cloud.get('check_license', identify(key))), 'license_not_active');
     assert.equal((await cloud.post('activate_license', identify(key))).status, 200);
     assert.equal((await cloud.get('check_license', identify(key))).status, 200);
@@ -238,7 +238,7 @@ describe('deactivating', () => {
     await cloud.post('activate_license', identify(key));
     await cloud.post('activate_license', identify(key));
     await cloud.post('deactivate_license', identify(key));
-    const kinds = listEvents(cloud.folder.shelf, null, 100).map(({ kind }) => kind);
+    const kinds = listEvents(cloud.folder.store, null, 100).map(({ kind }) => kind);
     assert.deepEqual(kinds.reverse(), [
       'key_created',
       'product_created',

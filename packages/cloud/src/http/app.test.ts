@@ -78,7 +78,7 @@ describe('what is no request of ours', () => {
 
   test('a mistake of ours is told without detail, and logged with it', async (t) => {
     const cloud = createTestCloud(t);
-    cloud.folder.shelf.db.exec('DROP TABLE consumption_total');
+    cloud.folder.store.db.exec('DROP TABLE consumption_total');
     const who = { product: 'cad', license_key: cloud.grant(), hardware_id: 'm' };
     const answer = await cloud.post('activate_license', who);
     assert.deepEqual([answer.status, answer.body.code], [500, 'internal_error']);

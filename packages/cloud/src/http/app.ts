@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
-import type { Shelf } from '../store/shelf.ts';
+import type { CloudStore } from '../store/cloud-store.ts';
 import { authorize } from './authorize.ts';
 import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
 import { createGuessLimit } from './limits/guess-limit.ts';
@@ -12,8 +12,8 @@ import type { Context, Route } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { signReply } from './sign-reply.ts';
 
-export interface AppOptions {
-  readonly shelf: Shelf;
+interface AppOptions {
+  readonly store: CloudStore;
   readonly signingKey: KeyObject;
   readonly airgapKey: KeyObject;
   readonly clock: Clock;
@@ -50,7 +50,7 @@ const NO_ROUTE = { name: 'unknown' };
 /** Bodies are read first: whoever holds one back must not keep others of the same place waiting. */
 async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
   if (!route.needsKeys) return route.handle(request, context);
-  authorize(context.shelf, request.headers, context.now);
+  authorize(context.store, request.headers, context.now);
   const noted = await noteContent(request, context.asked);
   return context.limitGuesses(() => route.handle(noted, context));
 }

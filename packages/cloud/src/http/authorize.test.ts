@@ -32,7 +32,7 @@ describe('who may ask', () => {
 
   test('not with a key that was disabled', async (t) => {
     const cloud = createTestCloud(t);
-    disableKey(cloud.folder.shelf, 'test', START);
+    disableKey(cloud.folder.store, 'test', START);
     assert.equal((await cloud.get('product_details', ASK)).body.code, 'invalid_api_key');
   });
 

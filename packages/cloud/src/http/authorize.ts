@@ -3,21 +3,21 @@ import {
   isDateSigned,
   parseAuthorization,
 } from '@berth/protocol/cloud/cloud-authorization';
+import type { CloudStore } from '../store/cloud-store.ts';
 import { findCaller } from '../store/keys.ts';
-import type { Shelf } from '../store/shelf.ts';
 import { RequestError } from './problem.ts';
 
 /** Signs for keys that do not exist, so that they take as long as others. It fits nothing. */
 const NOBODYS_SHARED_KEY = '0'.repeat(64);
 
 /** Throws unless the caller knows an API key and its shared key, and asks now. In this order. */
-export function authorize(shelf: Shelf, headers: Headers, now: number): void {
+export function authorize(store: CloudStore, headers: Headers, now: number): void {
   const authorization = parseAuthorization(headers.get('authorization') ?? '');
   if (authorization === null) {
     throw new RequestError('invalid_api_key', 'The Authorization header is missing or cannot be read.');
   }
   const date = headers.get('date') ?? '';
-  const caller = findCaller(shelf, authorization.apiKey);
+  const caller = findCaller(store, authorization.apiKey);
   const isSigned = isDateSigned(caller?.sharedKey ?? NOBODYS_SHARED_KEY, date, authorization.signature);
   if (caller === null) throw new RequestError('invalid_api_key', 'The API key is unknown or disabled.');
   if (date === '') throw new RequestError('date_not_valid', 'The Date header is missing.');

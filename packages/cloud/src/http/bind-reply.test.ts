@@ -61,7 +61,7 @@ describe('an answer to a request with a nonce', () => {
     const digest = digestRequest('check_license', `${new URLSearchParams(who)}`);
     assert.deepEqual(bindingOf(refused), {
       ...{ nonce: NONCE, hardware_id: MACHINE, request_digest: digest },
-      license_id: cloud.folder.shelf.sql.findLicense.get(key)?.id,
+      license_id: cloud.folder.store.sql.findLicense.get(key)?.id,
     });
     const unknown = await cloud.get('check_license', { ...who, license_key: 'other' }, headers);
     assert.equal(unknown.body.code, 'license_not_found');

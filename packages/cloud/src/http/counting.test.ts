@@ -128,14 +128,14 @@ describe('what is not counted', () => {
 
   test('while the license is disabled, over or not begun, or the machine is barred', async (t) => {
     const { cloud, key, add } = await createCountingCloud(t, { validUntil: START + 2 * DAY_MS });
-    const { shelf } = cloud.folder;
-    blockDevice(shelf, 'machine-1', START);
+    const { store } = cloud.folder;
+    blockDevice(store, 'machine-1', START);
     assert.equal((await add(1)).body.code, 'blacklisted');
-    changeLicense(shelf, { key, user: null, terms: { startsAt: START + DAY_MS } }, START);
+    changeLicense(store, { key, user: null, terms: { startsAt: START + DAY_MS } }, START);
     assert.equal((await add(1)).body.code, 'license_start_date_error');
     cloud.now = START + 2 * DAY_MS;
     assert.equal((await add(1)).body.code, 'license_expired');
-    setLicenseEnabled(shelf, key, false, START);
+    setLicenseEnabled(store, key, false, START);
     assert.equal((await add(1)).body.code, 'license_not_enabled');
   });
 
@@ -157,8 +157,8 @@ describe('what a floating server tells afterwards', () => {
 
   test('is counted on a license that is disabled and over, and on a machine that is barred', async (t) => {
     const { cloud, key, add } = await createCountingCloud(t, { validUntil: START + DAY_MS });
-    setLicenseEnabled(cloud.folder.shelf, key, false, START);
-    blockDevice(cloud.folder.shelf, 'machine-1', START);
+    setLicenseEnabled(cloud.folder.store, key, false, START);
+    blockDevice(cloud.folder.store, 'machine-1', START);
     cloud.now = START + 2 * DAY_MS;
     assert.equal((await add(3, SYNC)).body.total_consumptions, 3);
   });
@@ -185,7 +185,7 @@ describe('a report', () => {
     const again = await add(4, { ...SYNC, report_id: 'r-1' });
     assert.deepEqual(again.body, first.body);
     assert.equal((await add(0)).body.total_consumptions, 4);
-    const counted = listEvents(cloud.folder.shelf, null, 100).filter(
+    const counted = listEvents(cloud.folder.store, null, 100).filter(
       ({ kind }) => kind === 'consumption_added',
     );
     assert.equal(counted.length, 1);
@@ -195,8 +195,8 @@ describe('a report', () => {
     const { cloud, key, add } = await createCountingCloud(t);
     await add(4, { report_id: 'r-1' });
     await add(2);
-    setLicenseEnabled(cloud.folder.shelf, key, false, START);
-    resetLicense(cloud.folder.shelf, key, START);
+    setLicenseEnabled(cloud.folder.store, key, false, START);
+    resetLicense(cloud.folder.store, key, START);
     const { status, body } = await add(4, { report_id: 'r-1' });
     assert.deepEqual([status, body.total_consumptions], [200, 6]);
   });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'n
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { AddressRange } from '@berth/protocol/address-range';
-import { TLS_HEADERS, TLS_RULES } from '@berth/protocol/cloud/tls-rules';
+import { TLS_HEADERS, TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -22,7 +22,7 @@ export interface Listening {
   stop(): Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -62,7 +62,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
   const server =
     tls === null
       ? createServer(TIMEOUTS, handle)
-      : createTlsServer({ ...TIMEOUTS, handshakeTimeout, ...TLS_RULES, ...tls }, handle);
+      : createTlsServer({ ...TIMEOUTS, handshakeTimeout, ...TLS_OPTIONS, ...tls }, handle);
   limitConnections(server, { places, isTls: tls !== null });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     answerBrokenRequest(options, error, socket),

@@ -13,7 +13,7 @@ export interface Log {
   write(level: LogLevel, message: string, facts: Readonly<Record<string, unknown>>): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   /** The least severe lines that are written. */
   readonly level: LogLevel;
   readonly format: LogFormat;

@@ -1,8 +1,8 @@
 import type { Identity, KeyProof, UserProof } from '../core/command.ts';
 import type { HostFacts } from '../core/license.ts';
+import type { CloudStore } from '../store/cloud-store.ts';
 import { findPasswordHash } from '../store/licenses.ts';
 import { isPassword } from '../store/passwords.ts';
-import type { Shelf } from '../store/shelf.ts';
 import { RequestError } from './problem.ts';
 import type { Identification } from './requests.ts';
 
@@ -12,11 +12,15 @@ type Fields = Pick<
 >;
 
 /** Which license the caller means, and by what right. The password is checked before anything is decided. */
-export async function readIdentity(shelf: Shelf, fields: Fields, needsPassword = false): Promise<Identity> {
+export async function readIdentity(
+  store: CloudStore,
+  fields: Fields,
+  needsPassword = false,
+): Promise<Identity> {
   const { license_id, ...rest } = fields;
   const product = requireField('product', rest.product);
   const hardwareId = requireField('hardware_id', rest.hardware_id);
-  const proof = await readProof(shelf, product, rest, needsPassword);
+  const proof = await readProof(store, product, rest, needsPassword);
   return { product, hardwareId, licenseId: license_id ?? null, proof };
 }
 
@@ -26,7 +30,7 @@ function requireField(name: string, value: string | undefined): string {
 }
 
 async function readProof(
-  shelf: Shelf,
+  store: CloudStore,
   product: string,
   { license_key: key, username, password }: Fields,
   needsPassword: boolean,
@@ -37,7 +41,7 @@ async function readProof(
     if (needsPassword) requireField('password', undefined);
     return { kind: 'user', name, password: 'none' };
   }
-  const hash = findPasswordHash(shelf, product, name);
+  const hash = findPasswordHash(store, product, name);
   const fits = await isPassword(password, hash);
   return { kind: 'user', name, password: fits && hash !== null ? { fits: hash } : 'wrong' };
 }

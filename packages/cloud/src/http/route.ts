@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto';
-import type { Shelf } from '../store/shelf.ts';
+import type { CloudStore } from '../store/cloud-store.ts';
 import type { Asked } from './bind-reply.ts';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
 /** What a route works with, and the one time of its request. */
 export interface Context {
-  readonly shelf: Shelf;
+  readonly store: CloudStore;
   readonly signingKey: KeyObject;
   readonly airgapKey: KeyObject;
   readonly now: number;

@@ -58,8 +58,8 @@ export const ROUTES: readonly Route[] = [
 ];
 
 /** Asks the file too: a cloud that cannot read its data is not well. */
-function tellHealth(_: Request, { shelf }: Context): Reply {
-  shelf.sql.readNextId.get();
+function tellHealth(_: Request, { store }: Context): Reply {
+  store.sql.readNextId.get();
   return json({ status: 'ok' });
 }
 
@@ -69,7 +69,7 @@ function answer(
   command: Command,
   present: (outcome: Exclude<Outcome, { kind: 'refused' }>) => Reply,
 ): Reply {
-  const { outcome, licenseId } = execute(context.shelf, command, context.now);
+  const { outcome, licenseId } = execute(context.store, command, context.now);
   context.asked.licenseId = licenseId;
   if (outcome.kind === 'refused') return problem(outcome.code, outcome.message, outcome.details);
   return present(outcome);
@@ -77,7 +77,7 @@ function answer(
 
 function identify(context: Context, fields: Identification, needsPassword = false): Promise<Identity> {
   context.asked.hardwareId = fields.hardware_id ?? null;
-  return readIdentity(context.shelf, fields, needsPassword);
+  return readIdentity(context.store, fields, needsPassword);
 }
 
 async function activate(request: Request, context: Context): Promise<Reply> {
@@ -140,10 +140,10 @@ function presentCount(outcome: Outcome, { reportId }: Count): Reply {
   return json(reportId === null ? counted : { ...counted, report_id: reportId });
 }
 
-function describeProduct(request: Request, { shelf }: Context): Reply {
+function describeProduct(request: Request, { store }: Context): Reply {
   const { product: code } = readQuery(request.url, productQuery);
   if (code === undefined) throw missing('product');
-  const product = findProduct(shelf, code);
+  const product = findProduct(store, code);
   if (product !== null) return json(presentProduct(product));
   return problem('unknown_product', `There is no product "${code}" here.`);
 }

@@ -19,7 +19,7 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-export interface SignedReply {
+interface SignedReply {
   readonly status: number;
   readonly bytes: Buffer<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;

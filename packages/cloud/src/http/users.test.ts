@@ -74,7 +74,7 @@ describe('a license of a user', () => {
   test('a new password replaces the old one', async (t) => {
     const { cloud, key } = createUserCloud(t);
     const user = { name: ANN.username, passwordHash: await hashPassword('a new password') };
-    changeLicense(cloud.folder.shelf, { key, user, terms: {} }, START);
+    changeLicense(cloud.folder.store, { key, user, terms: {} }, START);
     const old = await cloud.post('activate_license', { ...ANN, password: PASSWORD });
     assert.equal(old.body.code, 'invalid_credentials');
     assert.equal((await cloud.post('activate_license', { ...ANN, password: 'a new password' })).status, 200);

@@ -22,7 +22,7 @@ function createStarted(t: TestContext, hardwareId = 'vault') {
 
 describe('the codes', () => {
   test('activate the license, and hand out a policy that the server can trust', (t) => {
-    const { confirm, codes, cloud, key, licenseId, readFile, shelf } = createStarted(t);
+    const { confirm, codes, cloud, key, licenseId, readFile, store } = createStarted(t);
     const answer = given(confirm(codes));
     assert.equal(answer.policyId, String(licenseId));
     const publicKey = createPublicKey(cloud.folder.airgapKey);
@@ -36,7 +36,7 @@ describe('the codes', () => {
       assert.ok(!(name in fields), name);
     }
     assert.deepEqual(
-      listDevices(shelf, null).map(({ hardwareId }) => hardwareId),
+      listDevices(store, null).map(({ hardwareId }) => hardwareId),
       ['vault'],
     );
   });
@@ -74,9 +74,9 @@ describe('the codes', () => {
   });
 
   test('leave a trace that holds none of them', (t) => {
-    const { confirm, codes, shelf, licenseId, initializationCode } = createStarted(t);
+    const { confirm, codes, store, licenseId, initializationCode } = createStarted(t);
     const { confirmationCode } = given(confirm(codes));
-    const events = listEvents(shelf, licenseId, 10);
+    const events = listEvents(store, licenseId, 10);
     assert.deepEqual(
       events.map(({ kind }) => kind),
       ['airgap_confirmed', 'license_file_issued', 'device_activated', 'airgap_started', 'license_created'],
@@ -117,18 +117,18 @@ describe('a code is refused, and nothing is stored', () => {
   });
 
   test('as an activation over the network would be', (t) => {
-    const { confirm, codes, shelf, key, cloud, dump } = createStarted(t);
+    const { confirm, codes, store, key, cloud, dump } = createStarted(t);
     const attempt = (code: string) => {
       const before = dump();
       assert.equal(refused(confirm(codes)), code);
       assert.equal(dump(), before);
     };
-    setLicenseEnabled(shelf, key, false, cloud.now);
+    setLicenseEnabled(store, key, false, cloud.now);
     attempt('license_not_enabled');
-    setLicenseEnabled(shelf, key, true, cloud.now);
-    blockDevice(shelf, 'vault', cloud.now);
+    setLicenseEnabled(store, key, true, cloud.now);
+    blockDevice(store, 'vault', cloud.now);
     attempt('blacklisted');
-    changeLicense(shelf, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
+    changeLicense(store, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
     attempt('license_expired');
   });
 
@@ -141,9 +141,9 @@ describe('a code is refused, and nothing is stored', () => {
 
 describe('a newer policy', () => {
   test('says what is granted now, later than all before', (t) => {
-    const { confirm, codes, policy, readFile, shelf, key, cloud, licenseId } = createStarted(t);
+    const { confirm, codes, policy, readFile, store, key, cloud, licenseId } = createStarted(t);
     const first = readFile(given(confirm(codes)).policyFile);
-    changeLicense(shelf, { key, user: null, terms: { slots: 8 } }, cloud.now);
+    changeLicense(store, { key, user: null, terms: { slots: 8 } }, cloud.now);
     const renewed = given(policy());
     const { fields, license } = readFile(renewed.file);
     assert.deepEqual([license.floating_users, renewed.policyId], [8, String(licenseId)]);
@@ -152,18 +152,18 @@ describe('a newer policy', () => {
   });
 
   test('only where somebody was activated by codes, and is still', (t) => {
-    const { confirm, codes, policy, activate, shelf, key, cloud } = createStarted(t);
+    const { confirm, codes, policy, activate, store, key, cloud } = createStarted(t);
     given(activate(createCarriedServer('by-file').request({ licenseKey: key })));
     assert.equal(refused(policy()), 'device_not_found');
     given(confirm(codes));
     given(policy());
-    resetLicense(shelf, key, cloud.now);
+    resetLicense(store, key, cloud.now);
     assert.equal(refused(policy()), 'device_not_found');
   });
 });
 
 test('a machine that was activated by codes gives back and tells by file', (t) => {
-  const { confirm, codes, server, usage, deactivate, approve, licenseId, key, shelf } = createStarted(t);
+  const { confirm, codes, server, usage, deactivate, approve, licenseId, key, store } = createStarted(t);
   given(confirm(codes));
   const file = server.usage(told(licenseId, key, 3));
   assert.equal(refused(usage(file)), 'server_key_not_approved', 'codes say nothing about its key');
@@ -173,5 +173,5 @@ test('a machine that was activated by codes gives back and tells by file', (t) =
   const back = { request: 'deactivation', licenseKey: key } as const;
   assert.equal(refused(deactivate(stranger.request(back))), 'signature_mismatch');
   given(deactivate(server.request(back)));
-  assert.deepEqual(listDevices(shelf, null), []);
+  assert.deepEqual(listDevices(store, null), []);
 });

@@ -11,33 +11,33 @@ import type { Licensed } from '../core/decision.ts';
 import { type License, UNKNOWN_HOST } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { type JudgeLicense, refuseWithoutSlots } from '../core/refuse-for-server.ts';
+import { type CloudStore, record, transact } from './cloud-store.ts';
 import { perform } from './execute.ts';
 import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
 import { getLicense } from './licenses.ts';
 import { makeUpInitializationCode } from './made-up-keys.ts';
 import { toLicense } from './rows.ts';
-import { record, type Shelf, transact } from './shelf.ts';
 
-export interface AirgapStart {
+interface AirgapStart {
   readonly licenseKey: string;
   readonly initializationCode: string;
 }
 
 /** A new code for the server that is to have the license. One that was not used yet is worth nothing now. */
 export function startAirgap(
-  shelf: Shelf,
+  store: CloudStore,
   key: string,
   now: number,
   judge: JudgeLicense = () => null,
 ): AirgapStart | Refusal {
-  return transact(shelf, () => {
-    const license = getLicense(shelf, key);
+  return transact(store, () => {
+    const license = getLicense(store, key);
     if (isRefusal(license)) return license;
     const refusal = refuseWithoutSlots(license) ?? judge(license);
     if (refusal !== null) return refusal;
     const initializationCode = makeUpInitializationCode();
-    shelf.sql.putAirgapStart.run(license.id, initializationCode, now);
-    record(shelf, { kind: 'airgap_started', facts: {} }, license.id, now);
+    store.sql.putAirgapStart.run(license.id, initializationCode, now);
+    record(store, { kind: 'airgap_started', facts: {} }, license.id, now);
     return { licenseKey: license.key, initializationCode };
   });
 }
@@ -58,27 +58,27 @@ export interface AirgapAnswer {
   readonly policyFile: string;
 }
 
-export interface AirgapTools {
+interface AirgapTools {
   readonly airgapKey: KeyObject;
   readonly writer: FileWriter;
 }
 
 /** Activates the license for the machine that has the code. The same codes again hear the same answer. */
 export function confirmAirgap(
-  shelf: Shelf,
+  store: CloudStore,
   typed: AirgapCodes,
   tools: AirgapTools,
   now: number,
 ): AirgapAnswer | Refusal {
   const codes = readCodes(typed);
   if (isRefusal(codes)) return codes;
-  return transact(shelf, () => {
-    const row = shelf.sql.findLicense.get(codes.key);
+  return transact(store, () => {
+    const row = store.sql.findLicense.get(codes.key);
     const license = row === undefined ? null : toLicense(row);
-    const isRight = isRightCode(shelf, license, codes);
-    const answered = license === null ? null : findAnswer(shelf, license, codes);
+    const isRight = isRightCode(store, license, codes);
+    const answered = license === null ? null : findAnswer(store, license, codes);
     if (answered !== null) return answered;
-    if (license !== null && isRight) return confirm(shelf, license, codes, tools, now);
+    if (license !== null && isRight) return confirm(store, license, codes, tools, now);
     // The same where there is no such license, so that nobody finds out here which keys there are.
     return refuse(
       'airgap_code_invalid',
@@ -107,7 +107,7 @@ function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): A
 const NOBODYS_CODE = Buffer.alloc(32, 1).toString('base64');
 
 /** The work is done for licenses that do not exist, too, so that the time tells nothing. */
-function isRightCode({ sql }: Shelf, license: License | null, codes: AirgapCodes): boolean {
+function isRightCode({ sql }: CloudStore, license: License | null, codes: AirgapCodes): boolean {
   const row = sql.findAirgapStart.get(license?.id ?? 0);
   const code = row?.initialization_code as string | undefined;
   const key = readInitializationCode(code ?? NOBODYS_CODE) as KeyObject;
@@ -115,7 +115,7 @@ function isRightCode({ sql }: Shelf, license: License | null, codes: AirgapCodes
   return isActivationCode(key, facts, codes.activationCode) && code !== undefined;
 }
 
-function findAnswer({ sql }: Shelf, license: License, codes: AirgapCodes): AirgapAnswer | null {
+function findAnswer({ sql }: CloudStore, license: License, codes: AirgapCodes): AirgapAnswer | null {
   const row = sql.findAirgapActivation.get(license.id, codes.hardwareId);
   if (row === undefined || row.activation_code !== codes.activationCode) return null;
   return {
@@ -131,7 +131,7 @@ function nameAnswer({ id, key, product }: License, hardwareId: string) {
 }
 
 function confirm(
-  shelf: Shelf,
+  store: CloudStore,
   license: License,
   { hardwareId, activationCode }: AirgapCodes,
   { airgapKey, writer }: AirgapTools,
@@ -139,52 +139,52 @@ function confirm(
 ): AirgapAnswer | Refusal {
   const proof = { kind: 'key', key: license.key } as const;
   const who = { product: license.product.code, hardwareId, licenseId: license.id, proof };
-  const outcome = perform(shelf, { kind: 'activate', who, host: UNKNOWN_HOST }, now);
+  const outcome = perform(store, { kind: 'activate', who, host: UNKNOWN_HOST }, now);
   if (isRefusal(outcome)) return outcome;
-  const issued = issuePolicy(shelf, outcome as Licensed, writer, now);
+  const issued = issuePolicy(store, outcome as Licensed, writer, now);
   if (isRefusal(issued)) return issued;
   const { file: policyFile } = issued;
   const answer = nameAnswer(license, hardwareId);
   const confirmationCode = makeConfirmationCode(airgapKey, answer);
-  const { sql } = shelf;
+  const { sql } = store;
   sql.putAirgapActivation.run(license.id, hardwareId, activationCode, confirmationCode, policyFile, now);
   sql.removeAirgapStart.run(license.id);
   const facts = { hardware_id: hardwareId, policy_id: answer.policyId };
-  record(shelf, { kind: 'airgap_confirmed', facts }, license.id, now);
+  record(store, { kind: 'airgap_confirmed', facts }, license.id, now);
   return { ...answer, confirmationCode, policyFile };
 }
 
 function issuePolicy(
-  shelf: Shelf,
+  store: CloudStore,
   licensed: Licensed,
   writer: FileWriter,
   now: number,
 ): IssuedFile | Refusal {
   const write = (dateAt: number) => writer.writePolicy(licensed, dateAt);
-  return issueFile(shelf, licensed, { what: 'policy', requestId: null, needsSlots: true, write }, now);
+  return issueFile(store, licensed, { what: 'policy', requestId: null, needsSlots: true, write }, now);
 }
 
-export interface RenewedPolicy extends IssuedFile {
+interface RenewedPolicy extends IssuedFile {
   readonly policyId: string;
 }
 
 /** A newer policy for a license that some machine was activated for by codes. */
 export function renewPolicy(
-  shelf: Shelf,
+  store: CloudStore,
   key: string,
   writer: FileWriter,
   now: number,
 ): RenewedPolicy | Refusal {
-  return transact(shelf, () => {
-    const license = getLicense(shelf, key);
+  return transact(store, () => {
+    const license = getLicense(store, key);
     if (isRefusal(license)) return license;
-    const device = shelf.sql.findAirgapDevice.get(license.id);
+    const device = store.sql.findAirgapDevice.get(license.id);
     if (device === undefined) {
       return refuse('device_not_found', 'The license is activated on no machine by codes.');
     }
-    const licensed = checkLicense(shelf, license, device.hardware_id as string, now);
+    const licensed = checkLicense(store, license, device.hardware_id as string, now);
     if (isRefusal(licensed)) return licensed;
-    const issued = issuePolicy(shelf, licensed, writer, now);
+    const issued = issuePolicy(store, licensed, writer, now);
     return isRefusal(issued) ? issued : { ...issued, policyId: String(license.id) };
   });
 }

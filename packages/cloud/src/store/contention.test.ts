@@ -43,9 +43,9 @@ describe('several connections at once', () => {
     const told = await compete({ ...placeOf(cloud), key, rounds: ROUNDS, work: 'activate' });
     assert.equal(countOf(told, 'licensed'), 10);
     assert.equal(countOf(told, 'license_activated_max_times'), CONTENDERS * ROUNDS - 10);
-    const license = getLicense(cloud.folder.shelf, key);
+    const license = getLicense(cloud.folder.store, key);
     assert.ok('id' in license);
-    assert.equal(countDevices(cloud.folder.shelf, license.id), 10);
+    assert.equal(countDevices(cloud.folder.store, license.id), 10);
   });
 
   test('lose no count, and never pass the maximum', async (t) => {
@@ -53,9 +53,9 @@ describe('several connections at once', () => {
     const key = cloud.grant({ consumption: { max: 60 }, maxActivations: null });
     const told = await compete({ ...placeOf(cloud), key, rounds: ROUNDS, work: 'count' });
     assert.equal(countOf(told, 'counted'), 60);
-    const license = getLicense(cloud.folder.shelf, key);
+    const license = getLicense(cloud.folder.store, key);
     assert.ok('id' in license);
-    assert.equal(loadTotals(cloud.folder.shelf, license, cloud.now).get(''), 60);
+    assert.equal(loadTotals(cloud.folder.store, license, cloud.now).get(''), 60);
   });
 
   test('count a report once, however many bring it', async (t) => {
@@ -63,10 +63,10 @@ describe('several connections at once', () => {
     const key = cloud.grant({ consumption: { max: 1000 }, maxActivations: null });
     const told = await compete({ ...placeOf(cloud), key, rounds: ROUNDS, work: 'report' });
     assert.equal(countOf(told, 'counted'), CONTENDERS * ROUNDS);
-    const license = getLicense(cloud.folder.shelf, key);
+    const license = getLicense(cloud.folder.store, key);
     assert.ok('id' in license);
-    assert.equal(loadTotals(cloud.folder.shelf, license, cloud.now).get(''), ROUNDS);
-    const events = listEvents(cloud.folder.shelf, license.id, 1000);
+    assert.equal(loadTotals(cloud.folder.store, license, cloud.now).get(''), ROUNDS);
+    const events = listEvents(cloud.folder.store, license.id, 1000);
     assert.equal(events.filter(({ kind }) => kind === 'consumption_added').length, ROUNDS);
   });
 });

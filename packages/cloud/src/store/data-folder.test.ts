@@ -42,7 +42,7 @@ describe('the data folder', () => {
   test('waits for the disk at every commit', (t) => {
     const folder = openDataFolder(cloudFolder(t));
     t.after(() => folder.close());
-    const read = (name: string) => Object.values(folder.shelf.db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    const read = (name: string) => Object.values(folder.store.db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
     assert.deepEqual([read('journal_mode'), read('synchronous')], ['wal', 2]);
   });
 
@@ -72,7 +72,7 @@ describe('the data folder', () => {
       PRAGMA user_version = 1; PRAGMA application_id = 0x42434c44`);
     db.close();
     const folder = openDataFolder(path);
-    assert.equal(folder.shelf.sql.readNextId.get()?.next_id, 4711);
+    assert.equal(folder.store.sql.readNextId.get()?.next_id, 4711);
     const { airgapKey } = folder;
     folder.close();
     const again = openDataFolder(path);

@@ -4,9 +4,9 @@ import path, { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { explainWritable, isContainer } from '@berth/protocol/console/file-sharing';
 import { createPrivateFolder, explainFolder } from '@berth/protocol/console/folder-access';
+import { type CloudStore, createCloudStore } from './cloud-store.ts';
 import { openDatabase } from './database.ts';
 import { createAirgapKey, createSigningKey, readKeyFile } from './key-files.ts';
-import { createShelf, type Shelf } from './shelf.ts';
 
 const DATABASE_FILE = 'cloud.db';
 const SIGNING_KEY_FILE = 'signing-key.pem';
@@ -16,7 +16,7 @@ const KEY_FILES = [SIGNING_KEY_FILE, AIRGAP_KEY_FILE];
 
 /** Everything that the cloud keeps: one folder, for nobody but its owner. */
 export interface DataFolder {
-  readonly shelf: Shelf;
+  readonly store: CloudStore;
   readonly signingKey: KeyObject;
   /** Signs the confirmation codes of the air gap. */
   readonly airgapKey: KeyObject;
@@ -46,9 +46,9 @@ export function openDataFolder(folder: string): DataFolder {
   else if (!existsSync(keyFile)) throw new DataFolderError(missingKey('signing', keyFile));
   const db = openDatabase(join(folder, DATABASE_FILE));
   try {
-    const shelf = createShelf(db);
-    const airgapKey = openAirgapKey(shelf, join(folder, AIRGAP_KEY_FILE));
-    return { shelf, signingKey: readKeyFile(keyFile), airgapKey, close: () => db.close() };
+    const store = createCloudStore(db);
+    const airgapKey = openAirgapKey(store, join(folder, AIRGAP_KEY_FILE));
+    return { store, signingKey: readKeyFile(keyFile), airgapKey, close: () => db.close() };
   } catch (error) {
     db.close();
     throw error;
@@ -97,7 +97,7 @@ function readText(file: string): string | null {
 }
 
 /** Data that is older than the air gap has no such key yet; once it has one, it must be that one. */
-function openAirgapKey({ sql }: Shelf, file: string): KeyObject {
+function openAirgapKey({ sql }: CloudStore, file: string): KeyObject {
   const isKnown = sql.findAirgapPublicKey.get()?.airgap_public_key !== null;
   if (!isKnown) createAirgapKey(file);
   else if (!existsSync(file)) throw new DataFolderError(missingKey('air-gap', file));

@@ -1,7 +1,7 @@
 import type { Device } from '../core/license.ts';
 import { type Refusal, refuse } from '../core/refusal.ts';
+import { type CloudStore, record, transact } from './cloud-store.ts';
 import { toDevice } from './rows.ts';
-import { record, type Shelf, transact } from './shelf.ts';
 
 export interface ListedDevice extends Device {
   readonly licenseKey: string;
@@ -9,7 +9,7 @@ export interface ListedDevice extends Device {
 }
 
 /** Of one license, or of all. */
-export function listDevices({ sql }: Shelf, licenseId: number | null): readonly ListedDevice[] {
+export function listDevices({ sql }: CloudStore, licenseId: number | null): readonly ListedDevice[] {
   return sql.listDevices.all({ license: licenseId }).map((row) => ({
     ...toDevice(row),
     licenseKey: row.license_key as string,
@@ -17,12 +17,12 @@ export function listDevices({ sql }: Shelf, licenseId: number | null): readonly 
   }));
 }
 
-export interface BlockedDevice {
+interface BlockedDevice {
   readonly hardwareId: string;
   readonly blockedAt: number;
 }
 
-export function listBlocked({ sql }: Shelf): readonly BlockedDevice[] {
+export function listBlocked({ sql }: CloudStore): readonly BlockedDevice[] {
   return sql.listBlocked.all().map((row) => ({
     hardwareId: row.hardware_id as string,
     blockedAt: row.blocked_at as number,
@@ -32,30 +32,30 @@ export function listBlocked({ sql }: Shelf): readonly BlockedDevice[] {
 const LONGEST_HARDWARE_ID = 256;
 
 /** A machine can be barred before it was ever seen. It keeps its activations, but cannot use them. */
-export function blockDevice(shelf: Shelf, hardwareId: string, now: number): BlockedDevice | Refusal {
+export function blockDevice(store: CloudStore, hardwareId: string, now: number): BlockedDevice | Refusal {
   if (hardwareId.trim() === '' || hardwareId.length > LONGEST_HARDWARE_ID) {
     return refuse('validation_error', `A hardware id has 1 to ${LONGEST_HARDWARE_ID} characters.`);
   }
-  return transact(shelf, () => {
-    if (shelf.sql.findBlocked.get(hardwareId) !== undefined) {
+  return transact(store, () => {
+    if (store.sql.findBlocked.get(hardwareId) !== undefined) {
       return refuse('blacklisted', `The machine "${hardwareId}" is barred already.`);
     }
-    shelf.sql.block.run(hardwareId, now);
-    record(shelf, { kind: 'device_blocked', facts: { hardware_id: hardwareId } }, null, now);
+    store.sql.block.run(hardwareId, now);
+    record(store, { kind: 'device_blocked', facts: { hardware_id: hardwareId } }, null, now);
     return { hardwareId, blockedAt: now };
   });
 }
 
 export function unblockDevice(
-  shelf: Shelf,
+  store: CloudStore,
   hardwareId: string,
   now: number,
 ): { hardwareId: string } | Refusal {
-  return transact(shelf, () => {
-    if (shelf.sql.unblock.run(hardwareId).changes === 0) {
+  return transact(store, () => {
+    if (store.sql.unblock.run(hardwareId).changes === 0) {
       return refuse('device_not_found', `The machine "${hardwareId}" is not barred.`);
     }
-    record(shelf, { kind: 'device_unblocked', facts: { hardware_id: hardwareId } }, null, now);
+    record(store, { kind: 'device_unblocked', facts: { hardware_id: hardwareId } }, null, now);
     return { hardwareId };
   });
 }

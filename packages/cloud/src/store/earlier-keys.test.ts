@@ -86,28 +86,28 @@ function createEarlierCloud(t: TestContext) {
 }
 
 function openUpgraded(t: TestContext, path: string) {
-  const { shelf, signingKey, close } = openDataFolder(path);
+  const { store, signingKey, close } = openDataFolder(path);
   t.after(close);
   const carried = (file: string) =>
     ({ request: readOfflineRequest(file) as ReadRequest, key: null, from: null }) as const;
   return {
     back: (server: CarriedServer) =>
-      answerDeactivation(shelf, carried(server.request({ request: 'deactivation', licenseKey: KEY })), NOW),
+      answerDeactivation(store, carried(server.request({ request: 'deactivation', licenseKey: KEY })), NOW),
     activate: (server: CarriedServer, licenseKey: string) =>
       answerActivation(
-        shelf,
+        store,
         carried(server.request({ licenseKey })),
         createFileWriter(signingKey, NOW),
         NOW,
       ),
     usage(server: CarriedServer) {
       const read = readUsageFile(server.usage(told(LICENSE, KEY, 3))) as ReadUsage;
-      return takeUsage(shelf, { ...read, from: null }, NOW);
+      return takeUsage(store, { ...read, from: null }, NOW);
     },
     approve: ({ hardwareId, serverKey }: CarriedServer) =>
-      approveKey(shelf, hardwareId, publicKeyFingerprint(serverKey), NOW),
+      approveKey(store, hardwareId, publicKeyFingerprint(serverKey), NOW),
     known: () =>
-      listServerKeys(shelf, null).map(({ fingerprint, isConfirmed }) => ({ fingerprint, isConfirmed })),
+      listServerKeys(store, null).map(({ fingerprint, isConfirmed }) => ({ fingerprint, isConfirmed })),
   };
 }
 

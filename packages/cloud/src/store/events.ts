@@ -1,4 +1,4 @@
-import type { Shelf } from './shelf.ts';
+import type { CloudStore } from './cloud-store.ts';
 
 export interface ListedEvent {
   readonly seq: number;
@@ -9,7 +9,11 @@ export interface ListedEvent {
 }
 
 /** The newest first. */
-export function listEvents({ sql }: Shelf, license: number | null, limit: number): readonly ListedEvent[] {
+export function listEvents(
+  { sql }: CloudStore,
+  license: number | null,
+  limit: number,
+): readonly ListedEvent[] {
   return sql.listEvents.all({ license, limit }).map((row) => ({
     seq: row.seq as number,
     at: row.at as number,

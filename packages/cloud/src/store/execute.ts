@@ -12,48 +12,48 @@ import {
 import { identify } from '../core/identify.ts';
 import type { License } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { type CloudStore, record, takeId, transact } from './cloud-store.ts';
 import { toDevice, toLicense } from './rows.ts';
-import { record, type Shelf, takeId, transact } from './shelf.ts';
 
-export interface Executed {
+interface Executed {
   readonly outcome: Outcome;
   /** The license that was identified; `null`: none was. */
   readonly licenseId: number | null;
 }
 
 /** Finds the license, lets the core decide, and writes what it decided with its record in one commit. */
-export function execute(shelf: Shelf, command: Command, now: number): Executed {
-  return transact(shelf, () => {
-    const license = findLicense(shelf, command);
+export function execute(store: CloudStore, command: Command, now: number): Executed {
+  return transact(store, () => {
+    const license = findLicense(store, command);
     if (isRefusal(license)) return { outcome: license, licenseId: null };
-    return { outcome: performOn(shelf, license, command, now), licenseId: license.id };
+    return { outcome: performOn(store, license, command, now), licenseId: license.id };
   });
 }
 
 /** The same as a part of something larger. Inside a transaction only. */
-export function perform(shelf: Shelf, command: Command, now: number): Outcome {
-  const license = findLicense(shelf, command);
-  return isRefusal(license) ? license : performOn(shelf, license, command, now);
+export function perform(store: CloudStore, command: Command, now: number): Outcome {
+  const license = findLicense(store, command);
+  return isRefusal(license) ? license : performOn(store, license, command, now);
 }
 
 /** The same for a license that was found and identified. Inside a transaction only. */
-export function performOn(shelf: Shelf, license: License, command: Command, now: number): Outcome {
-  const { outcome, changes, events } = decide(command, loadView(shelf, command, license, now), now);
-  for (const change of changes) apply(shelf, license, change, now);
-  for (const event of events) record(shelf, event, license.id, now);
+export function performOn(store: CloudStore, license: License, command: Command, now: number): Outcome {
+  const { outcome, changes, events } = decide(command, loadView(store, command, license, now), now);
+  for (const change of changes) apply(store, license, change, now);
+  for (const event of events) record(store, event, license.id, now);
   return outcome;
 }
 
-function findLicense(shelf: Shelf, command: Command): License | Refusal {
+function findLicense(store: CloudStore, command: Command): License | Refusal {
   const { product, hardwareId } = command.who;
-  const productId = shelf.sql.findProduct.get(product)?.id as number | undefined;
+  const productId = store.sql.findProduct.get(product)?.id as number | undefined;
   if (productId === undefined) return refuse('unknown_product', `There is no product "${product}" here.`);
-  const license = findCandidate(shelf, productId, command.who);
-  const device = license === null ? undefined : shelf.sql.findDevice.get(license.id, hardwareId);
+  const license = findCandidate(store, productId, command.who);
+  const device = license === null ? undefined : store.sql.findDevice.get(license.id, hardwareId);
   return identify(command, license, device !== undefined);
 }
 
-function findCandidate({ sql }: Shelf, productId: number, { proof }: Identity): License | null {
+function findCandidate({ sql }: CloudStore, productId: number, { proof }: Identity): License | null {
   const row =
     proof.kind === 'key'
       ? sql.findLicenseByKey.get(productId, proof.key)
@@ -61,22 +61,22 @@ function findCandidate({ sql }: Shelf, productId: number, { proof }: Identity): 
   return row === undefined ? null : toLicense(row);
 }
 
-function loadView(shelf: Shelf, command: Command, license: License, now: number): View {
-  const { sql } = shelf;
+function loadView(store: CloudStore, command: Command, license: License, now: number): View {
+  const { sql } = store;
   const { hardwareId } = command.who;
   const device = sql.findDevice.get(license.id, hardwareId);
   return {
     license,
     device: device === undefined ? null : toDevice(device),
-    deviceCount: countDevices(shelf, license.id),
+    deviceCount: countDevices(store, license.id),
     nextDeviceId: sql.readNextId.get()?.next_id as number,
     isBlocked: sql.findBlocked.get(hardwareId) !== undefined,
-    totals: loadTotals(shelf, license, now, listAsked(command, license)),
-    report: command.kind === 'count' ? findReport(shelf, license.id, command.reportId) : null,
+    totals: loadTotals(store, license, now, listAsked(command, license)),
+    report: command.kind === 'count' ? findReport(store, license.id, command.reportId) : null,
   };
 }
 
-export function countDevices({ sql }: Shelf, licenseId: number): number {
+export function countDevices({ sql }: CloudStore, licenseId: number): number {
   return sql.countDevices.get(licenseId)?.count as number;
 }
 
@@ -86,7 +86,7 @@ function listAsked(command: Command, { terms }: License): readonly string[] {
 }
 
 export function loadTotals(
-  { sql }: Shelf,
+  { sql }: CloudStore,
   { id, terms }: License,
   now: number,
   counted = listCounted(terms),
@@ -99,17 +99,17 @@ export function loadTotals(
   );
 }
 
-function findReport({ sql }: Shelf, licenseId: number, reportId: string | null): Report | null {
+function findReport({ sql }: CloudStore, licenseId: number, reportId: string | null): Report | null {
   const row = reportId === null ? undefined : sql.findReport.get(licenseId, reportId);
   if (row === undefined) return null;
   return { id: row.id as string, feature: row.feature as string, amount: row.amount as number };
 }
 
-function apply(shelf: Shelf, { id, terms }: License, change: Change, now: number): void {
-  const { sql } = shelf;
+function apply(store: CloudStore, { id, terms }: License, change: Change, now: number): void {
+  const { sql } = store;
   switch (change.kind) {
     case 'add_device':
-      sql.addDevice.run(takeId(shelf), id, change.hardwareId, JSON.stringify(change.host), now, now);
+      sql.addDevice.run(takeId(store), id, change.hardwareId, JSON.stringify(change.host), now, now);
       return;
     case 'refresh_device':
       sql.refreshDevice.run(JSON.stringify(change.host), now, id, change.hardwareId);

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { type Refusal, refuse } from '../core/refusal.ts';
+import { type CloudStore, record, transact } from './cloud-store.ts';
 import { makeUpApiKey, makeUpSharedKey } from './made-up-keys.ts';
 import type { Row } from './rows.ts';
-import { record, type Shelf, transact } from './shelf.ts';
 
 /** What a caller of the API proves itself with. All of them belong to the vendor's account. */
 export interface CallerKey extends CloudKeys {
@@ -14,9 +14,9 @@ export interface CallerKey extends CloudKeys {
 
 const NAME = /^[\w.-]{1,64}$/;
 
-export function createKey(shelf: Shelf, wanted: string | null, now: number): CallerKey | Refusal {
-  return transact(shelf, () => {
-    const known = listKeys(shelf);
+export function createKey(store: CloudStore, wanted: string | null, now: number): CallerKey | Refusal {
+  return transact(store, () => {
+    const known = listKeys(store);
     const name = wanted ?? `key-${known.length + 1}`;
     if (!NAME.test(name)) {
       return refuse(
@@ -34,13 +34,13 @@ export function createKey(shelf: Shelf, wanted: string | null, now: number): Cal
       isEnabled: true,
       createdAt: now,
     };
-    shelf.sql.addKey.run(name, key.apiKey, key.sharedKey, now);
-    record(shelf, { kind: 'key_created', facts: { name } }, null, now);
+    store.sql.addKey.run(name, key.apiKey, key.sharedKey, now);
+    record(store, { kind: 'key_created', facts: { name } }, null, now);
     return key;
   });
 }
 
-export function listKeys({ sql }: Shelf): readonly CallerKey[] {
+export function listKeys({ sql }: CloudStore): readonly CallerKey[] {
   return sql.listKeys.all().map(toKey);
 }
 
@@ -55,9 +55,9 @@ function toKey(row: Row): CallerKey {
 }
 
 /** Looks at every key in the same way, so that the time does not tell how much of one was right. */
-export function findCaller(shelf: Shelf, apiKey: string): CallerKey | null {
+export function findCaller(store: CloudStore, apiKey: string): CallerKey | null {
   const wanted = digest(apiKey);
-  const found = listKeys(shelf).filter((key) => timingSafeEqual(digest(key.apiKey), wanted));
+  const found = listKeys(store).filter((key) => timingSafeEqual(digest(key.apiKey), wanted));
   return found.find(({ isEnabled }) => isEnabled) ?? null;
 }
 
@@ -69,9 +69,9 @@ function digest(text: string): Buffer {
 const SHORTEST_PREFIX = 6;
 
 /** By its name, or by the first letters of its API key. */
-export function disableKey(shelf: Shelf, word: string, now: number): CallerKey | Refusal {
-  return transact(shelf, () => {
-    const keys = listKeys(shelf);
+export function disableKey(store: CloudStore, word: string, now: number): CallerKey | Refusal {
+  return transact(store, () => {
+    const keys = listKeys(store);
     const isPrefix = word.length >= SHORTEST_PREFIX;
     const byPrefix = keys.filter(({ apiKey }) => isPrefix && apiKey.startsWith(word));
     const key = keys.find(({ name }) => name === word) ?? byPrefix[0];
@@ -80,8 +80,8 @@ export function disableKey(shelf: Shelf, word: string, now: number): CallerKey |
       return refuse('invalid_api_key', `Several keys start with "${word}". Say the name.`);
     }
     if (key.isEnabled) {
-      shelf.sql.disableKey.run(key.name);
-      record(shelf, { kind: 'key_disabled', facts: { name: key.name } }, null, now);
+      store.sql.disableKey.run(key.name);
+      record(store, { kind: 'key_disabled', facts: { name: key.name } }, null, now);
     }
     return { ...key, isEnabled: false };
   });

@@ -5,10 +5,10 @@ import type { License, Product } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import type { JudgeLicense } from '../core/refuse-for-server.ts';
 import { PLAIN_TERMS, type Terms } from '../core/terms.ts';
+import { type CloudStore, record, takeId, transact } from './cloud-store.ts';
 import { makeUpLicenseKey } from './made-up-keys.ts';
 import { findProduct } from './products.ts';
 import { toLicense } from './rows.ts';
-import { record, type Shelf, takeId, transact } from './shelf.ts';
 
 type User = License['user'];
 
@@ -25,41 +25,41 @@ const TAKE_ALL: JudgeLicense = () => null;
 const KEY = /^[\x21-\x7e]{4,128}$/;
 
 export function createLicense(
-  shelf: Shelf,
+  store: CloudStore,
   draft: LicenseDraft,
   now: number,
   judge: JudgeLicense = TAKE_ALL,
 ): License | Refusal {
-  return transact(shelf, () => {
+  return transact(store, () => {
     const key = draft.key ?? makeUpLicenseKey();
-    const product = judgeDraft(shelf, { ...draft, key, userName: draft.user?.name ?? null });
+    const product = judgeDraft(store, { ...draft, key, userName: draft.user?.name ?? null });
     if (isRefusal(product)) return product;
-    const id = takeId(shelf);
-    const terms = applyChange(shelf, PLAIN_TERMS, draft.terms);
+    const id = takeId(store);
+    const terms = applyChange(store, PLAIN_TERMS, draft.terms);
     if (isRefusal(terms)) return terms;
     const { name = null, passwordHash = null } = draft.user ?? {};
-    shelf.sql.addLicense.run(id, key, product.id, name, passwordHash, JSON.stringify(terms), now);
+    store.sql.addLicense.run(id, key, product.id, name, passwordHash, JSON.stringify(terms), now);
     const facts = { product: product.code, user: name, ...describeChange(draft.terms) };
-    record(shelf, { kind: 'license_created', facts }, id, now);
-    return judged(getLicense(shelf, key), judge);
+    record(store, { kind: 'license_created', facts }, id, now);
+    return judged(getLicense(store, key), judge);
   });
 }
 
 /** The product of a license that can be created, as far as that is known without a password. */
 export function judgeDraft(
-  shelf: Shelf,
+  store: CloudStore,
   { product: code, key, userName }: Pick<LicenseDraft, 'product' | 'key'> & { userName: string | null },
 ): Product | Refusal {
-  const product = findProduct(shelf, code);
+  const product = findProduct(store, code);
   if (product === null) return refuse('unknown_product', `There is no product "${code}".`);
-  return (key === null ? null : refuseKey(shelf, key)) ?? refuseUser(shelf, product, userName) ?? product;
+  return (key === null ? null : refuseKey(store, key)) ?? refuseUser(store, product, userName) ?? product;
 }
 
 function judged(license: License | Refusal, judge: JudgeLicense): License | Refusal {
   return isRefusal(license) ? license : (judge(license) ?? license);
 }
 
-function refuseKey({ sql }: Shelf, key: string): Refusal | null {
+function refuseKey({ sql }: CloudStore, key: string): Refusal | null {
   if (!KEY.test(key)) {
     return refuse('validation_error', 'A license key has 4 to 128 printable characters and no spaces.');
   }
@@ -68,7 +68,7 @@ function refuseKey({ sql }: Shelf, key: string): Refusal | null {
 }
 
 /** A user has one license of a product: sign-in names no other way to choose. */
-function refuseUser({ sql }: Shelf, product: Product, user: string | null): Refusal | null {
+function refuseUser({ sql }: CloudStore, product: Product, user: string | null): Refusal | null {
   const isWanted = product.authorizationMethod === 'user';
   if (isWanted !== (user !== null)) {
     const hint = isWanted
@@ -80,13 +80,13 @@ function refuseUser({ sql }: Shelf, product: Product, user: string | null): Refu
   return refuse('validation_error', `"${user}" has a license of the product "${product.code}" already.`);
 }
 
-function applyChange(shelf: Shelf, terms: Terms, change: TermsChange): Terms | Refusal {
-  const after = changeTerms(terms, change, () => takeId(shelf));
+function applyChange(store: CloudStore, terms: Terms, change: TermsChange): Terms | Refusal {
+  const after = changeTerms(terms, change, () => takeId(store));
   const fault = findFaultInChange(terms, change, after);
   return fault === null ? after : refuse('validation_error', fault);
 }
 
-export function getLicense({ sql }: Shelf, key: string): License | Refusal {
+export function getLicense({ sql }: CloudStore, key: string): License | Refusal {
   const row = sql.findLicense.get(key);
   return row === undefined
     ? refuse('license_not_found', `There is no license with the key "${key}".`)
@@ -94,71 +94,71 @@ export function getLicense({ sql }: Shelf, key: string): License | Refusal {
 }
 
 /** `null` for nobody, and for a product or a user that does not exist. */
-export function findPasswordHash({ sql }: Shelf, product: string, user: string): string | null {
+export function findPasswordHash({ sql }: CloudStore, product: string, user: string): string | null {
   const productId = sql.findProduct.get(product)?.id ?? null;
   return (sql.findLicenseByUser.get(productId as number, user)?.password_hash as string | undefined) ?? null;
 }
 
-export function listLicenses({ sql }: Shelf): readonly License[] {
+export function listLicenses({ sql }: CloudStore): readonly License[] {
   return sql.listLicenses.all().map(toLicense);
 }
 
 /** Finds the license, lets `work` change it, and records what was done: all in one commit. */
 function alter(
-  shelf: Shelf,
+  store: CloudStore,
   key: string,
   now: number,
   work: (license: License) => { kind: EventKind; facts?: Record<string, unknown> } | Refusal,
 ): License | Refusal {
-  return transact(shelf, () => {
-    const license = getLicense(shelf, key);
+  return transact(store, () => {
+    const license = getLicense(store, key);
     if (isRefusal(license)) return license;
     const done = work(license);
     if (isRefusal(done)) return done;
-    record(shelf, { kind: done.kind, facts: done.facts ?? {} }, license.id, now);
-    return getLicense(shelf, key);
+    record(store, { kind: done.kind, facts: done.facts ?? {} }, license.id, now);
+    return getLicense(store, key);
   });
 }
 
-export interface LicenseChange {
+interface LicenseChange {
   readonly key: string;
   readonly user: User;
   readonly terms: TermsChange;
 }
 
 export function changeLicense(
-  shelf: Shelf,
+  store: CloudStore,
   { key, user, terms }: LicenseChange,
   now: number,
   judge: JudgeLicense = TAKE_ALL,
 ) {
-  return alter(shelf, key, now, (license) => {
-    const after = applyChange(shelf, license.terms, terms);
+  return alter(store, key, now, (license) => {
+    const after = applyChange(store, license.terms, terms);
     if (isRefusal(after)) return after;
     const unusable = judge({ ...license, terms: after });
     if (unusable !== null) return unusable;
     const isOther = user !== null && user.name !== license.user?.name;
-    const refusal = isOther ? refuseUser(shelf, license.product, user.name) : null;
+    const refusal = isOther ? refuseUser(store, license.product, user.name) : null;
     if (refusal !== null) return refusal;
-    if (user !== null) shelf.sql.setUser.run(user.name, user.passwordHash, license.id);
-    shelf.sql.setTerms.run(JSON.stringify(after), license.id);
+    if (user !== null) store.sql.setUser.run(user.name, user.passwordHash, license.id);
+    store.sql.setTerms.run(JSON.stringify(after), license.id);
     const whose = user === null ? {} : { user: user.name };
     return { kind: 'license_changed', facts: { ...describeChange(terms), ...whose } };
   });
 }
 
-export function setLicenseEnabled(shelf: Shelf, key: string, isEnabled: boolean, now: number) {
-  return alter(shelf, key, now, ({ id }) => {
-    shelf.sql.setEnabled.run(isEnabled ? 1 : 0, id);
+export function setLicenseEnabled(store: CloudStore, key: string, isEnabled: boolean, now: number) {
+  return alter(store, key, now, ({ id }) => {
+    store.sql.setEnabled.run(isEnabled ? 1 : 0, id);
     return { kind: isEnabled ? 'license_enabled' : 'license_disabled' };
   });
 }
 
 /** Takes it from all devices; it has to be activated anew. What was counted stays. */
-export function resetLicense(shelf: Shelf, key: string, now: number) {
-  return alter(shelf, key, now, ({ id }) => {
-    const devices = Number(shelf.sql.removeDevices.run(id).changes);
-    shelf.sql.setActive.run(0, id);
+export function resetLicense(store: CloudStore, key: string, now: number) {
+  return alter(store, key, now, ({ id }) => {
+    const devices = Number(store.sql.removeDevices.run(id).changes);
+    store.sql.setActive.run(0, id);
     return { kind: 'license_reset', facts: { devices } };
   });
 }

@@ -32,7 +32,7 @@ describe('a request is answered with a license', () => {
     const portal = createTestPortal(t, { maxActivations: 2 });
     given(portal.activate(createCarriedServer('a').request({ licenseKey: portal.key }, portal.cloud.keys)));
     given(portal.activate(createCarriedServer('b').request({ licenseKey: portal.key })));
-    const signers = listEvents(portal.shelf, portal.licenseId, 100)
+    const signers = listEvents(portal.store, portal.licenseId, 100)
       .filter(({ kind }) => kind === 'request_answered')
       .map(({ facts }) => facts.signed_by);
     assert.deepEqual(signers, ['server', 'cloud-keys']);
@@ -54,7 +54,7 @@ describe('a request is answered with a license', () => {
   test('and the vendor sees the device with what it told', (t) => {
     const portal = createTestPortal(t);
     given(portal.activate(createCarriedServer('m-7').request({ licenseKey: portal.key, hostname: 'bow' })));
-    const [device] = listDevices(portal.shelf, null);
+    const [device] = listDevices(portal.store, null);
     assert.deepEqual(
       [device?.hardwareId, device?.host.hostname, device?.host.appVersion, device?.licenseKey],
       ['m-7', 'bow', '0.1.0', portal.key],
@@ -78,9 +78,9 @@ describe('a request serves once', () => {
     const portal = createTestPortal(t);
     const file = createCarriedServer().request({ licenseKey: portal.key });
     const first = given(portal.activate(file));
-    changeLicense(portal.shelf, { key: portal.key, user: null, terms: { slots: 9 } }, portal.cloud.now);
-    resetLicense(portal.shelf, portal.key, portal.cloud.now);
-    setLicenseEnabled(portal.shelf, portal.key, false, portal.cloud.now);
+    changeLicense(portal.store, { key: portal.key, user: null, terms: { slots: 9 } }, portal.cloud.now);
+    resetLicense(portal.store, portal.key, portal.cloud.now);
+    setLicenseEnabled(portal.store, portal.key, false, portal.cloud.now);
     const before = portal.dump();
     assert.deepEqual(given(portal.activate(file)), first);
     assert.equal(portal.dump(), before);
@@ -127,14 +127,14 @@ describe('a request serves once', () => {
     portal.cloud.now -= HOUR_MS;
     const answer = given(portal.activate(server.request({ licenseKey: portal.key })));
     assert.ok((portal.readFile(answer.file).fields.date as string) > (dates[2] as string), 'or runs back');
-    assert.equal(listDevices(portal.shelf, null).length, 1);
+    assert.equal(listDevices(portal.store, null).length, 1);
   });
 });
 
 describe('a request is refused', () => {
   test('as it would be over the network, and nothing is stored', (t) => {
     const portal = createTestPortal(t);
-    const { shelf, key, cloud } = portal;
+    const { store, key, cloud } = portal;
     const server = createCarriedServer('machine-9');
     const attempt = (wish = {}) => {
       const before = portal.dump();
@@ -153,17 +153,17 @@ describe('a request is refused', () => {
       'license_not_found',
       'whose password is missing',
     );
-    setLicenseEnabled(shelf, key, false, cloud.now);
+    setLicenseEnabled(store, key, false, cloud.now);
     assert.equal(attempt(), 'license_not_enabled');
-    setLicenseEnabled(shelf, key, true, cloud.now);
-    blockDevice(shelf, 'machine-9', cloud.now);
+    setLicenseEnabled(store, key, true, cloud.now);
+    blockDevice(store, 'machine-9', cloud.now);
     assert.equal(attempt(), 'blacklisted');
     given(portal.activate(createCarriedServer('machine-1').request({ licenseKey: key })));
     assert.equal(
       refused(portal.activate(createCarriedServer('m-2').request({ licenseKey: key }))),
       'license_activated_max_times',
     );
-    changeLicense(shelf, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
+    changeLicense(store, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
     assert.equal(attempt(), 'license_expired');
   });
 
@@ -182,7 +182,7 @@ describe('a request is refused', () => {
       'signature_mismatch',
     );
     assert.equal(portal.dump(), before);
-    disableKey(portal.shelf, 'test', cloud.now);
+    disableKey(portal.store, 'test', cloud.now);
     assert.equal(by(cloud.keys), 'invalid_api_key');
   });
 });
@@ -208,7 +208,7 @@ describe('the key of a server', () => {
     const portal = createTestPortal(t);
     const [old, replaced] = [createCarriedServer('m'), createCarriedServer('m')];
     given(portal.activate(old.request({ licenseKey: portal.key })));
-    resetLicense(portal.shelf, portal.key, portal.cloud.now);
+    resetLicense(portal.store, portal.key, portal.cloud.now);
     const file = replaced.request({ licenseKey: portal.key });
     assert.equal(refused(portal.activate(file)), 'server_key_not_approved', 'the machine is not a new one');
     given(portal.approve(replaced));
@@ -245,7 +245,7 @@ describe('a refresh', () => {
     const portal = createTestPortal(t);
     const server = createCarriedServer();
     const first = portal.readFile(given(portal.activate(server.request({ licenseKey: portal.key }))).file);
-    changeLicense(portal.shelf, { key: portal.key, user: null, terms: { slots: 7 } }, portal.cloud.now);
+    changeLicense(portal.store, { key: portal.key, user: null, terms: { slots: 7 } }, portal.cloud.now);
     const { fields, license } = portal.readFile(given(portal.refresh()).file);
     assert.equal(license.floating_users, 7);
     assert.equal(fields.hardware_id, server.hardwareId);
@@ -262,14 +262,14 @@ describe('a refresh', () => {
     assert.equal(refused(portal.refresh()), 'missing_parameters', 'of two one has to be said');
     assert.equal(given(portal.refresh('b')).hardwareId, 'b');
     assert.equal(refused(portal.refresh('c')), 'device_not_found');
-    setLicenseEnabled(portal.shelf, portal.key, false, portal.cloud.now);
+    setLicenseEnabled(portal.store, portal.key, false, portal.cloud.now);
     assert.equal(refused(portal.refresh('b')), 'license_not_enabled');
   });
 });
 
 test('a request of a user is answered by the vendor, and by nobody else', (t) => {
   const portal = createTestPortal(t);
-  const { cloud, shelf } = portal;
+  const { cloud, store } = portal;
   const user = { name: 'ann', passwordHash: 'x' };
   const key = cloud.grant({ slots: 2 }, { product: 'crm', user });
   const server = createCarriedServer('of-ann');
@@ -283,6 +283,6 @@ test('a request of a user is answered by the vendor, and by nobody else', (t) =>
   assert.equal(portal.dump(), before);
   const answer = given(portal.activate(request));
   assert.deepEqual([answer.licenseKey, answer.username], [key, 'ann']);
-  const [event] = listEvents(shelf, given(getLicense(shelf, key)).id, 1);
+  const [event] = listEvents(store, given(getLicense(store, key)).id, 1);
   assert.equal(event?.facts.username, 'ann');
 });

@@ -10,24 +10,24 @@ import { getLicense, setLicenseEnabled } from './licenses.ts';
 /** A license on one machine that is about to give it back. */
 function createActivated(t: TestContext) {
   const portal = createTestPortal(t);
-  const { key, shelf, cloud } = portal;
+  const { key, store, cloud } = portal;
   const server = createCarriedServer();
   given(portal.activate(server.request({ licenseKey: key })));
   const back = (wish: Partial<OfflineRequest> = {}, keys?: typeof cloud.keys) =>
     server.request({ request: 'deactivation', licenseKey: key, ...wish }, keys);
-  const total = () => loadTotals(shelf, given(getLicense(shelf, key)), cloud.now).get('');
+  const total = () => loadTotals(store, given(getLicense(store, key)), cloud.now).get('');
   return { ...portal, server, back, total };
 }
 
 describe('a license is given back by file', () => {
   test('and another machine can have it', (t) => {
-    const { deactivate, activate, back, shelf, key } = createActivated(t);
+    const { deactivate, activate, back, store, key } = createActivated(t);
     const other = createCarriedServer('machine-2');
     assert.equal(refused(activate(other.request({ licenseKey: key }))), 'license_activated_max_times');
     const { requestId: _, ...answer } = given(deactivate(back()));
     assert.deepEqual(answer, { licenseKey: key, product: 'cad', hardwareId: 'machine-1', usage: null });
-    assert.deepEqual(listDevices(shelf, null), []);
-    assert.equal(given(getLicense(shelf, key)).transferCount, 1);
+    assert.deepEqual(listDevices(store, null), []);
+    assert.equal(given(getLicense(store, key)).transferCount, 1);
     given(activate(other.request({ licenseKey: key })));
   });
 
@@ -65,9 +65,9 @@ describe('a license is given back by file', () => {
   });
 
   test('also when it is disabled or the machine is barred', (t) => {
-    const { deactivate, back, shelf, key, cloud } = createActivated(t);
-    setLicenseEnabled(shelf, key, false, cloud.now);
-    blockDevice(shelf, 'machine-1', cloud.now);
+    const { deactivate, back, store, key, cloud } = createActivated(t);
+    setLicenseEnabled(store, key, false, cloud.now);
+    blockDevice(store, 'machine-1', cloud.now);
     given(deactivate(back()));
   });
 
@@ -101,11 +101,11 @@ describe('it stays where it is', () => {
   });
 
   test('not because a newer usage file was handed in first: that one has told everything', (t) => {
-    const { deactivate, back, server, licenseId, key, usage, shelf, total } = createActivated(t);
+    const { deactivate, back, server, licenseId, key, usage, store, total } = createActivated(t);
     const older = back({ usage: server.usageContent(told(licenseId, key, 4)) });
     given(usage(server.usage(told(licenseId, key, 6))));
     assert.equal(given(deactivate(older)).usage, null);
-    assert.deepEqual([total(), listDevices(shelf, null)], [6, []]);
+    assert.deepEqual([total(), listDevices(store, null)], [6, []]);
   });
 
   test('a machine that does not have it cannot give it back', (t) => {

@@ -6,11 +6,11 @@ import type { Licensed } from '../core/decision.ts';
 import { judgeRepeat, type SeenRequest } from '../core/judge-request.ts';
 import { type HostFacts, UNKNOWN_HOST } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { type CloudStore, record, transact } from './cloud-store.ts';
 import { perform, performOn } from './execute.ts';
 import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
 import { type Row, toLicense } from './rows.ts';
 import { meetServer, type SignedFile } from './server-keys.ts';
-import { record, type Shelf, transact } from './shelf.ts';
 import { type CountedUsage, countUsage } from './usage.ts';
 import { type Voucher, verifyRequest } from './verify-request.ts';
 import { release } from './waiting-keys.ts';
@@ -24,7 +24,7 @@ export interface CarriedRequest {
   readonly from: string | null;
 }
 
-export interface AnsweredActivation extends IssuedFile {
+interface AnsweredActivation extends IssuedFile {
   readonly requestId: string;
   /** Whose license the request says it is; missing where it names no user. */
   readonly username?: string;
@@ -41,25 +41,25 @@ export interface AnsweredDeactivation {
 
 /** Activates the license for the machine that asks, and writes the file that tells it so. */
 export function answerActivation(
-  shelf: Shelf,
+  store: CloudStore,
   carried: CarriedRequest,
   writer: FileWriter,
   now: number,
 ): AnsweredActivation | Refusal {
-  return answerOnce(shelf, carried, now, (who) => {
+  return answerOnce(store, carried, now, (who) => {
     const { fields } = carried.request;
     const { request_id: requestId } = fields;
     // It was identified above, also where the vendor answers for a user.
-    const license = toLicense(shelf.sql.findLicense.get(who.proof.key) as Row);
-    const outcome = performOn(shelf, license, { kind: 'activate', who, host: readHost(fields) }, now);
+    const license = toLicense(store.sql.findLicense.get(who.proof.key) as Row);
+    const outcome = performOn(store, license, { kind: 'activate', who, host: readHost(fields) }, now);
     if (isRefusal(outcome)) return outcome;
     const licensed = outcome as Licensed;
     // Whoever signs with a key of its own is a server; other requests come from single machines.
     const isServer = fields.server_key != null;
-    if (isServer) shelf.sql.signDevice.run(who.licenseId, who.hardwareId);
+    if (isServer) store.sql.signDevice.run(who.licenseId, who.hardwareId);
     const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt);
     const issue = { what: 'answer', requestId, needsSlots: isServer, write } as const;
-    const issued = issueFile(shelf, licensed, issue, now);
+    const issued = issueFile(store, licensed, issue, now);
     if (isRefusal(issued)) return issued;
     const { username } = fields;
     return { ...issued, requestId, ...(username === undefined ? {} : { username }) };
@@ -68,19 +68,19 @@ export function answerActivation(
 
 /** Counts what the machine tells, and then takes the license from it. */
 export function answerDeactivation(
-  shelf: Shelf,
+  store: CloudStore,
   carried: CarriedRequest,
   now: number,
 ): AnsweredDeactivation | Refusal {
-  return answerOnce(shelf, carried, now, (who) => {
+  return answerOnce(store, carried, now, (who) => {
     const { fields } = carried.request;
     const told = readUsage(fields);
     const counted =
-      told === null || isRefusal(told) ? told : countUsage(shelf, about(told, who.proof.key), now);
+      told === null || isRefusal(told) ? told : countUsage(store, about(told, who.proof.key), now);
     // Amounts are those of all times: a newer file has told these, too.
     const usage = isRefusal(counted) && counted.code === 'usage_file_outdated' ? null : counted;
     if (isRefusal(usage)) return usage;
-    const outcome = perform(shelf, { kind: 'deactivate', who }, now);
+    const outcome = perform(store, { kind: 'deactivate', who }, now);
     if (isRefusal(outcome)) return outcome;
     const { product, hardwareId } = who;
     return { requestId: fields.request_id, licenseKey: who.proof.key, product, hardwareId, usage };
@@ -95,38 +95,38 @@ interface KeyIdentity extends Identity {
 
 /** All in one commit: who vouches, whether it was answered before, the work, and that it is answered now. */
 function answerOnce<T extends object>(
-  shelf: Shelf,
+  store: CloudStore,
   carried: CarriedRequest,
   now: number,
   work: (who: KeyIdentity) => T | Refusal,
 ): T | Refusal {
-  const answered = transact(shelf, () => {
+  const answered = transact(store, () => {
     const { request } = carried;
-    const voucher = verifyRequest(shelf, request);
+    const voucher = verifyRequest(store, request);
     if (voucher !== 'cloud-keys' && voucher !== 'server') return voucher;
-    const key = chooseKey(shelf, carried);
+    const key = chooseKey(store, carried);
     if (isRefusal(key)) return key;
-    const license = shelf.sql.findLicense.get(key);
+    const license = store.sql.findLicense.get(key);
     // Also for a license that is not here: whether an id was used must not tell which keys there are.
     const asked = { digest: digestOf(request), licenseId: (license?.id as number) ?? 0 };
     // Ids are compared without regard to case, as they are written both ways.
     const id = request.fields.request_id.toLowerCase();
-    const row = shelf.sql.findRequest.get(id);
+    const row = store.sql.findRequest.get(id);
     const verdict = judgeRepeat(toSeen(row), asked);
     if (isRefusal(verdict)) return verdict;
     if (verdict === 'repeat') return JSON.parse(row?.answer as string) as T;
-    const who = identify(shelf, carried, license);
+    const who = identify(store, carried, license);
     if (isRefusal(who)) return who;
-    const stranger = meetServer(shelf, describeFile(carried, who, voucher), now);
+    const stranger = meetServer(store, describeFile(carried, who, voucher), now);
     if (stranger !== null) return stranger;
     const answer = work(who);
     if (isRefusal(answer)) return answer;
-    shelf.sql.addRequest.run(id, asked.digest, asked.licenseId, JSON.stringify(answer), now);
+    store.sql.addRequest.run(id, asked.digest, asked.licenseId, JSON.stringify(answer), now);
     const { request: asks, username } = request.fields;
     const user = username === undefined ? {} : { username };
     const facts = { request: asks, request_id: id, hardware_id: who.hardwareId, ...user };
     const event = { kind: 'request_answered', facts: { ...facts, signed_by: voucher } } as const;
-    record(shelf, event, asked.licenseId, now);
+    record(store, event, asked.licenseId, now);
     return answer;
   });
   return release<T | Refusal>(answered);
@@ -142,7 +142,7 @@ function toSeen(row: Row | undefined): SeenRequest | null {
 }
 
 /** Which license is meant: by the request's own key, by the one that came with it, or by its user. */
-function chooseKey(shelf: Shelf, carried: CarriedRequest): string | Refusal {
+function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal {
   const { request, key: given } = carried;
   const { license_key: named, username } = request.fields;
   if (named !== undefined && given !== null && named !== given) {
@@ -150,11 +150,11 @@ function chooseKey(shelf: Shelf, carried: CarriedRequest): string | Refusal {
   }
   const none = 'The request names no license. Say which one by its license key.';
   const whose = username === undefined ? none : `The request of the user "${username}" names no license key.`;
-  return named ?? given ?? findKeyOfUser(shelf, carried) ?? refuse('missing_parameters', whose);
+  return named ?? given ?? findKeyOfUser(store, carried) ?? refuse('missing_parameters', whose);
 }
 
 /** A name is no proof, so only the vendor may hand in a request that goes by it. */
-function findKeyOfUser({ sql }: Shelf, { request, from }: CarriedRequest): string | null {
+function findKeyOfUser({ sql }: CloudStore, { request, from }: CarriedRequest): string | null {
   const { username, product } = request.fields;
   if (from !== null || username === undefined || product === undefined) return null;
   const productId = sql.findProduct.get(product)?.id as number | undefined;
@@ -163,7 +163,7 @@ function findKeyOfUser({ sql }: Shelf, { request, from }: CarriedRequest): strin
 }
 
 function identify(
-  { sql }: Shelf,
+  { sql }: CloudStore,
   { request: { fields }, from }: CarriedRequest,
   license: Row | undefined,
 ): KeyIdentity | Refusal {

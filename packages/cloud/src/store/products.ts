@@ -1,17 +1,17 @@
 import type { AuthorizationMethod, Product } from '../core/license.ts';
 import { type Refusal, refuse } from '../core/refusal.ts';
+import { type CloudStore, record, takeId, transact } from './cloud-store.ts';
 import { toProduct } from './rows.ts';
-import { record, type Shelf, takeId, transact } from './shelf.ts';
 
 const CODE = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
-export interface ProductDraft {
+interface ProductDraft {
   readonly code: string;
   readonly name: string | null;
   readonly authorizationMethod: AuthorizationMethod;
 }
 
-export function createProduct(shelf: Shelf, draft: ProductDraft, now: number): Product | Refusal {
+export function createProduct(store: CloudStore, draft: ProductDraft, now: number): Product | Refusal {
   const { code, authorizationMethod } = draft;
   if (!CODE.test(code)) {
     return refuse(
@@ -19,22 +19,22 @@ export function createProduct(shelf: Shelf, draft: ProductDraft, now: number): P
       `"${code}" cannot be the code of a product: letters, digits, ".", "_", "-".`,
     );
   }
-  return transact(shelf, () => {
-    if (findProduct(shelf, code) !== null) {
+  return transact(store, () => {
+    if (findProduct(store, code) !== null) {
       return refuse('validation_error', `There is a product "${code}" already.`);
     }
-    const product = { id: takeId(shelf), code, name: draft.name ?? code, authorizationMethod, metadata: {} };
-    shelf.sql.addProduct.run(product.id, code, product.name, authorizationMethod, '{}', now);
-    record(shelf, { kind: 'product_created', facts: { product: code, name: product.name } }, null, now);
+    const product = { id: takeId(store), code, name: draft.name ?? code, authorizationMethod, metadata: {} };
+    store.sql.addProduct.run(product.id, code, product.name, authorizationMethod, '{}', now);
+    record(store, { kind: 'product_created', facts: { product: code, name: product.name } }, null, now);
     return product;
   });
 }
 
-export function findProduct({ sql }: Shelf, code: string): Product | null {
+export function findProduct({ sql }: CloudStore, code: string): Product | null {
   const row = sql.findProduct.get(code);
   return row === undefined ? null : toProduct(row);
 }
 
-export function listProducts({ sql }: Shelf): readonly Product[] {
+export function listProducts({ sql }: CloudStore): readonly Product[] {
   return sql.listProducts.all().map(toProduct);
 }

@@ -1,7 +1,7 @@
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { type FilePurpose, judgeServerKey, type KnownKey } from '../core/judge-request.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
-import { record, type Shelf } from './shelf.ts';
+import { type CloudStore, record } from './cloud-store.ts';
 import { type Held, holdForVendor } from './waiting-keys.ts';
 
 /** A file that a person carried, as far as it matters who may speak for its machine. */
@@ -18,32 +18,32 @@ export interface SignedFile {
   readonly from: string | null;
 }
 
-function findServerKey({ sql }: Shelf, hardwareId: string): KnownKey | null {
+function findServerKey({ sql }: CloudStore, hardwareId: string): KnownKey | null {
   const row = sql.findServerKey.get(hardwareId);
   return row === undefined ? null : { key: row.server_key as string, isConfirmed: row.confirmed === 1 };
 }
 
 /** `null` when the file may speak for its machine. Inside a transaction only, before anything is written. */
-export function meetServer(shelf: Shelf, file: SignedFile, now: number): Refusal | Held | null {
+export function meetServer(store: CloudStore, file: SignedFile, now: number): Refusal | Held | null {
   const { hardwareId, serverKey, isVouched } = file;
   const verdict = judgeServerKey({
     ...file,
     claimed: serverKey,
-    known: findServerKey(shelf, hardwareId),
-    hasLicense: shelf.sql.findMachine.get(hardwareId) !== undefined,
-    isSigned: findSigned(shelf, file),
+    known: findServerKey(store, hardwareId),
+    hasLicense: store.sql.findMachine.get(hardwareId) !== undefined,
+    isSigned: findSigned(store, file),
   });
   if (isRefusal(verdict)) return verdict;
   if (verdict === 'keep' || serverKey === null) return null;
-  if (verdict === 'wait') return holdForVendor(shelf, { ...file, serverKey }, now);
-  shelf.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, now);
+  if (verdict === 'wait') return holdForVendor(store, { ...file, serverKey }, now);
+  store.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, now);
   const facts = { hardware_id: hardwareId, fingerprint: publicKeyFingerprint(serverKey) };
-  record(shelf, { kind: 'server_key_learned', facts }, null, now);
+  record(store, { kind: 'server_key_learned', facts }, null, now);
   return null;
 }
 
 /** Of several licenses the weakest counts. See `ServerKeyFacts`. */
-function findSigned({ sql }: Shelf, { licenseIds, hardwareId }: SignedFile): boolean | null {
+function findSigned({ sql }: CloudStore, { licenseIds, hardwareId }: SignedFile): boolean | null {
   const devices = licenseIds
     .map((id) => sql.findDevice.get(id, hardwareId))
     .filter((device) => device !== undefined);
@@ -61,7 +61,7 @@ export interface ListedKey {
 }
 
 /** The keys by which machines are known: those that have the license, or all. */
-export function listServerKeys({ sql }: Shelf, licenseId: number | null): readonly ListedKey[] {
+export function listServerKeys({ sql }: CloudStore, licenseId: number | null): readonly ListedKey[] {
   return sql.listServerKeys.all({ license: licenseId }).map((row) => ({
     hardwareId: row.hardware_id as string,
     fingerprint: publicKeyFingerprint(row.server_key as string),

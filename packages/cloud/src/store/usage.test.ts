@@ -13,11 +13,11 @@ import { changeLicense, getLicense, resetLicense, setLicenseEnabled } from './li
 function createCounting(t: TestContext, terms: TermsChange = {}) {
   const features = ['export,consumptions=5', 'render,slots=2'].map(parseFeatureSpec);
   const portal = createTestPortal(t, { consumption: { max: 10 }, features, ...terms });
-  const { key, licenseId, shelf, cloud } = portal;
+  const { key, licenseId, store, cloud } = portal;
   const server = createCarriedServer();
   given(portal.activate(server.request({ licenseKey: key })));
   const totals = () => {
-    const all = loadTotals(shelf, given(getLicense(shelf, key)), cloud.now);
+    const all = loadTotals(store, given(getLicense(store, key)), cloud.now);
     return [all.get(''), all.get('export')];
   };
   const tell = (consumed: number, inFeatures: Record<string, number> = {}, more = {}) =>
@@ -65,7 +65,7 @@ describe('a usage file', () => {
       });
     }
     assert.equal(counting.dump(), before);
-    resetLicense(counting.shelf, counting.key, counting.cloud.now);
+    resetLicense(counting.store, counting.key, counting.cloud.now);
     assert.ok(given(counting.usage(file)).isRepeat, 'also when the machine has no license any more');
   });
 
@@ -87,11 +87,11 @@ describe('a usage file', () => {
   });
 
   test('is counted as what has happened: beyond the maximum, disabled, over, barred', (t) => {
-    const { tell, totals, shelf, key, cloud } = createCounting(t);
+    const { tell, totals, store, key, cloud } = createCounting(t);
     given(tell(25, { export: 9 }));
-    setLicenseEnabled(shelf, key, false, cloud.now);
-    blockDevice(shelf, 'machine-1', cloud.now);
-    changeLicense(shelf, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
+    setLicenseEnabled(store, key, false, cloud.now);
+    blockDevice(store, 'machine-1', cloud.now);
+    changeLicense(store, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
     given(tell(30, { export: 9 }));
     assert.deepEqual(totals(), [30, 9]);
   });
@@ -118,9 +118,9 @@ describe('a usage file', () => {
   });
 
   test('is recorded', (t) => {
-    const { tell, shelf } = createCounting(t);
+    const { tell, store } = createCounting(t);
     given(tell(4));
-    const [taken, counted] = listEvents(shelf, null, 2);
+    const [taken, counted] = listEvents(store, null, 2);
     assert.deepEqual([taken?.kind, taken?.facts], ['usage_taken', { hardware_id: 'machine-1', sequence: 1 }]);
     assert.deepEqual([counted?.kind, counted?.facts.is_sync], ['consumption_added', true]);
   });
@@ -131,7 +131,7 @@ describe('a usage file is taken as a whole or not at all', () => {
     const counting = createCounting(t);
     const { licenseId: id, key, server, cloud } = counting;
     const plain = cloud.grant({ slots: 1 });
-    const plainId = given(getLicense(counting.shelf, plain)).id;
+    const plainId = given(getLicense(counting.store, plain)).id;
     given(counting.activate(server.request({ licenseKey: plain })));
     const before = counting.dump();
     for (const [code, ...licenses] of [
@@ -155,12 +155,12 @@ describe('a usage file is taken as a whole or not at all', () => {
   });
 
   test('only of licenses that the machine has, if there is something new', (t) => {
-    const { shelf, cloud, tell, licenseId, key, server, usage, activate, totals } = createCounting(t);
+    const { store, cloud, tell, licenseId, key, server, usage, activate, totals } = createCounting(t);
     given(tell(4));
     const other = cloud.grant({ slots: 1, consumption: { max: 9 } });
-    const otherId = given(getLicense(shelf, other)).id;
+    const otherId = given(getLicense(store, other)).id;
     given(activate(server.request({ licenseKey: other })));
-    resetLicense(shelf, key, cloud.now);
+    resetLicense(store, key, cloud.now);
     const both = (first: number) =>
       server.usage([...told(licenseId, key, first), ...told(otherId, other, 3)]);
     assert.equal(refused(usage(both(5))), 'license_not_found');

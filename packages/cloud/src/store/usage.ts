@@ -5,10 +5,10 @@ import { type Counted, WHOLE_LICENSE } from '../core/decision.ts';
 import { judgeSequence, listTold, refuseShrunk, type TakenUsage, type Told } from '../core/judge-usage.ts';
 import type { License } from '../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
+import { type CloudStore, record, transact } from './cloud-store.ts';
 import { performOn } from './execute.ts';
 import { type Row, toLicense } from './rows.ts';
 import { meetServer } from './server-keys.ts';
-import { record, type Shelf, transact } from './shelf.ts';
 import { release } from './waiting-keys.ts';
 
 /** What was new in a usage file, and is counted now. */
@@ -20,7 +20,7 @@ export interface CountedUsage {
   readonly added: readonly Added[];
 }
 
-export interface Added {
+interface Added {
   readonly licenseKey: string;
   /** `null`: the license itself. */
   readonly feature: string | null;
@@ -29,39 +29,39 @@ export interface Added {
 }
 
 /** A usage file, and who handed it in; `null`: the vendor did. */
-export interface CarriedUsage extends ReadUsage {
+interface CarriedUsage extends ReadUsage {
   readonly from: string | null;
 }
 
 /** Takes a usage file from a server that may speak for its machine. */
-export function takeUsage(shelf: Shelf, carried: CarriedUsage, now: number): CountedUsage | Refusal {
+export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number): CountedUsage | Refusal {
   const { usage, isSigned, from } = carried;
   if (!isSigned) {
     return refuse('usage_file_invalid', 'The usage file was changed: its signature does not fit.');
   }
-  const taken = transact(shelf, () => {
+  const taken = transact(store, () => {
     const { hardware_id: hardwareId, server_key: serverKey } = usage;
     // Nothing is counted, so it does not matter what became of the machine and its licenses since.
-    if (judgeUsage(shelf, usage).verdict === 'repeat') return countUsage(shelf, usage, now);
+    if (judgeUsage(store, usage).verdict === 'repeat') return countUsage(store, usage, now);
     const told = listTold(usage);
     if (isRefusal(told)) return told;
-    const licenseIds = listOwn(shelf, usage);
+    const licenseIds = listOwn(store, usage);
     if (licenseIds.length === 0) return refuseNotHere(hardwareId);
     const file = { asks: 'usage', hardwareId, serverKey, isVouched: false, licenseIds, from } as const;
-    return meetServer(shelf, file, now) ?? countUsage(shelf, usage, now);
+    return meetServer(store, file, now) ?? countUsage(store, usage, now);
   });
   return release<CountedUsage | Refusal>(taken);
 }
 
 /** The licenses of the usage that its machine has. */
-function listOwn(shelf: Shelf, { licenses, hardware_id: hardwareId }: Usage): readonly number[] {
+function listOwn(store: CloudStore, { licenses, hardware_id: hardwareId }: Usage): readonly number[] {
   return licenses
-    .filter((one) => findOwn(shelf, one.license_id, one.license_key, hardwareId) !== undefined)
+    .filter((one) => findOwn(store, one.license_id, one.license_key, hardwareId) !== undefined)
     .map((one) => one.license_id);
 }
 
 /** The license, if it is activated on the machine. */
-function findOwn({ sql }: Shelf, id: number, key: string, hardwareId: string): Row | undefined {
+function findOwn({ sql }: CloudStore, id: number, key: string, hardwareId: string): Row | undefined {
   const row = sql.findLicense.get(key);
   const isOwn = row?.id === id && sql.findDevice.get(id, hardwareId) !== undefined;
   return isOwn ? row : undefined;
@@ -76,32 +76,32 @@ function refuseNotHere(hardwareId: string): Refusal {
 }
 
 /** Counts what is new, all or nothing. Inside a transaction only; who vouches was asked before. */
-export function countUsage(shelf: Shelf, usage: Usage, now: number): CountedUsage | Refusal {
+export function countUsage(store: CloudStore, usage: Usage, now: number): CountedUsage | Refusal {
   const { hardware_id: hardwareId, sequence, server_key: key } = usage;
-  const { digest, verdict } = judgeUsage(shelf, usage);
+  const { digest, verdict } = judgeUsage(store, usage);
   if (isRefusal(verdict)) return verdict;
   if (verdict === 'repeat') return { hardwareId, sequence, isRepeat: true, added: [] };
   const told = listTold(usage);
   if (isRefusal(told)) return told;
   const added: Added[] = [];
-  const find = createFinder(shelf, hardwareId);
+  const find = createFinder(store, hardwareId);
   for (const one of told) {
-    const result = addNew(shelf, one, usage, find, now);
+    const result = addNew(store, one, usage, find, now);
     if (isRefusal(result)) return result;
     added.push(...result);
   }
-  shelf.sql.putUsageTaken.run(key, sequence, digest);
-  record(shelf, { kind: 'usage_taken', facts: { hardware_id: hardwareId, sequence } }, null, now);
+  store.sql.putUsageTaken.run(key, sequence, digest);
+  record(store, { kind: 'usage_taken', facts: { hardware_id: hardwareId, sequence } }, null, now);
   return { hardwareId, sequence, isRepeat: false, added };
 }
 
-function judgeUsage(shelf: Shelf, usage: Usage) {
+function judgeUsage(store: CloudStore, usage: Usage) {
   const digest = createHash('sha256').update(JSON.stringify(usage)).digest('base64');
-  const taken = findTaken(shelf, usage.server_key);
+  const taken = findTaken(store, usage.server_key);
   return { digest, verdict: judgeSequence(taken, { sequence: usage.sequence, digest }) };
 }
 
-function findTaken({ sql }: Shelf, serverKey: string): TakenUsage | null {
+function findTaken({ sql }: CloudStore, serverKey: string): TakenUsage | null {
   const row = sql.findUsageTaken.get(serverKey);
   return row === undefined ? null : { sequence: row.sequence as number, digest: row.digest as string };
 }
@@ -109,12 +109,12 @@ function findTaken({ sql }: Shelf, serverKey: string): TakenUsage | null {
 type FindOwn = (told: Told) => License | undefined;
 
 /** Reads each license once: with a thousand features, reading it for each of them would take seconds. */
-function createFinder(shelf: Shelf, hardwareId: string): FindOwn {
+function createFinder(store: CloudStore, hardwareId: string): FindOwn {
   const found = new Map<string, License | undefined>();
   return ({ licenseId, licenseKey }) => {
     const name = `${licenseId} ${licenseKey}`;
     if (!found.has(name)) {
-      const row = findOwn(shelf, licenseId, licenseKey, hardwareId);
+      const row = findOwn(store, licenseId, licenseKey, hardwareId);
       found.set(name, row === undefined ? undefined : toLicense(row));
     }
     return found.get(name);
@@ -123,13 +123,13 @@ function createFinder(shelf: Shelf, hardwareId: string): FindOwn {
 
 /** What a server gave back long ago stands in its files for ever; nothing new is told of it. */
 function addNew(
-  shelf: Shelf,
+  store: CloudStore,
   told: Told,
   usage: Usage,
   find: FindOwn,
   now: number,
 ): readonly Added[] | Refusal {
-  const { sql } = shelf;
+  const { sql } = store;
   const { licenseId, licenseKey, consumed } = told;
   const { server_key: key, hardware_id: hardwareId } = usage;
   const before = (sql.findUsageTold.get(key, licenseId, told.feature)?.consumed as number | undefined) ?? 0;
@@ -141,7 +141,7 @@ function addNew(
   const { code: product } = license.product;
   const who: Identity = { product, hardwareId, licenseId, proof: { kind: 'key', key: licenseKey } };
   const outcome = performOn(
-    shelf,
+    store,
     license,
     {
       kind: 'count',

@@ -13,13 +13,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** A license on a machine that was activated over the network: nobody has shown a key for it. */
 async function createOnline(t: TestContext) {
   const portal = createTestPortal(t);
-  const { cloud, key, shelf, licenseId } = portal;
+  const { cloud, key, store, licenseId } = portal;
   await cloud.post('activate_license', { product: 'cad', license_key: key, hardware_id: 'online' });
   return {
     ...portal,
     handIn: (server: CarriedServer, from: string | null) =>
       portal.usage(server.usage(told(licenseId, key, 1)), from),
-    waiting: () => listWaitingKeys(shelf, null),
+    waiting: () => listWaitingKeys(store, null),
   };
 }
 
@@ -27,7 +27,7 @@ const fingerprintOf = ({ serverKey }: CarriedServer) => publicKeyFingerprint(ser
 
 describe('a key that waits', () => {
   test('is told to whoever handed the file in, and shown to the vendor, once', async (t) => {
-    const { handIn, waiting, shelf, key, cloud } = await createOnline(t);
+    const { handIn, waiting, store, key, cloud } = await createOnline(t);
     const server = createCarriedServer('online');
     const answer = handIn(server, '192.0.2.1');
     assert.ok(isRefusal(answer));
@@ -37,7 +37,7 @@ describe('a key that waits', () => {
     handIn(server, '192.0.2.9');
     const came = { asks: 'usage', licenseKeys: key, from: '192.0.2.1', cameAt: cloud.now };
     assert.deepEqual(waiting(), [{ hardwareId: 'online', fingerprint, ...came }]);
-    const events = listEvents(shelf, null, 100).filter(({ kind }) => kind === 'server_key_waits');
+    const events = listEvents(store, null, 100).filter(({ kind }) => kind === 'server_key_waits');
     assert.deepEqual(
       events.map(({ facts }) => facts),
       [{ hardware_id: 'online', fingerprint, asks: 'usage' }],
@@ -45,24 +45,24 @@ describe('a key that waits', () => {
   });
 
   test('counts once it is approved, and those beside it are gone', async (t) => {
-    const { handIn, waiting, approve, shelf } = await createOnline(t);
+    const { handIn, waiting, approve, store } = await createOnline(t);
     const [honest, stranger] = [createCarriedServer('online'), createCarriedServer('online')];
     for (const server of [stranger, honest]) handIn(server, null);
     given(approve(honest));
     assert.deepEqual(waiting(), []);
     given(handIn(honest, null));
     assert.equal(refused(handIn(stranger, null)), 'usage_file_invalid');
-    const [event] = listEvents(shelf, null, 100).filter(({ kind }) => kind === 'server_key_approved');
+    const [event] = listEvents(store, null, 100).filter(({ kind }) => kind === 'server_key_approved');
     assert.deepEqual(event?.facts, { hardware_id: 'online', fingerprint: fingerprintOf(honest) });
   });
 
   test('is approved by its own fingerprint only, or by enough of it', async (t) => {
-    const { handIn, shelf, cloud, dump } = await createOnline(t);
+    const { handIn, store, cloud, dump } = await createOnline(t);
     const server = createCarriedServer('online');
     handIn(server, null);
     const before = dump();
     const fingerprint = fingerprintOf(server);
-    const approve = (typed: string, machine = 'online') => approveKey(shelf, machine, typed, cloud.now);
+    const approve = (typed: string, machine = 'online') => approveKey(store, machine, typed, cloud.now);
     for (const typed of ['', fingerprint.slice(0, 15), `${fingerprint}0`, 'x'.repeat(64), '%']) {
       assert.equal(refused(approve(typed)), 'validation_error', typed);
     }

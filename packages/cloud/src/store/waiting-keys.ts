@@ -1,8 +1,8 @@
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { type FilePurpose, hasRoomToWait, refuseWaiting, WAITING } from '../core/judge-request.ts';
 import { type Refusal, refuse } from '../core/refusal.ts';
+import { type CloudStore, record, transact } from './cloud-store.ts';
 import type { Row } from './rows.ts';
-import { record, type Shelf, transact } from './shelf.ts';
 
 /** A refusal that leaves something behind, while `transact` would take everything back with it. */
 export class Held {
@@ -28,23 +28,23 @@ interface HeldFile {
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Keeps the key for the vendor to look at, and nothing else of the file. Inside a transaction only. */
-export function holdForVendor(shelf: Shelf, file: HeldFile, now: number): Held {
-  const { sql } = shelf;
+export function holdForVendor(store: CloudStore, file: HeldFile, now: number): Held {
+  const { sql } = store;
   const { hardwareId, serverKey, asks, from } = file;
   const fingerprint = publicKeyFingerprint(serverKey);
   sql.removeWaitingKeysBefore.run(now - WAITING.days * DAY_MS);
   const isThere = sql.findWaitingKey.get(hardwareId, serverKey) !== undefined;
-  const isKept = isThere || makeRoom(shelf, hardwareId, from);
+  const isKept = isThere || makeRoom(store, hardwareId, from);
   if (isKept && !isThere) {
     sql.addWaitingKey.run(hardwareId, serverKey, asks, from, now);
     const facts = { hardware_id: hardwareId, fingerprint, asks };
-    record(shelf, { kind: 'server_key_waits', facts }, null, now);
+    record(store, { kind: 'server_key_waits', facts }, null, now);
   }
   return new Held(refuseWaiting(hardwareId, fingerprint, isKept));
 }
 
 /** Whether there is room for one more; for the vendor it is made. */
-function makeRoom({ sql }: Shelf, machine: string, from: string | null): boolean {
+function makeRoom({ sql }: CloudStore, machine: string, from: string | null): boolean {
   const row = sql.countWaitingKeys.get({ machine, from }) as Row;
   const ofMachine = row.of_machine as number;
   const inAll = row.in_all as number;
@@ -66,7 +66,7 @@ export interface WaitingKey {
 }
 
 /** Of one machine, or of all. */
-export function listWaitingKeys({ sql }: Shelf, hardwareId: string | null): readonly WaitingKey[] {
+export function listWaitingKeys({ sql }: CloudStore, hardwareId: string | null): readonly WaitingKey[] {
   return sql.listWaitingKeys.all({ machine: hardwareId }).map(toWaitingKey);
 }
 
@@ -93,7 +93,7 @@ export interface ApprovedKey {
 
 /** From here on the machine is known by this key alone; others that wait for it are dropped. */
 export function approveKey(
-  shelf: Shelf,
+  store: CloudStore,
   hardwareId: string,
   typed: string,
   now: number,
@@ -102,8 +102,8 @@ export function approveKey(
   if (!FINGERPRINT.test(wanted)) {
     return refuse('validation_error', 'A fingerprint is the 64 digits that were shown, or the first 16.');
   }
-  const { sql } = shelf;
-  return transact(shelf, () => {
+  const { sql } = store;
+  return transact(store, () => {
     const keys = sql.listApprovableKeys.all({ machine: hardwareId }).map((row) => row.server_key as string);
     const serverKey = keys.find((key) => publicKeyFingerprint(key).startsWith(wanted));
     if (serverKey === undefined) {
@@ -111,11 +111,11 @@ export function approveKey(
       return refuse('device_not_found', message);
     }
     const fingerprint = publicKeyFingerprint(serverKey);
-    const waiting = listWaitingKeys(shelf, hardwareId);
+    const waiting = listWaitingKeys(store, hardwareId);
     sql.putServerKey.run(hardwareId, serverKey, 1, now);
     sql.removeWaitingKeys.run(hardwareId);
     const facts = { hardware_id: hardwareId, fingerprint };
-    record(shelf, { kind: 'server_key_approved', facts }, null, now);
+    record(store, { kind: 'server_key_approved', facts }, null, now);
     const waited = waiting.find((one) => one.fingerprint === fingerprint) ?? null;
     return { hardwareId, fingerprint, waited };
   });

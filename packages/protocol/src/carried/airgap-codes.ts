@@ -56,7 +56,7 @@ export function writeAirgapPublicKey(key: KeyObject): string {
   return Buffer.concat([Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]).toString('base64');
 }
 
-export interface ActivationFacts {
+interface ActivationFacts {
   readonly hardwareId: string;
   readonly licenseKey: string;
 }
@@ -74,7 +74,7 @@ export function isActivationCode(
   return isCode('sha1', createPublicKey(key), hardwareId + licenseKey, code);
 }
 
-export interface ConfirmationFacts extends ActivationFacts {
+interface ConfirmationFacts extends ActivationFacts {
   readonly policyId: string;
 }
 

@@ -4,20 +4,12 @@ import { isSignedBy, licenseSignatureText, signBytes } from '../cloud/vendor-sig
 import { compactWithout } from '../json-members.ts';
 import { JsonTextError, parseJsonText } from '../json-text.ts';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
-
-/**
- * How large a license may be: the JSON that a cloud answers with, and that a file holds. Servers refuse more,
- * so whoever grants a license has to stay below it.
- */
-export const MOST_LICENSE_BYTES = 1024 * 1024;
-
-/** The same in a file, which is base64. */
-export const MOST_LICENSE_FILE_BYTES = 4 * Math.ceil(MOST_LICENSE_BYTES / 3);
+import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from './license-size.ts';
 
 const SIGNATURES = ['license_signature', 'license_signature_v2'] as const;
 
 /** A license in a file, as it is written. */
-export interface LicenseFile {
+interface LicenseFile {
   readonly fields: Readonly<Record<string, unknown>>;
   /** What the newer signature covers: everything but the signatures, compact, in the order of the file. */
   readonly signedText: string;

@@ -71,7 +71,7 @@ function timesX(value: number): number {
   return shifted > 31 ? shifted ^ 0b100101 : shifted;
 }
 
-export type TypedCode = { readonly code: string } | { readonly fault: string };
+type TypedCode = { readonly code: string } | { readonly fault: string };
 
 /**
  * Reads a code of so many bytes that somebody typed, as base64 or in groups. A mistake in groups is told with

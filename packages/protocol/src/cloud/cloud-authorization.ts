@@ -27,7 +27,7 @@ export function authorizationHeader({ apiKey, sharedKey }: CloudKeys, date: stri
   return `algorithm="${ALGORITHM}",headers="${SIGNED_HEADERS}",signature="${signature}",apikey="${apiKey}"`;
 }
 
-export interface Authorization {
+interface Authorization {
   readonly apiKey: string;
   readonly signature: string;
 }

@@ -1,10 +1,43 @@
-import type { CommandLine, CommandUsage } from './command-line.ts';
+/** What the command line says about a command. */
+export interface CommandUsage {
+  /** The command: one word or two. */
+  readonly words: string;
+  /** Arguments; those in brackets are optional. */
+  readonly arguments?: readonly string[];
+  /** Its flags; those outside brackets are required. */
+  readonly usage?: string;
+  /** More flags, which its usage does not repeat. */
+  readonly otherFlags?: string;
+  readonly about: string;
+}
 
-/** Words and arguments longer than this get a line of their own. */
+/** Handled before commands are looked up. */
+export const ANSWERED: readonly CommandUsage[] = [
+  { words: 'help', arguments: ['[COMMAND]'], about: 'show this page, or help for a command' },
+  { words: 'version', about: 'show the version' },
+];
+
+interface Topic {
+  readonly about: string;
+  describe(): string;
+}
+
+/** What the help pages are made of. */
+export interface Manual {
+  /** How the program was started, such as `./berth`. */
+  readonly program: string;
+  readonly commands: readonly CommandUsage[];
+  /** Help topics by name. */
+  readonly topics: Readonly<Record<string, Topic>>;
+  /** A note about all commands. */
+  readonly note: string;
+}
+
+/** Longer calls get a separate line. */
 const WIDEST = 34;
 
-/** All commands, a line each. */
-export function overview(line: CommandLine<CommandUsage>): string {
+/** Lists all commands. */
+export function overview(line: Manual): string {
   const { program } = line;
   return [
     `Usage: ${program} COMMAND [ARGUMENTS] [FLAGS]`,
@@ -18,13 +51,13 @@ export function overview(line: CommandLine<CommandUsage>): string {
 }
 
 /** The commands that begin with this word. */
-export function describeGroup({ program, commands }: CommandLine<CommandUsage>, group: string): string {
+export function describeGroup({ program, commands }: Manual, group: string): string {
   const own = commands.filter(({ words }) => words === group || words.startsWith(`${group} `));
   return [`Usage: ${program} ${group} COMMAND`, '', listCommands(own)].join('\n');
 }
 
-/** One command in full. */
-export function describeCommand(line: CommandLine<CommandUsage>, command: CommandUsage): string {
+/** Describes one command in full. */
+export function describeCommand(line: Manual, command: CommandUsage): string {
   const { words, about } = command;
   const parts = [describeUsage(line, [command]), sentence(about), line.note];
   const others = line.commands.filter((other) => other.words.startsWith(`${words} `));
@@ -32,13 +65,10 @@ export function describeCommand(line: CommandLine<CommandUsage>, command: Comman
   return parts.join('\n\n');
 }
 
-/** How commands are called, below one another. */
-export function describeUsage(
-  { program }: CommandLine<CommandUsage>,
-  commands: readonly CommandUsage[],
-): string {
+/** The usage lines of commands. */
+export function describeUsage({ program }: Manual, commands: readonly CommandUsage[]): string {
   return commands
-    .map(({ words, arguments: names, usage }, index) => {
+    .map(({ words, arguments: names = [], usage = '' }, index) => {
       const call = [program, words, ...names, usage].filter((part) => part !== '').join(' ');
       return `${index === 0 ? 'Usage:' : '      '} ${call}`;
     })
@@ -46,7 +76,7 @@ export function describeUsage(
 }
 
 function listCommands(commands: readonly CommandUsage[]): string {
-  const calls = commands.map(({ words, arguments: names }) => [words, ...names].join(' '));
+  const calls = commands.map(({ words, arguments: names = [] }) => [words, ...names].join(' '));
   const width = Math.min(WIDEST, Math.max(...calls.map((call) => call.length)));
   return commands
     .map(

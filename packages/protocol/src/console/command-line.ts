@@ -1,85 +1,71 @@
-import { describeCommand, describeGroup, describeUsage, overview } from './command-help.ts';
-import { explainFlagError } from './explain-flag-error.ts';
+import {
+  explainFlagError,
+  type FlagTable,
+  type FlagValues,
+  findMissingFlag,
+  listFlags,
+} from './command-flags.ts';
+import {
+  type CommandUsage,
+  describeCommand,
+  describeGroup,
+  describeUsage,
+  type Manual,
+  overview,
+} from './command-help.ts';
+
 import { didYouMean } from './suggest.ts';
 import { findNearCommands } from './suggest-command.ts';
-
-/** What the command line says about a command. */
-export interface CommandUsage {
-  /** How it is called: one word or two. */
-  readonly words: string;
-  /** Words that follow; those in brackets may be left out. */
-  readonly arguments: readonly string[];
-  /** Its flags; those outside brackets must be given. */
-  readonly usage: string;
-  readonly about: string;
-}
-
-interface Option {
-  readonly type: 'string' | 'boolean';
-  readonly short?: string;
-  readonly multiple?: boolean;
-}
-
-export type FlagValues = Readonly<
-  Record<string, string | boolean | readonly (string | boolean)[] | undefined>
->;
 
 interface ParsedWords {
   readonly values: FlagValues;
   readonly positionals: readonly string[];
 }
 
-interface Topic {
-  readonly about: string;
-  describe(): string;
-}
-
-/** One of our two programs, as far as its words go. */
-export interface CommandLine<C extends CommandUsage> {
-  /** How the program was called, such as `./berth`. */
-  readonly program: string;
+/** The command line of one of our two programs. */
+export interface CommandLine<C extends CommandUsage = CommandUsage> extends Manual {
+  /** Its name in messages. */
+  readonly name: string;
   readonly version: string;
   readonly commands: readonly C[];
   /** Every flag of every command. */
-  readonly options: Readonly<Record<string, Option>>;
+  readonly options: FlagTable;
   /** Whether --no-NAME switches off what is on by default. */
   readonly allowNegative: boolean;
-  /** Whether a command takes this flag. */
-  takes(command: C, flag: string): boolean;
-  /** Other names of groups and commands, by which people look for them. */
+  /** The flags that every command takes. */
+  readonly commonFlags: readonly string[];
+  /** Other names for groups and commands. */
   readonly nouns: Readonly<Record<string, string>>;
-  /** What to say about words for which there is no command, but an answer. */
+  /** Answers to words that are not commands. */
   readonly answers: Readonly<Record<string, (program: string) => string>>;
-  /** Help that is not about a command, by its name. */
-  readonly topics: Readonly<Record<string, Topic>>;
-  /** What is true of every command. */
-  readonly note: string;
-  /** `parseArgs` of Node, which the protocol does without. */
+  /** Node's `parseArgs`; this package does not import Node modules. */
   parse(config: ParseConfig): ParsedWords;
 }
 
 interface ParseConfig {
   readonly args: string[];
-  readonly options: CommandLine<CommandUsage>['options'];
+  readonly options: FlagTable;
   readonly allowPositionals: true;
   readonly allowNegative: boolean;
   readonly strict: boolean;
 }
 
-/** Wrong words; the message says which. */
+/** Wrong usage; the message says what is wrong. */
 export class UsageError extends Error {}
 
-export type ReadLine<C> =
-  | {
-      readonly kind: 'run';
-      readonly command: C;
-      readonly words: readonly string[];
-      readonly flags: FlagValues;
-    }
-  /** Text to print. Nobody asked for it when too few words were given. */
+/** A command whose words and flags are right. */
+export interface Given<C> {
+  readonly command: C;
+  readonly words: readonly string[];
+  readonly flags: FlagValues;
+}
+
+type ReadLine<C> =
+  | ({ readonly kind: 'run' } & Given<C>)
+  /** Text to print. `isAsked` is false if the command line was incomplete. */
   | { readonly kind: 'page'; readonly text: string; readonly isAsked: boolean };
 
-/** What is to be done: run a command whose words and flags are right, or print a page. */
+/** Parses the command line: either a valid command to run, or a page to print. */
 export function readCommandLine<C extends CommandUsage>(
   line: CommandLine<C>,
   argv: readonly string[],
@@ -107,22 +93,18 @@ export function readCommandLine<C extends CommandUsage>(
   return { kind: 'run', command, words: rest, flags: given };
 }
 
-/** The flags as far as they can be made out, whatever is wrong with the rest. */
-export function readFlags<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]): FlagValues {
+/** Reads the flags leniently, whatever is wrong with the rest. */
+export function readFlags(line: CommandLine, argv: readonly string[]): FlagValues {
   return readLoosely(line, argv).flags;
 }
 
-/** The message of a `UsageError`, and how the nearest command is used. */
-export function explainUsage<C extends CommandUsage>(
-  line: CommandLine<C>,
-  argv: readonly string[],
-  { message }: UsageError,
-): string {
+/** The message of a `UsageError`, followed by the usage of the nearest command. */
+export function explainUsage(line: CommandLine, argv: readonly string[], { message }: UsageError): string {
   const usage = usageNear(line, readLoosely(line, argv).words);
   return usage === '' ? message : `${message}\n\n${usage}`;
 }
 
-function usageNear<C extends CommandUsage>(line: CommandLine<C>, given: readonly string[]): string {
+function usageNear(line: CommandLine, given: readonly string[]): string {
   const words = given[0] === 'help' ? given.slice(1) : given;
   const [first = ''] = words;
   const { command, rest } = findCommand(line, words);
@@ -134,15 +116,15 @@ function usageNear<C extends CommandUsage>(line: CommandLine<C>, given: readonly
   return isGroup(line, first) ? describeGroup(line, first) : '';
 }
 
-function sayVersion({ version }: CommandLine<CommandUsage>, { json }: FlagValues): string {
-  return json === true ? JSON.stringify({ version: version.split(' ').at(-1) }, null, 2) : version;
+function sayVersion({ name, version }: CommandLine, { json }: FlagValues): string {
+  return json === true ? JSON.stringify({ version }, null, 2) : `${name} ${version}`;
 }
 
 function page(text: string, isAsked = true) {
   return { kind: 'page', text, isAsked } as const;
 }
 
-function describe<C extends CommandUsage>(line: CommandLine<C>, words: readonly string[]): string {
+function describe(line: CommandLine, words: readonly string[]): string {
   const [first] = words;
   if (first === undefined) return overview(line);
   const topic = words.length === 1 ? line.topics[first] : undefined;
@@ -153,12 +135,12 @@ function describe<C extends CommandUsage>(line: CommandLine<C>, words: readonly 
   throw new UsageError(explainUnknown(line, words));
 }
 
-function isGroup({ commands }: CommandLine<CommandUsage>, word: string): boolean {
+function isGroup({ commands }: CommandLine, word: string): boolean {
   return commands.some(({ words }) => words.startsWith(`${word} `));
 }
 
-/** Whether others begin with the words of this one, as "clock accept" does with those of "clock". */
-function isParent(line: CommandLine<CommandUsage>, { words }: CommandUsage): boolean {
+/** Whether other commands begin with this one, such as "clock accept" with "clock". */
+function isParent(line: CommandLine, { words }: CommandUsage): boolean {
   return isGroup(line, words);
 }
 
@@ -171,7 +153,7 @@ function findCommand<C extends CommandUsage>({ commands }: CommandLine<C>, words
   return { command: undefined, rest: words };
 }
 
-function explainUnknown<C extends CommandUsage>(line: CommandLine<C>, words: readonly string[]): string {
+function explainUnknown(line: CommandLine, words: readonly string[]): string {
   const [first = ''] = words;
   const answer = findAnswer(line, first);
   if (answer !== undefined) return answer(line.program);
@@ -182,32 +164,28 @@ function explainUnknown<C extends CommandUsage>(line: CommandLine<C>, words: rea
   return `Unknown command "${said}".${hint}`;
 }
 
-function findAnswer({ answers }: CommandLine<CommandUsage>, word: string) {
+function findAnswer({ answers }: CommandLine, word: string) {
   const name = word.toLowerCase();
   return Object.hasOwn(answers, name) ? answers[name] : undefined;
 }
 
-/** Words and flags as far as they can be made out, whatever is wrong with them. */
-function readLoosely<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]) {
+/** Parses words and flags leniently. */
+function readLoosely(line: CommandLine, argv: readonly string[]) {
   const { positionals, values } = line.parse(parseConfig(line, argv, false));
   return { words: positionals, flags: values };
 }
 
-function readStrictly<C extends CommandUsage>(
-  line: CommandLine<C>,
-  argv: readonly string[],
-  command: C,
-): FlagValues {
+function readStrictly(line: CommandLine, argv: readonly string[], command: CommandUsage): FlagValues {
   try {
     return line.parse(parseConfig(line, argv, true)).values;
   } catch (error) {
-    const known = Object.keys(line.options).filter((flag) => line.takes(command, flag));
+    const known = Object.keys(line.options).filter((flag) => takes(line, command, flag));
     throw new UsageError(explainFlagError(error, known));
   }
 }
 
-/** Without a command, no flag but a known one can be meant. */
-function requireKnownFlags<C extends CommandUsage>(line: CommandLine<C>, argv: readonly string[]): void {
+/** Without a command, only known flags are allowed. */
+function requireKnownFlags(line: CommandLine, argv: readonly string[]): void {
   try {
     line.parse(parseConfig(line, argv, true));
   } catch (error) {
@@ -216,61 +194,46 @@ function requireKnownFlags<C extends CommandUsage>(line: CommandLine<C>, argv: r
   }
 }
 
-function parseConfig<C extends CommandUsage>(
-  line: CommandLine<C>,
-  argv: readonly string[],
-  strict: boolean,
-): ParseConfig {
+function parseConfig(line: CommandLine, argv: readonly string[], strict: boolean): ParseConfig {
   const { options, allowNegative } = line;
   return { args: [...argv], options, allowNegative, allowPositionals: true, strict };
 }
 
-function refuseExtra<C extends CommandUsage>(
-  line: CommandLine<C>,
-  command: C,
-  rest: readonly string[],
-): void {
-  const extra = rest[command.arguments.length];
+function refuseExtra(line: CommandLine, command: CommandUsage, rest: readonly string[]): void {
+  const extra = rest[command.arguments?.length ?? 0];
   if (extra === undefined) return;
   if (isParent(line, command)) throw new UsageError(explainUnknown(line, [command.words, extra]));
   throw new UsageError(`Unexpected argument "${extra}".`);
 }
 
-/** A flag that a command does not know would do nothing, and nobody would notice. */
-function refuseForeign<C extends CommandUsage>(line: CommandLine<C>, command: C, flags: FlagValues): void {
-  const isForeign = (flag: string) => flags[flag] !== undefined && !line.takes(command, flag);
-  const foreign = Object.keys(flags).find(isForeign);
-  if (foreign !== undefined) throw new UsageError(`${name(line, command)} takes no --${foreign}.`);
+/** By the whole name: a command with --license-id does not take --license. */
+function takes(
+  { commonFlags }: CommandLine,
+  { usage = '', otherFlags = '' }: CommandUsage,
+  flag: string,
+): boolean {
+  return commonFlags.includes(flag) || listFlags(`${usage} ${otherFlags}`).includes(flag);
 }
 
-function requireAll<C extends CommandUsage>(
-  line: CommandLine<C>,
-  command: C,
+/** Refuses flags that the command would silently ignore. */
+function refuseForeign(line: CommandLine, command: CommandUsage, flags: FlagValues): void {
+  const isForeign = (flag: string) => flags[flag] !== undefined && !takes(line, command, flag);
+  const foreign = Object.keys(flags).find(isForeign);
+  if (foreign !== undefined) throw new UsageError(`${call(line, command)} does not accept --${foreign}.`);
+}
+
+function requireAll(
+  line: CommandLine,
+  command: CommandUsage,
   words: readonly string[],
   flags: FlagValues,
 ): void {
   const missing =
-    command.arguments.find((argument, index) => !argument.startsWith('[') && words[index] === undefined) ??
-    findMissingFlag(command.usage, flags);
-  if (missing !== undefined) throw new UsageError(`${name(line, command)} needs ${missing}.`);
+    command.arguments?.find((argument, index) => !argument.startsWith('[') && words[index] === undefined) ??
+    findMissingFlag(command.usage ?? '', flags);
+  if (missing !== undefined) throw new UsageError(`${call(line, command)} needs ${missing}.`);
 }
 
-/** The flags outside brackets: all of them, or one of those with a bar in between. */
-function findMissingFlag(usage: string, flags: FlagValues): string | undefined {
-  const [first = '', ...others] = usage.split('[');
-  const required = [first, ...others.map((part) => part.slice(part.indexOf(']') + 1))].join('').trim();
-  const alternatives = required.split(' | ');
-  if (alternatives.length > 1) {
-    return alternatives.some((one) => isGiven(one, flags)) ? undefined : alternatives.join(' or ');
-  }
-  const all = required.split(/(?=--)/).map((one) => one.trim());
-  return all.find((one) => one.startsWith('--') && !isGiven(one, flags));
-}
-
-function isGiven(flag: string, flags: FlagValues): boolean {
-  return flags[flag.split(' ', 1)[0]?.slice(2) ?? ''] !== undefined;
-}
-
-function name({ program }: CommandLine<CommandUsage>, { words }: CommandUsage): string {
+function call({ program }: CommandLine, { words }: CommandUsage): string {
   return `"${program} ${words}"`;
 }

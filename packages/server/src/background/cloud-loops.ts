@@ -1,3 +1,4 @@
+import { backOffMs } from '../core/back-off.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
@@ -11,8 +12,7 @@ const JITTER = 0.1;
 const FIRST_ROUND_MS = 5 * SECOND_MS;
 
 /** After a failure the cloud is left alone, twice as long each time, up to a quarter of an hour. */
-const FIRST_BACK_OFF_MS = 5 * SECOND_MS;
-const LONGEST_BACK_OFF_MS = 15 * MINUTE_MS;
+const BACK_OFF = { firstMs: 5 * SECOND_MS, longestMs: 15 * MINUTE_MS };
 
 /** Asks the cloud about every license. */
 export function createCloudChecks(link: CloudLink, log: Log, intervalMs: number): Loop {
@@ -51,6 +51,5 @@ function createCloudLoop(link: CloudLink, log: Log, { intervalMs, work }: CloudR
 /** `chance` is between 0 and 1. While the cloud fails, even an hourly check is tried again sooner. */
 export function chooseDelayMs(intervalMs: number, failures: number, chance: number): number {
   if (failures === 0) return intervalMs * (1 - JITTER + 2 * JITTER * chance);
-  const backOffMs = FIRST_BACK_OFF_MS * 2 ** Math.min(failures - 1, 20);
-  return Math.min(backOffMs, LONGEST_BACK_OFF_MS) * (0.5 + chance / 2);
+  return backOffMs(failures, BACK_OFF, chance);
 }

@@ -2,10 +2,13 @@ import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** So long after a server has become the leader its work is taken up, at the latest. */
-const LOOK_INTERVAL_MS = SECOND_MS;
+/** How often a server looks whether it leads. */
+export const LOOK_INTERVAL_MS = SECOND_MS;
 
-export interface LeaderGateOptions {
+export const THIS_LEADS = 'this server does the background work now';
+export const ANOTHER_LEADS = 'another server does the background work now';
+
+interface LeaderGateOptions {
   /** Whether this server does what only one of several does. */
   isLeader(): boolean;
   /** Another server may have done the work until now: what was remembered of it counts no more. */
@@ -14,7 +17,7 @@ export interface LeaderGateOptions {
 }
 
 /** Lets loops run while this server is the leader. */
-export type LeaderGate = Pick<Loop, 'start' | 'stop'>;
+type LeaderGate = Pick<Loop, 'start' | 'stop'>;
 
 /**
  * A server that becomes the leader begins all rounds at once, so that nothing waits for a whole interval more
@@ -40,12 +43,12 @@ export function createLeaderGate({ isLeader, takeOver, loops }: LeaderGateOption
     async work() {
       if (isLeader() === isOpen) return;
       if (isOpen) {
-        log.info('another server does the background work now');
+        log.info(ANOTHER_LEADS);
         // The gate is not held up by what is under way: it may be opened again meanwhile.
         void close();
         return;
       }
-      log.info('this server does the background work now');
+      log.info(THIS_LEADS);
       takeOver();
       open();
       for (const loop of loops) loop.wake();

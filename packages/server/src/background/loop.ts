@@ -8,7 +8,7 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
-export interface LoopOptions {
+interface LoopOptions {
   /** From the end of one round to the start of the next, so rounds never overlap; asked anew for each. */
   readonly intervalMs: number | (() => number);
   work(): Promise<void>;

@@ -1,23 +1,12 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
-import {
-  type CommandLine,
-  explainUsage,
-  readCommandLine,
-  readFlags,
-  UsageError,
-} from '@berth/protocol/console/command-line';
+import type { CommandLine, Given } from '@berth/protocol/console/command-line';
 import { toReadable } from '@berth/protocol/console/console-text';
-import {
-  type CallOf,
-  createCallOf,
-  type Hints,
-  rewriteHints,
-  withHints,
-} from '@berth/protocol/console/hints';
+import { type CallOf, type Hints, rewriteHints } from '@berth/protocol/console/hints';
+import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/protocol/console/run-command-line';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
-import { type Config, ConfigError, flagOf, loadConfig } from '../config.ts';
+import { type Config, ConfigError, type ConfigSources, flagOf, loadConfig } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import {
   type AdminAnswer,
@@ -26,25 +15,21 @@ import {
   ServerUnreachable,
   type StoppedServer,
 } from './admin-client.ts';
-import type {
-  Command,
-  Flags as CommandFlags,
-  FollowingCommand,
-  LocalContext,
-  MoveDirection,
+import {
+  type Command,
+  FLAGS,
+  type Flags,
+  type FollowingCommand,
+  type LocalContext,
+  type MoveDirection,
 } from './command.ts';
 import { InputError } from './read-secrets.ts';
 import { type StartServer, serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
-/** What the command line needs from the house; handed in, so that it can be wired in one place. */
-export interface CliDependencies {
-  /** How the caller calls us, such as `./berth`; hints are written so. */
-  readonly program: string;
-  /** The folder in which the default data folder and settings are. */
-  readonly home: string;
-  readonly terminal: Terminal;
+/** What the command line needs from the rest of the server; `compose.ts` provides it. */
+export interface House {
   readonly version: string;
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
@@ -54,71 +39,62 @@ export interface CliDependencies {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
-  /** Who has a data folder, in words. */
-  describeHolder(folder: string): string;
-  /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
-  isExpected(error: unknown): boolean;
+  /** Describes the process that uses a data folder. */
+  describeHolder(folder: string): Promise<string>;
+  /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */
+  isExpected(error: unknown): Promise<boolean>;
 }
 
-const NAMES = ENTRIES.map(({ words }) => words);
+interface CliDependencies extends House {
+  /** How the caller starts the program, such as `./berth`; hints use it. */
+  readonly program: string;
+  /** The folder with the default data folder and settings file. */
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly terminal: Terminal;
+}
 
-const EXIT_OK = 0;
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
-
-/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
-export async function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
-  const line = createLine(deps);
-  const { data = process.env.BERTH_DATA, config } = readFlags(line, argv);
-  const callOf = createCallOf(deps.program, { data: absolute(data), config: absolute(config) });
-  const hints = { name: 'berth', commands: NAMES, callOf };
-  const terminal = withHints(deps.terminal, hints);
-  try {
-    return await dispatch(argv, line, { ...deps, terminal, hints });
-  } catch (error) {
-    if (error instanceof UsageError) {
-      // It says how the program is called by itself.
-      deps.terminal.complain(explainUsage(line, argv, error));
-      return EXIT_USAGE;
-    }
-    const isExpected =
+/** Runs one command and returns its exit code. */
+export function runCli(argv: readonly string[], deps: CliDependencies): Promise<number> {
+  return runCommandLine(argv, {
+    line: createLine(deps),
+    terminal: deps.terminal,
+    carry: ({ data = deps.env.BERTH_DATA, config }) => ({
+      data: absolute(data),
+      config: absolute(config),
+    }),
+    run: (given, terminal, hints) => dispatch(given, { ...deps, terminal, hints }),
+    isExpected: (error) =>
       error instanceof ConfigError ||
       error instanceof ServerUnreachable ||
       error instanceof InputError ||
-      deps.isExpected(error);
-    terminal.fail(isExpected ? (error as Error).message : describeBug(error));
-    return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
-  }
+      deps.isExpected(error),
+    isWrongValue: (error) => error instanceof ConfigError,
+  });
 }
 
-/** Whoever types a hint may be in another folder, or in a shell without our variables. */
+/** The user may type a hint in another folder, or in a shell without our variables. */
 function absolute(path: unknown): string | undefined {
   return typeof path === 'string' && path !== '' ? resolve(path) : undefined;
 }
 
-function describeBug(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
 async function dispatch(
-  argv: readonly string[],
-  line: CommandLine<Entry>,
+  { command: { command }, words, flags: given }: Given<Entry>,
   deps: CliDependencies & { readonly hints: Hints },
 ): Promise<number> {
-  const { terminal, hints, home } = deps;
-  const read = readCommandLine(line, argv);
-  if (read.kind === 'page') {
-    terminal.print(read.text);
-    return read.isAsked ? EXIT_OK : EXIT_USAGE;
-  }
-  const { words } = read;
-  const { command } = read.command;
-  const flags = read.flags as Flags;
-  const file = (flags.config as string | undefined) ?? null;
-  const loaded = loadConfig({ flags, env: process.env, file, home });
+  const { terminal, hints, home, env } = deps;
+  const flags = given as Flags;
+  const sources = {
+    flags: given as ConfigSources['flags'],
+    env,
+    file: flags.config ?? null,
+    home,
+  };
+  const loaded = loadConfig(sources);
   if (command === null) {
     return serve({
       ...loaded,
+      env,
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
       start: deps.startServer,
@@ -132,18 +108,17 @@ async function dispatch(
   for (const warning of warnings) terminal.warn(warning);
   const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
-    deps.importMasterKey({ config, env: process.env }, text, passphrase);
-  const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env: process.env }, direction);
+    deps.importMasterKey({ config, env }, text, passphrase);
+  const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env }, direction);
   const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
   return runCommand(command, invocation, open, terminal);
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
-  return connectAdmin(config, () => deps.openStoppedServer(config, process.env), deps.describeHolder);
+  return connectAdmin(config, () => deps.openStoppedServer(config, deps.env), deps.describeHolder);
 }
 
-interface Invocation extends Omit<LocalContext, 'lines' | 'flags'> {
-  readonly flags: Flags;
+interface Invocation extends Omit<LocalContext, 'lines'> {
   readonly callOf: CallOf;
 }
 
@@ -153,12 +128,11 @@ async function runCommand(
   open: () => Promise<AdminClient>,
   terminal: Terminal,
 ): Promise<number> {
-  const own = flags as CommandFlags;
   if ('follow' in command) {
     const follow = (client: AdminClient) =>
       command.follow({
         client,
-        flags: own,
+        flags,
         isJson: flags.json === true,
         screen: terminal.screen,
         print: terminal.print,
@@ -166,10 +140,10 @@ async function runCommand(
       });
     return reportFailure(await withClient(open, follow), flags, terminal) ?? EXIT_OK;
   }
-  const prompts = command.reads?.(own) ?? [];
-  const early = await precheck(command, words, own, open);
+  const prompts = command.reads?.(flags) ?? [];
+  const early = await precheck(command, words, flags, open);
   const lines = early === null ? await terminal.readSecrets(prompts) : [];
-  const answer = early ?? (await answerWith(command, { ...context, words, flags: own, lines }, open));
+  const answer = early ?? (await answerWith(command, { ...context, words, flags, lines }, open));
   const failure = reportFailure(answer, flags, terminal);
   if (failure !== null) return failure;
   const isFailure = command.isFailure?.(answer.body) === true;
@@ -177,7 +151,7 @@ async function runCommand(
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
     if (flags.json !== true && command.scan !== undefined)
-      showQrCode(command.scan(answer.body as never), flags.qr as boolean | undefined, terminal);
+      showQrCode(command.scan(answer.body as never), flags.qr, terminal);
   } else if (isFailure) {
     terminal.fail(show());
   }
@@ -194,7 +168,7 @@ function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Termin
 async function precheck(
   command: Exclude<Command, FollowingCommand>,
   words: readonly string[],
-  flags: CommandFlags,
+  flags: Flags,
   open: () => Promise<AdminClient>,
 ): Promise<AdminAnswer | null> {
   if (command.precheck === undefined) return null;
@@ -221,44 +195,6 @@ async function withClient<T>(open: () => Promise<AdminClient>, work: (client: Ad
   }
 }
 
-type Flags = Readonly<Record<string, string | boolean | undefined>>;
-
-/** Flags of commands; those of settings come from their table. */
-const COMMAND_FLAGS = {
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean', short: 'v' },
-  json: { type: 'boolean' },
-  demo: { type: 'boolean' },
-  config: { type: 'string' },
-  product: { type: 'string' },
-  user: { type: 'string' },
-  address: { type: 'string' },
-  'license-id': { type: 'string' },
-  system: { type: 'boolean' },
-  limit: { type: 'string' },
-  after: { type: 'string' },
-  before: { type: 'string' },
-  file: { type: 'string' },
-  'new-key': { type: 'boolean' },
-  role: { type: 'string' },
-  days: { type: 'string' },
-  'one-time': { type: 'boolean' },
-  'license-key': { type: 'string' },
-  'policy-id': { type: 'string' },
-  'confirmation-code': { type: 'string' },
-  deactivate: { type: 'boolean' },
-  out: { type: 'string' },
-  locally: { type: 'boolean' },
-  'accept-older': { type: 'boolean' },
-  'accept-unbound': { type: 'boolean' },
-  counted: { type: 'boolean' },
-  'not-counted': { type: 'boolean' },
-  'demo-cloud': { type: 'boolean' },
-  qr: { type: 'boolean' },
-  'dry-run': { type: 'boolean' },
-  yes: { type: 'boolean' },
-} as const;
-
 const SETTING_FLAGS = Object.fromEntries(
   SETTINGS.map(({ path, default: value }) => [
     flagOf(path),
@@ -266,17 +202,15 @@ const SETTING_FLAGS = Object.fromEntries(
   ]),
 );
 
-/** What every command takes. */
-const COMMON_FLAGS = ['help', 'version', 'json', 'config', ...Object.keys(SETTING_FLAGS)];
-
 function createLine({ version, program }: CliDependencies): CommandLine<Entry> {
   return {
     program,
-    version: `berth ${version}`,
+    name: 'berth',
+    version,
     commands: ENTRIES,
-    options: { ...SETTING_FLAGS, ...COMMAND_FLAGS },
+    options: { ...SETTING_FLAGS, ...FLAGS },
     allowNegative: true,
-    takes: ({ usage }, flag) => COMMON_FLAGS.includes(flag) || usage.split(/[^\w-]/).includes(`--${flag}`),
+    commonFlags: ['help', 'version', 'json', 'config', ...Object.keys(SETTING_FLAGS)],
     ...MEANINGS,
     topics: { settings: { about: 'lists the settings', describe: describeSettings } },
     note:

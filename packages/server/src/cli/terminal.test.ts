@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { paint } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import { SETTINGS } from '../settings.ts';
-import { createTerminal, formatFacts, formatTable } from './terminal.ts';
 import { describeSettings } from './usage.ts';
 
 describe('what people read', () => {
@@ -35,26 +34,4 @@ describe('what people read', () => {
 
 test('what a terminal would obey is written as a number', () => {
   assert.equal(formatTable(['user'], [['\u202eresu\u001b[2J']]), 'user\n\\u{202e}resu\\u{1b}[2J');
-});
-
-describe('what is written where', () => {
-  /** Takes down what is written to it. */
-  function createStream(isTTY: boolean) {
-    const written: string[] = [];
-    const write = (text: string) => written.push(text) > 0;
-    return { isTTY, hasColors: () => isTTY, write, read: () => written.join('') } as const;
-  }
-
-  test('styles go to a terminal only, and each stream is judged by itself', () => {
-    const [stdout, stderr] = [createStream(false), createStream(true)];
-    const terminal = createTerminal(stdout as never, stderr as never, {});
-    terminal.print(paint('green', 'active'));
-    terminal.warn('look');
-    terminal.fail('no\u001b[31m');
-    terminal.complain('plain\u001b[31m');
-    assert.deepEqual(terminal.screen, { isTerminal: false, hasColor: false });
-    assert.equal(stdout.read(), 'active\n');
-    const [yellow, red] = ['\u001b[33mlook\u001b[39m', '\u001b[31mno\\u{1b}[31m\u001b[39m'];
-    assert.equal(stderr.read(), `${yellow}\n${red}\nplain\\u{1b}[31m\n`);
-  });
 });

@@ -1,50 +1,21 @@
-import type { QrScreen } from '@berth/protocol/carried/qr-code';
-import { describeScreen, emphasize, render, type Screen } from '@berth/protocol/console/console-text';
-import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { createTerminal, type Terminal as Screens } from '@berth/protocol/console/terminal';
+import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
-export { formatFacts, formatTable } from '@berth/protocol/console/console-text';
-
-/** What a command writes to. Answers go to standard output, everything else to standard error. */
-export interface Terminal extends QrScreen {
-  /** Where answers go. */
-  readonly screen: Screen;
-  print(line: string): void;
-  complain(line: string): void;
-  /** Something that the reader should look at, though it is no reason to stop. */
-  warn(line: string): void;
-  /** Why nothing was done. */
-  fail(line: string): void;
-  /** Asks a person, or takes what standard input holds: a line for each. */
+export interface Terminal extends Screens {
+  /** Prompts on a terminal, or reads standard input: one line per prompt. */
   readSecrets(prompts: readonly SecretPrompt[]): Promise<readonly string[]>;
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
-type Output = Pick<typeof process.stdout, 'write' | 'isTTY' | 'hasColors'> & { readonly columns?: number };
+export const processTerminal: Terminal = Object.assign(
+  createTerminal(process.stdout, process.stderr, process.env),
+  {
+    readSecrets: (prompts: readonly SecretPrompt[]) =>
+      readSecrets(prompts, process.stdin, (text) => process.stderr.write(text)),
+  },
+);
 
-export function createTerminal(stdout: Output, stderr: Output, env: Env): Terminal {
-  const screen = describeScreen(stdout, env);
-  const errorScreen = describeScreen(stderr, env);
-  const complain = (line: string) => void stderr.write(`${line}\n`);
-  return {
-    screen,
-    // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
-    print: (line) => void stdout.write(`${render(line, screen)}\n`),
-    complain: (line) => complain(escapeLines(line)),
-    warn: (line) => complain(emphasize('yellow', line, errorScreen)),
-    fail: (line) => complain(emphasize('red', line, errorScreen)),
-    // Nothing in it comes from outside: it is black and white.
-    draw: (picture) => void stdout.write(`${picture}\n`),
-    get columns() {
-      return stdout.isTTY === true ? (stdout.columns ?? null) : null;
-    },
-    readSecrets: (prompts) => readSecrets(prompts, process.stdin, (text) => stderr.write(text)),
-  };
-}
-
-export const processTerminal = createTerminal(process.stdout, process.stderr, process.env);
-
-/** What is known, as `name=value` in one line. */
+/** Formats facts as `name=value` in one line. */
 export function formatInline(facts: Readonly<Record<string, unknown>>): string {
   return Object.entries(facts)
     .filter(([, value]) => value !== null)
@@ -52,7 +23,7 @@ export function formatInline(facts: Readonly<Record<string, unknown>>): string {
     .join(' ');
 }
 
-/** A list longer than this fills the screen, and is told by its length. `--json` shows all of it. */
+/** A longer list would fill the screen, so only its length is shown. `--json` shows all of it. */
 const LONGEST_SHOWN_LIST = 10;
 
 function sayValue(value: unknown): string {

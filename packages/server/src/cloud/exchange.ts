@@ -1,8 +1,8 @@
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { CloudFault, type CloudFaultReason } from './cloud.ts';
 
 /** One request to the cloud, with everything that bounds it. */
-export interface Exchange {
+interface Exchange {
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;

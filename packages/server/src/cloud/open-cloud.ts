@@ -8,7 +8,7 @@ import type { Cloud } from './cloud.ts';
 import { createHttpCloud, type HttpCloudOptions } from './http-cloud.ts';
 
 /** The settings that say which cloud there is. */
-export interface CloudSettings {
+interface CloudSettings {
   /** Empty: there is none. */
   readonly url: string;
   /** A PEM text, the base64 of a DER form, or a file with either. */

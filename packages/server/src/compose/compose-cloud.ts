@@ -13,13 +13,13 @@ import { type Credentials, createCredentials } from '../services/cloud/credentia
 import { LinkState } from '../services/cloud/link-state.ts';
 import { createOffline, type Offline } from '../services/offline/offline.ts';
 import { createIdentity, type Identity } from '../services/upkeep/identity.ts';
-import { systemClock } from '../store/clock.ts';
 import { readMachineId } from '../store/machine-id.ts';
 import type { Store } from '../store/store.ts';
 import { describeLink } from '../telemetry/link-notices.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Loops } from './compose-loops.ts';
 import { isShared } from './compose-store.ts';
+import type { World } from './world.ts';
 
 /** Everything that has to do with the vendor's licensing cloud. */
 export interface CloudParts {
@@ -37,15 +37,16 @@ interface CloudOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `false` for a command that opens the data of a stopped server. */
   readonly isServing: boolean;
-  readonly version: string;
+  readonly world: World;
 }
 
 export function composeCloud(store: Store, options: CloudOptions, log: Log): CloudParts {
-  const { config, env, isServing, version } = options;
+  const { config, env, isServing, world } = options;
+  const { readWall, readMonotonicMs } = world.clock;
   const { url, settleSeconds } = config.cloud;
   const cutOff = new AbortController();
-  const cloud = openCloud(config.cloud, { readWall: systemClock.readWall, signal: cutOff.signal });
-  const state = new LinkState(systemClock.readWall, (link) => describeLink(log, link));
+  const cloud = world.cloud ?? openCloud(config.cloud, { readWall, signal: cutOff.signal });
+  const state = new LinkState(readWall, (link) => describeLink(log, link));
   const listeners = new Set<() => void>([() => state.forget()]);
   const onKeysChanged = () => {
     for (const listener of listeners) listener();
@@ -60,7 +61,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   const host = {
     hostname: hostname(),
     osVersion: `${type()} ${release()}`,
-    version,
+    version: world.version,
     // Looked up when it is told: a machine may get its address after the server started.
     get ip() {
       return findOwnAddress(config.host, networkInterfaces());
@@ -80,7 +81,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     host,
     url: url === '' ? null : url,
     settleMs: settleSeconds * SECOND_MS,
-    readMonotonicMs: systemClock.readMonotonicMs,
+    readMonotonicMs,
   });
   const offline = createOffline({
     store,

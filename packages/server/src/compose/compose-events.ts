@@ -6,17 +6,17 @@ import {
 } from '../background/event-loops.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import type { Config } from '../config.ts';
-import { presentEvent } from '../http/present-event.ts';
+import { presentEvent } from '../http/reply/present-event.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';
 import { createWebhooks, type Webhooks } from '../services/events/webhooks.ts';
-import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';
 import type { WebhookReceiver } from '../webhooks/webhooks.ts';
 import type { Loops } from './compose-loops.ts';
+import type { World } from './world.ts';
 
 /** Everything that tells of events. */
 export interface EventParts {
@@ -37,12 +37,12 @@ interface EventOptions {
   /** `false` for a command that opens the data of a stopped server. */
   readonly isServing: boolean;
   readonly cloudLink: CloudLink;
-  readonly version: string;
+  readonly world: World;
 }
 
 export function composeEvents(store: Store, options: EventOptions, log: Log): EventParts {
   const { config, isServing, cloudLink } = options;
-  const { readWall, readMonotonicMs } = systemClock;
+  const { readWall, readMonotonicMs } = options.world.clock;
   const cutOff = new AbortController();
   const feed = createEventFeed(store);
   const notices = createNotices({ store, cloudLink, readWall, ...config.notices });
@@ -79,12 +79,12 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   };
 }
 
-function openReceiver({ config, env, version }: EventOptions, signal: AbortSignal): WebhookReceiver | null {
+function openReceiver({ config, env, world }: EventOptions, signal: AbortSignal): WebhookReceiver | null {
   return openWebhooks(config.webhooks, {
     givenSecret: env.BERTH_WEBHOOKS_SECRET ?? '',
-    userAgent: `Berth/${version}`,
+    userAgent: `Berth/${world.version}`,
     signal,
-    readWall: systemClock.readWall,
+    readWall: world.clock.readWall,
     present: ({ licenseId, at, event }) => {
       const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
       return facts;

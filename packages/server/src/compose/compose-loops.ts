@@ -20,7 +20,7 @@ export interface Loops {
   readonly leading: readonly Loop[];
 }
 
-export interface HouseParts {
+interface HouseParts {
   readonly audit: AuditTrail;
   readonly ruleBook: RuleBook;
   readonly certificates: Certificates | null;
@@ -49,7 +49,7 @@ export function createHouseLoops(
 }
 
 /** Those that remember how far the work of the leader is. */
-export interface Successors {
+interface Successors {
   readonly ruleBook: RuleBook;
   readonly cloudLink: CloudLink;
   readonly webhooks: Webhooks;

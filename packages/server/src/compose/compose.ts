@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Hono } from 'hono';
+import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { stopAll } from '../background/stop-all.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
@@ -7,6 +7,7 @@ import { type Config, listChanged, showConfig } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
 import { type AppEnv, createApp } from '../http/app.ts';
+import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
 import { listenControl } from '../http/sockets/control.ts';
 import { createEntrance, type Entrance } from '../http/sockets/entrance.ts';
@@ -43,13 +44,11 @@ import {
   openStoppedStore,
   StartError,
 } from './compose-store.ts';
+import type { World } from './world.ts';
 
 export { describeHolder } from '../store/folder-lock.ts';
-export { moveStore } from './compose-move.ts';
 
-export const VERSION = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
+const VERSION = manifest.version;
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
@@ -173,10 +172,14 @@ interface ComposeOptions extends ConfigAndEnv {
   /** `false` for a command that opens the data of a stopped server. */
   readonly isServing: boolean;
   readonly certificates: Certificates | null;
+  readonly world?: World;
 }
+
+const THIS_WORLD: World = { version: VERSION, clock: systemClock };
 
 interface Parts {
   readonly app: Hono<AppEnv>;
+  readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
   readonly catalogue: Catalogue;
@@ -185,30 +188,33 @@ interface Parts {
   readonly events: EventParts;
 }
 
-function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: () => string | null): Parts {
-  const { config } = options;
-  const startedMs = systemClock.readMonotonicMs();
-  const accounts = createAccounts(store, {
-    readMonotonicMs: systemClock.readMonotonicMs,
-    isThrottled: config.auth.throttleSignIns,
-  });
-  const { localAdmin, clients, requireTls } = config.auth;
+export function composeApp(
+  store: Store,
+  options: ComposeOptions,
+  log: Log,
+  readUrl: () => string | null,
+): Parts {
+  const { config, world = THIS_WORLD } = options;
+  const { version } = world;
+  const { readMonotonicMs } = world.clock;
+  const startedMs = readMonotonicMs();
+  const accounts = createAccounts(store, { readMonotonicMs, isThrottled: config.auth.throttleSignIns });
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
-  const rules = { localAdmin, clients, requireTls, isLoopbackOnly };
+  const auth = { ...config.auth, isLoopbackOnly };
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
-    version: VERSION,
+    version,
     data: config.data,
     database: describeDatabase(config),
     readUrl,
     readTls: () => options.certificates?.describe() ?? null,
-    readUptimeSeconds: () => Math.round((systemClock.readMonotonicMs() - startedMs) / 1000),
+    readUptimeSeconds: () => Math.round((readMonotonicMs() - startedMs) / 1000),
   };
-  const cloud = composeCloud(store, { ...options, version: VERSION }, log);
+  const cloud = composeCloud(store, { ...options, world }, log);
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
-  const events = composeEvents(store, { ...options, cloudLink, version: VERSION }, log);
+  const events = composeEvents(store, { ...options, cloudLink, world }, log);
   const routes = createRoutes({
     accounts,
     audit,
@@ -221,29 +227,30 @@ function composeApp(store: Store, options: ComposeOptions, log: Log, readUrl: ()
     oversight: createOversight(store),
     custody: createKeyCustody(store, findMasterKey(options)),
     allowKeysInUrl: config.http.allowKeysInUrl,
-    rules,
+    auth,
     settings: config,
     facts,
   });
   const app = createApp({
-    routes,
+    routes: [...routes, ...(world.routes ?? [])],
     accounts,
-    rules,
-    pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options) },
+    auth,
+    pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, world) },
     log,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
     clientRequestsPerMinute: config.http.clientRequestsPerMinute,
-    readMonotonicMs: systemClock.readMonotonicMs,
+    readMonotonicMs,
   });
-  return { app, accounts, audit, catalogue, cloud, ruleBook, events };
+  return { app, routes, accounts, audit, catalogue, cloud, ruleBook, events };
 }
 
-function openOwnNames({ config, certificates }: ComposeOptions) {
+function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: World) {
   return createOwnNames({
     allowedHosts: config.http.allowedHosts,
     isCertified: (name) => certificates?.isFor(name) === true,
-    readMonotonicMs: systemClock.readMonotonicMs,
+    readMonotonicMs: clock.readMonotonicMs,
+    machine,
   });
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { parseRange } from '@berth/protocol/address-range';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from './command.ts';
-import { decide, needsOf, targetOf, withDenials } from './decide.ts';
-import { ANSWER_LIFETIME_MS } from './decisions/add-consumption.ts';
+import { decide, moduleOf, targetOf } from './decide.ts';
 import {
   borrow,
   exampleLicense,
@@ -18,9 +18,11 @@ import {
   unregister,
 } from './examples.ts';
 import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from './lending/deny.ts';
+import { ANSWER_LIFETIME_MS } from './lending/repeat-answer.ts';
 import { HOUR_MS, plus } from './nouns/instant.ts';
 import type { License } from './nouns/license.ts';
-import { NO_NEEDS } from './view.ts';
+import type { Registration } from './nouns/registration.ts';
+import { type LicenseHead, NO_NEEDS } from './view.ts';
 
 const FULL = [exampleSlot('bob'), exampleSlot('eve')];
 
@@ -98,36 +100,40 @@ describe('which license is meant', () => {
   });
 });
 
+function needsOf(command: LicenseCommand, head: LicenseHead, registration: Registration | null = null) {
+  return moduleOf(command).needs(command, head, registration, NOW);
+}
+
 describe('a view is no wider than the decision needs', () => {
   const free = exampleView({}, null);
   const full = exampleView({ slots: FULL }, null);
   const closed = exampleView({ license: exampleLicense({ enabled: false }) }, null);
-  const denial = { registrationOf: 'ada', denialsOf: 'ada', nextEnd: true };
-  const own = { registrationOf: 'ada', endedBorrow: true, featureSlotsOf: 'ada' };
+  const HERE = from('192.0.2.7');
+  const denials = { user: 'ada', place: null };
+  const denial = { denials, nextEnd: true };
+  const own = { endedBorrow: true, featureSlots: true };
+  const late = plus(NOW, 25 * HOUR_MS);
 
   const cases: [string, LicenseCommand, typeof free, Partial<typeof NO_NEEDS>][] = [
-    ['register on a free license', register('ada'), free, { registrationOf: 'ada' }],
+    ['register on a free license', register('ada'), free, {}],
     ['register on a full license', register('ada'), full, denial],
     ['register on a closed license', register('ada'), closed, denial],
-    [
-      'borrow, whose date may be refused',
-      borrow('ada', 'longest'),
-      free,
-      { ...denial, featureSlotsOf: 'ada' },
-    ],
+    ['borrow on a free license', borrow('ada', 'longest'), free, { featureSlots: true }],
+    ['borrow until a date that is refused', borrow('ada', late), free, { ...denial, featureSlots: true }],
+    ['borrow on a full license', borrow('ada', 'longest'), full, { ...denial, featureSlots: true }],
     [
       'register from somewhere on a full license',
-      register('ada', from('192.0.2.7')),
+      register('ada', HERE),
       full,
-      { ...denial, denialsFrom: '192.0.2.7' },
+      { ...denial, denials: { user: 'ada', place: '192.0.2.7' } },
     ],
     [
       'register with a limit for the address',
-      register('ada', { ...from('192.0.2.7'), perAddress: { slots: 1, borrows: 0 } }),
+      register('ada', { ...HERE, perAddress: { slots: 1, borrows: 0 } }),
       free,
-      { registrationOf: 'ada' },
+      { crowd: parseRange('192.0.2.7'), denials: { user: 'ada', place: '192.0.2.7' } },
     ],
-    ['unregister', unregister('ada'), full, own],
+    ['unregister', unregister('ada', HERE), full, own],
     ['release', release('ada'), full, own],
     ['recall', recall('ada'), full, own],
     [
@@ -135,27 +141,35 @@ describe('a view is no wider than the decision needs', () => {
       { kind: 'collect', licenseId: LICENSE_ID },
       full,
       {
-        denialsOpenedBy: plus(NOW, -DENIAL_WINDOW_MS),
-        placesOpenedBy: plus(NOW, -PLACE_WINDOW_MS),
-        answersGivenBy: plus(NOW, -ANSWER_LIFETIME_MS),
+        stale: {
+          denialsBy: plus(NOW, -DENIAL_WINDOW_MS),
+          placesBy: plus(NOW, -PLACE_WINDOW_MS),
+          answersBy: plus(NOW, -ANSWER_LIFETIME_MS),
+        },
       },
     ],
     ['release all', { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }, full, {}],
     ['install', { kind: 'install_license', license: exampleLicense(), by: 'admin' }, full, {}],
   ];
   for (const [title, command, head, needs] of cases) {
-    test(title, () => assert.deepEqual(needsOf(command, head, NOW), { ...NO_NEEDS, ...needs }));
+    test(title, () => assert.deepEqual(needsOf(command, head), { ...NO_NEEDS, ...needs }));
   }
 
-  test('earlier denials are asked for besides where the limits of an address may refuse', () => {
-    const command = register('ada', from('192.0.2.7'));
-    const needs = { denialsOf: 'ada', denialsFrom: '192.0.2.7' };
-    assert.deepEqual(withDenials(NO_NEEDS, command), { ...NO_NEEDS, ...needs });
-    assert.deepEqual(withDenials(NO_NEEDS, unregister('ada')), NO_NEEDS);
+  test('a heartbeat needs one registration, also on a full license and with limits for addresses', () => {
+    const heartbeat = register('ada', { ...HERE, perAddress: { slots: 1, borrows: 1 } });
+    assert.equal(moduleOf(heartbeat).holder(heartbeat), 'ada');
+    assert.equal(needsOf(heartbeat, full, exampleSlot('ada')), NO_NEEDS);
+    const ended = exampleSlot('ada', { endsAt: NOW });
+    assert.deepEqual(needsOf(heartbeat, full, ended).crowd, parseRange('192.0.2.7'));
+  });
+
+  test('commands about a whole license look at nobody in particular', () => {
+    const command = { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' } as const;
+    assert.equal(moduleOf(command).holder(command), null);
   });
 
   test('slots that ended do not make a license full', () => {
     const head = exampleView({ slots: [exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')] }, null);
-    assert.equal(needsOf(register('ada'), head, NOW).nextEnd, false);
+    assert.equal(needsOf(register('ada'), head).nextEnd, false);
   });
 });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Fault } from '../core/nouns/fault.ts';
 import type { Log } from '../telemetry/log.ts';
-import { bugReply } from './problem.ts';
-import type { Reply } from './reply.ts';
+import { bugReply } from './reply/problem.ts';
+import type { Reply } from './reply/reply.ts';
 
-export interface LoggedRequest {
+interface LoggedRequest {
   readonly route: string;
   /** Where it came from, so that somebody who tries doors can be found. */
   readonly address: string;

@@ -13,7 +13,7 @@ import type { Oversight } from '../services/lending/oversight.ts';
 import type { Offline } from '../services/offline/offline.ts';
 import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
-import type { AccessRules } from './access/caller.ts';
+import type { AuthSettings } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
@@ -38,7 +38,7 @@ import { offlineRoutes } from './routes/v4/offline.ts';
 import { passwordRoutes } from './routes/v4/password.ts';
 import { productRoutes } from './routes/v4/products.ts';
 
-export interface Services {
+interface Services {
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
   readonly catalogue: Catalogue;
@@ -54,7 +54,7 @@ export interface Services {
   readonly feed: EventFeed;
   readonly webhooks: Webhooks;
   readonly allowKeysInUrl: boolean;
-  readonly rules: AccessRules;
+  readonly auth: AuthSettings;
   readonly settings: Config;
   readonly facts: ServerFacts;
 }

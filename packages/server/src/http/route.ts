@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
 import type { Caller, Peer } from './access/caller.ts';
-import type { Reply } from './reply.ts';
+import type { Reply } from './reply/reply.ts';
 
 /**
  * Who may call a route: its class, and the least role where a role is asked for. Every route declares one.
@@ -66,7 +66,7 @@ export interface Route {
   handle(input: RouteInput): Promise<Reply> | Reply;
 }
 
-export type AnswerShape =
+type AnswerShape =
   /** With `textToo`, whoever accepts plain text alone gets what it says. */
   | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string }
   | { readonly kind: 'text'; readonly example: string }

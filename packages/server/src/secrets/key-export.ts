@@ -23,7 +23,7 @@ export interface KeyExport {
 }
 
 /** What is inside. */
-export interface ExportedKey {
+interface ExportedKey {
   readonly masterKey: MasterKey;
   /** Which store it opens. */
   readonly identity: string;
@@ -41,7 +41,7 @@ const TAG_BYTES = 16;
 
 export const MIN_PASSPHRASE_LENGTH = 12;
 /** An export is a few hundred characters. */
-export const MAX_EXPORT_LENGTH = 16 * 1024;
+const MAX_EXPORT_LENGTH = 16 * 1024;
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 

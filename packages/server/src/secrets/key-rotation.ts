@@ -8,7 +8,7 @@ import { fingerprint, type MasterKey, SealError } from './seal.ts';
  * the place of the old one when everything is (`settle`). Whenever the server is lost in between, one of the
  * two files opens the store, and `settle` finds out which when it is opened again.
  */
-export function nextKeyFile(file: string): string {
+function nextKeyFile(file: string): string {
   return `${file}.next`;
 }
 

@@ -7,9 +7,9 @@ import type { AuditPosition } from '../core/nouns/audit-position.ts';
 import type { Standing } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
+import type { NoticeKey } from '../core/nouns/notice-key.ts';
 import type { Registration } from '../core/nouns/registration.ts';
 import type { Rules } from '../core/rules/rules.ts';
-import type { NoticeKey } from '../core/system/notice.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
 

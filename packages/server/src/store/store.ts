@@ -1,9 +1,9 @@
 import type { ClockJump } from '../core/clock/clock.ts';
 import type { Command } from '../core/command.ts';
-import type { Granted, Outcome } from '../core/decision.ts';
 import type { ClockJumped } from '../core/nouns/audit-event.ts';
 import type { Standing } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
+import type { Granted, Outcome } from '../core/outcome.ts';
 import type { Answer, Query } from './query.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { Reply } from '../reply.ts';
 import { LIMITS } from './limits.ts';
 
 /** Does the work, unless whoever asks has guessed wrong too often. */
-export type LimitGuesses = (who: string, work: () => Reply | Promise<Reply>) => Promise<Reply>;
+type LimitGuesses = (who: string, work: () => Reply | Promise<Reply>) => Promise<Reply>;
 
 /** Answers to wrong keys, users and codes. */
 const WRONG: ReadonlySet<string> = new Set<ErrorCode>([

@@ -1,12 +1,12 @@
 import { RequestError } from '../problem.ts';
 
-export interface TurnLimits {
+interface TurnLimits {
   readonly inAll: number;
   readonly perPlace: number;
 }
 
 /** Does the work, or throws when too much of it is under way. */
-export type TakeTurn = <T>(place: string, work: () => Promise<T>) => Promise<T>;
+type TakeTurn = <T>(place: string, work: () => Promise<T>) => Promise<T>;
 
 /** What holds memory while it waits for slow callers; one place cannot take all turns from the others. */
 export function createTurns({ inAll, perPlace }: TurnLimits): TakeTurn {

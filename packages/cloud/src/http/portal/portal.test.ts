@@ -71,7 +71,7 @@ describe('a file is handed in', () => {
     assert.equal(portal.readFile(answer.text).license.floating_users, 5);
     const many = await Promise.all(Array.from({ length: LIMITS.formsPerPlace }, () => handIn(portal, file)));
     for (const one of many) assert.equal(one.text, answer.text);
-    assert.equal(listDevices(portal.shelf, null).length, 1);
+    assert.equal(listDevices(portal.store, null).length, 1);
   });
 
   test('under any name, with blanks around it', async (t) => {
@@ -204,7 +204,7 @@ describe('what cannot be taken comes back with a sentence', () => {
 
   test('a mistake of ours is a page, too, without its detail', async (t) => {
     const portal = createTestPortal(t);
-    portal.shelf.db.exec('DROP TABLE offline_request');
+    portal.store.db.exec('DROP TABLE offline_request');
     const answer = await handIn(portal, createCarriedServer().request({ licenseKey: portal.key }));
     assert.equal(answer.status, 500);
     assertPage(answer);

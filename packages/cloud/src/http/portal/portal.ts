@@ -123,16 +123,16 @@ async function takeFile(
     const message = 'That is neither a request nor a usage file of a server, or it is damaged.';
     return refuse('offline_file_invalid', message);
   }
-  const counted = takeUsage(context.shelf, { ...read, from }, context.now);
+  const counted = takeUsage(context.store, { ...read, from }, context.now);
   return isRefusal(counted) ? counted : showUsage(counted);
 }
 
-function answerRequest(carried: CarriedRequest, { shelf, signingKey, now }: Context): Reply | Refusal {
+function answerRequest(carried: CarriedRequest, { store, signingKey, now }: Context): Reply | Refusal {
   if (carried.request.fields.request === 'deactivation') {
-    const given = answerDeactivation(shelf, carried, now);
+    const given = answerDeactivation(store, carried, now);
     return isRefusal(given) ? given : showDeactivation(given);
   }
-  const answer = answerActivation(shelf, carried, createFileWriter(signingKey, now), now);
+  const answer = answerActivation(store, carried, createFileWriter(signingKey, now), now);
   return isRefusal(answer) ? answer : download(answer.file, `${answer.product}.lic`);
 }
 
@@ -147,12 +147,12 @@ function downloadPolicy(form: Form, context: Context): Reply {
 
 function confirm(
   form: Form,
-  { shelf, signingKey, airgapKey, now }: Context,
+  { store, signingKey, airgapKey, now }: Context,
   show: (answer: AirgapAnswer, typed: Typed) => Reply,
 ): Reply {
   const typed = readTyped(form);
   const { licenseKey: key, hardwareId, activationCode } = typed;
   const tools = { airgapKey, writer: createFileWriter(signingKey, now) };
-  const answer = confirmAirgap(shelf, { key, hardwareId, activationCode }, tools, now);
+  const answer = confirmAirgap(store, { key, hardwareId, activationCode }, tools, now);
   return isRefusal(answer) ? tellStranger(answer, 'airgap', typed) : show(answer, typed);
 }

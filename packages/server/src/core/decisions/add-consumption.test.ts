@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { AddConsumption } from '../command.ts';
-import { decide, meterNeedOf, needsOf } from '../decide.ts';
-import type { Measured, Refused } from '../decision.ts';
+import { decide } from '../decide.ts';
 import {
   consume,
   exampleFeature,
@@ -15,11 +14,13 @@ import {
   type ViewFacts,
 } from '../examples.ts';
 import { DENIAL_WINDOW_MS } from '../lending/deny.ts';
+import { ANSWER_LIFETIME_MS } from '../lending/repeat-answer.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import { instant, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import type { Measured, Refused } from '../outcome.ts';
 import { type Denial, NO_NEEDS, type RememberedAnswer } from '../view.ts';
-import { ANSWER_LIFETIME_MS } from './add-consumption.ts';
+import { addConsumption } from './add-consumption.ts';
 
 const LICENSE = exampleLicense({ consumption: exampleLimits() });
 
@@ -335,20 +336,22 @@ describe('a request with a key', () => {
 describe('a view for a count', () => {
   test('asks for denials only where one may follow, and for an answer only with a key', () => {
     const head = exampleView({ license: LICENSE }, null);
-    assert.deepEqual(needsOf(consume(1, { user: 'ada' }), head, NOW), NO_NEEDS);
-    assert.deepEqual(needsOf(consume(11, { user: 'ada' }), head, NOW), { ...NO_NEEDS, denialsOf: 'ada' });
-    assert.deepEqual(needsOf(consume(11), head, NOW), { ...NO_NEEDS, denialsOf: '' });
+    const needsOf = (command: AddConsumption) => addConsumption.needs(command, head, null, NOW);
+    assert.deepEqual(needsOf(consume(1, { user: 'ada' })), NO_NEEDS);
+    const denials = { user: 'ada', place: null };
+    assert.deepEqual(needsOf(consume(11, { user: 'ada' })), { ...NO_NEEDS, denials });
+    assert.deepEqual(needsOf(consume(11)), { ...NO_NEEDS, denials: { user: '', place: null } });
     const answer = { operation: 'add_consumption', user: 'ada', key: 'k' };
     const command = consume(1, { user: 'ada', idempotency: { key: 'k', bodyHash: 'b' } });
-    assert.deepEqual(needsOf(command, head, NOW), { ...NO_NEEDS, answer });
+    assert.deepEqual(needsOf(command), { ...NO_NEEDS, answer });
   });
 
   test('asks for the meter of what is counted, in its window', () => {
     const license = exampleLicense();
     const month = instant(Date.UTC(2030, 0, 1));
-    assert.deepEqual(meterNeedOf(consume(1), license, NOW), { feature: '', windowStart: month });
+    assert.deepEqual(addConsumption.meter(consume(1), license, NOW), { feature: '', windowStart: month });
     const need = { feature: 'export', windowStart: instant(0) };
-    assert.deepEqual(meterNeedOf(consume(1, { feature: 'export' }), license, NOW), need);
-    assert.equal(meterNeedOf(consume(1, { feature: 'nothing' }), license, NOW), null);
+    assert.deepEqual(addConsumption.meter(consume(1, { feature: 'export' }), license, NOW), need);
+    assert.equal(addConsumption.meter(consume(1, { feature: 'nothing' }), license, NOW), null);
   });
 });

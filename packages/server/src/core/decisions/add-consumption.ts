@@ -1,46 +1,78 @@
-import type { AddConsumption, IdempotencyKey } from '../command.ts';
-import { type Change, type Decision, type Measured, type Refused, refuse } from '../decision.ts';
-import { type Collected, collect, collectedChanges, countFeatureInUse } from '../lending/collect.ts';
-import { deny, NOBODY } from '../lending/deny.ts';
+import type { AddConsumption } from '../command.ts';
+import { type CommandModule, ON_POOL } from '../command-module.ts';
+import type { Change, Decision } from '../decision.ts';
+import {
+  type Collected,
+  collect,
+  collectedChanges,
+  countFeatureInUse,
+  withoutEffect,
+} from '../lending/collect.ts';
+import { denialScope, denyConsumption } from '../lending/deny.ts';
+import { meterOf } from '../lending/meter-need.ts';
+import { answerScope, repeatAnswer } from '../lending/repeat-answer.ts';
 import { highestTotal, LARGEST_AMOUNT, type Meter } from '../nouns/consumption.ts';
 import type { ConsumptionLimits, Feature } from '../nouns/feature.ts';
 import { findFeature, isFeatureExpired } from '../nouns/feature-slot.ts';
-import { HOUR_MS, type Instant } from '../nouns/instant.ts';
+import type { Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import { type Measured, type Refused, refuse } from '../outcome.ts';
 import { refuseByState, refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
-import type { AnswerScope, LicenseHead, LicenseView, RememberedAnswer } from '../view.ts';
-import { withoutEffect } from './unregister.ts';
-
-/** How long a repeated request with the same key gets the first answer again. */
-export const ANSWER_LIFETIME_MS = 24 * HOUR_MS;
-
-/** At most this many first answers are remembered; beyond it the oldest go. */
-export const MAX_REMEMBERED_ANSWERS = 1_000_000;
+import { type LicenseHead, type LicenseView, NO_NEEDS } from '../view.ts';
 
 /**
- * Adds to a total, all or nothing: of the license, or of one of its features. What is accepted is also
- * pending for the vendor from the same commit on. A request that carries a known key gets its first answer
- * again.
+ * Adds to a total, all or nothing: of the license, or of one of its features. What is accepted is pending for
+ * the vendor from the same commit on. A request that carries a known key gets its first answer again.
  */
-export function decideAddConsumption(command: AddConsumption, view: LicenseView, now: Instant): Decision {
-  const base = collect(view, now);
-  const repeated = repeatAnswer(command.idempotency, view.rememberedAnswer, now);
-  if (repeated !== null) return withoutEffect(view, base, repeated);
-  const target = chooseCounted(command, view, now);
-  return 'code' in target
-    ? denyConsumption(command, view, base, target, now)
-    : count(command, view, base, target, now);
+export const addConsumption = {
+  ...ON_POOL,
+  isFromClients: true,
+  holder: () => null,
+  meter: meterOf,
+
+  needs(command, head, _registration, now) {
+    const isRefused = 'code' in chooseCounted(command, head, now);
+    return {
+      ...NO_NEEDS,
+      answer: answerScope(command),
+      denials: isRefused ? denialScope(command) : null,
+      featureSlotsEnd: command.feature !== null,
+    };
+  },
+
+  decide(command, view, now) {
+    const base = collect(view, now);
+    const repeated = repeatAnswer(command.idempotency, view.rememberedAnswer, now);
+    if (repeated !== null) return withoutEffect(view, base, repeated);
+    const target = chooseCounted(command, view, now);
+    return 'code' in target
+      ? refuseConsumption(command, view, base, target, now)
+      : count(command, view, base, target, now);
+  },
+
+  deny: refuseConsumption,
+} satisfies CommandModule<AddConsumption>;
+
+function refuseConsumption(
+  command: AddConsumption,
+  view: LicenseView,
+  base: Collected,
+  refusal: Refused,
+  now: Instant,
+): Decision {
+  if (refusal.code === 'validation_error') return withoutEffect(view, base, refusal);
+  return denyConsumption(command, view, base, refusal, now);
 }
 
-/** What is counted: the license, or the feature, with its limits. */
+/** The license or the feature that is counted, with its limits. */
 interface Counted {
   readonly feature: Feature | null;
   readonly limits: ConsumptionLimits;
 }
 
 /** What the count goes to, or why it cannot be added. */
-export function chooseCounted(command: AddConsumption, head: LicenseHead, now: Instant): Counted | Refused {
+function chooseCounted(command: AddConsumption, head: LicenseHead, now: Instant): Counted | Refused {
   const target =
     refuseByState(head.license, now) ??
     refuseByRules(head.rules, command) ??
@@ -65,7 +97,6 @@ function chooseFeature(license: License, code: string, now: Instant): Counted | 
   return { feature, limits: feature.consumption };
 }
 
-/** Why the count is not possible, or `null`. */
 function refuseCount(
   { count: added, narrowing }: AddConsumption,
   { feature, limits }: Counted,
@@ -73,7 +104,7 @@ function refuseCount(
 ) {
   if (added < 0) return refuseNegative(added, limits, total);
   const highest = Math.min(highestTotal(limits, narrowing) ?? LARGEST_AMOUNT, LARGEST_AMOUNT);
-  // What was counted in all windows together must stay a number that the store can keep.
+  // The sum over all windows must stay a number that the store can hold.
   const left = Math.max(0, Math.min(highest - total, LARGEST_AMOUNT - pending - reported));
   if (added === 0 || added <= left) return null;
   return refuse(
@@ -128,38 +159,7 @@ function measure(view: LicenseView, { feature, limits }: Counted, total: number,
   return { kind: 'measured', licenseId: view.license.id, feature, limits, total, inUse, slot: null, now };
 }
 
-/**
- * Where the key of a request counts. Under the user as they were spelled: a repeat is spelled as the first
- * request was, also when the store has begun or stopped to ignore case meanwhile.
- */
-export function answerScope(command: AddConsumption): AnswerScope | null {
-  const { idempotency, feature, user, spelling } = command;
-  if (idempotency === null) return null;
-  const operation = feature === null ? 'add_consumption' : 'add_feature_consumption';
-  return { operation, user: spelling ?? user ?? NOBODY, key: idempotency.key };
-}
-
-/** An answer that is too old is forgotten, whether or not it is still stored. */
-export function isRemembered({ answeredAt }: RememberedAnswer, now: Instant): boolean {
-  return now < answeredAt + ANSWER_LIFETIME_MS;
-}
-
-/** The first answer again, a refusal for another request under the same key, or `null` for a new key. */
-export function repeatAnswer(
-  idempotency: IdempotencyKey | null,
-  rememberedAnswer: RememberedAnswer | null,
-  now: Instant,
-): Measured | Refused | null {
-  if (idempotency === null || rememberedAnswer === null) return null;
-  if (!isRemembered(rememberedAnswer, now)) return null;
-  if (rememberedAnswer.bodyHash === idempotency.bodyHash) return rememberedAnswer.outcome;
-  return refuse(
-    'idempotency_key_reused',
-    'This Idempotency-Key was sent before with another body. Give every request a key of its own.',
-  );
-}
-
-/** Only accepted effects are kept: a refusal is decided anew. */
+/** A refusal is not remembered: a retry is decided anew. */
 function rememberAnswer(
   command: AddConsumption,
   { rememberedAnswer }: LicenseView,
@@ -171,16 +171,4 @@ function rememberAnswer(
   const { bodyHash } = command.idempotency;
   const answer = { ...scope, bodyHash, answeredAt: now, outcome };
   return [{ kind: 'remember_answer', answer, isNew: rememberedAnswer === null }];
-}
-
-export function denyConsumption(
-  { feature, user, by }: AddConsumption,
-  view: LicenseView,
-  base: Collected,
-  refusal: Refused,
-  now: Instant,
-): Decision {
-  if (refusal.code === 'validation_error') return withoutEffect(view, base, refusal);
-  const denied = { kind: 'consumption_denied', feature, user } as const;
-  return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
 }

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { BorrowUntil } from '../command.ts';
 import { decide } from '../decide.ts';
-import type { Decision, Granted, Refused } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { borrow, exampleLicense, exampleSlot, exampleView, NOW, type ViewFacts } from '../examples.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import type { Granted, Refused } from '../outcome.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 const after = (millis: number): Instant => plus(NOW, millis);

@@ -1,50 +1,58 @@
 import type { Borrow } from '../command.ts';
+import { type CommandModule, ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
-import { refuseCrowd } from '../lending/address-limits.ts';
-import { refuseBorrowing, resolveUntil } from '../lending/borrow-until.ts';
-import { type Collected, collect } from '../lending/collect.ts';
+import { isShort, resolveLicenseUntil } from '../lending/borrow-until.ts';
+import { type Collected, collect, countInUse } from '../lending/collect.ts';
 import { denySlot } from '../lending/deny.ts';
+import { forgetBorrow } from '../lending/keep-borrows.ts';
+import { refuseSlot, type SlotRefusal, slotNeeds } from '../lending/lend-slot.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
-import { forgetBorrow } from '../nouns/ended-borrow.ts';
 import { cutBorrow } from '../nouns/feature-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
-import { allowsBorrowing, heartbeatEnd, latestBorrowUntil } from '../nouns/license.ts';
-import { holderFacts, type Registration, spelledAs } from '../nouns/registration.ts';
-import { lenderOf, refuseByState, refuseFull } from '../refusals.ts';
+import { heartbeatEnd } from '../nouns/license.ts';
+import { holderFacts, orNoSlot, type Registration, spelledAs } from '../nouns/registration.ts';
+import { refuseByState } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
-import type { LicenseView } from '../view.ts';
+import type { LicenseHead, LicenseView } from '../view.ts';
 
 /**
  * Lends a slot that needs no heartbeats until a date. A refusal leaves everything as it was. A later borrow
  * replaces the date, in either direction.
  */
-export function decideBorrow(command: Borrow, view: LicenseView, now: Instant): Decision {
-  const base = collect(view, now);
-  const { license } = view;
-  const early =
-    refuseByState(license, now) ??
-    refuseByRules(view.rules, command) ??
-    (allowsBorrowing(license) ? null : refuseBorrowing(license.product));
-  if (early !== null) return denySlot(view, command, early, base, now);
-  const until = resolveUntil(command.until, latestBorrowUntil(license, now), now);
-  if (typeof until !== 'number') return denySlot(view, command, until, base, now);
-  if (isShort(view, base, until)) {
-    return denySlot(view, command, refuseFull(lenderOf(view, base)), base, now);
-  }
-  const crowded = refuseCrowd(command, view, base.held, now);
-  if (crowded !== null) return denySlot(view, command, crowded, base, now);
-  return lendUntil(command, view, base, until, now);
-}
+export const borrow = {
+  ...ON_POOL,
+  isFromClients: true,
+  deny: denySlot,
 
-/**
- * Whether the slot is missing: a newcomer needs a free one; a holder needs none, but while a shrunk license
- * is over its limit no borrow is started or extended.
- */
-function isShort({ license }: LicenseView, { inUse, held }: Collected, until: Instant): boolean {
-  if (held === null) return inUse >= license.slots;
-  const isExtended = held.borrowedUntil === null || until > held.borrowedUntil;
-  return inUse > license.slots && isExtended;
+  needs(command, head, registration, now) {
+    const held = orNoSlot(registration, now);
+    return slotNeeds(command, head, held, typeof chooseUntil(command, head, held, now) !== 'number', now);
+  },
+
+  decide(command, view, now) {
+    const base = collect(view, now);
+    const until = chooseUntil(command, view, base.held, now);
+    const refusal = refuseSlot(command, view, base, typeof until === 'number' ? null : until, now);
+    if (refusal !== null) return denySlot(command, view, base, refusal, now);
+    return lendUntil(command, view, base, until as Instant, now);
+  },
+} satisfies CommandModule<Borrow>;
+
+/** The end of the borrow, or why there is none. */
+function chooseUntil(
+  command: Borrow,
+  head: LicenseHead,
+  held: Registration | null,
+  now: Instant,
+): Instant | SlotRefusal {
+  const { license, rules } = head;
+  const until =
+    refuseByState(license, now) ??
+    refuseByRules(rules, command) ??
+    resolveLicenseUntil(command.until, license, now);
+  const isFull = typeof until === 'number' && isShort(license.slots, countInUse(head), held, until);
+  return isFull ? 'full' : until;
 }
 
 function lendUntil(
@@ -83,7 +91,7 @@ function lendUntil(
   };
 }
 
-/** What was borrowed of features beyond the new date of the license, cut to it. */
+/** The user's feature borrows that reach beyond the new date, cut to it. */
 function cutFeatures(view: LicenseView, { heldFeatures }: Collected, until: Instant, now: Instant) {
   return heldFeatures.flatMap((slot) => {
     const cut = cutBorrow(slot, until, view.license, now);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LicenseCommand } from '../command.ts';
-import { decide, needsOf } from '../decide.ts';
+import { decide, moduleOf } from '../decide.ts';
 import { exampleLicense, exampleLimits, exampleView, LICENSE_ID, NOW, type ViewFacts } from '../examples.ts';
 import { DAY_MS, type Instant, instant, plus } from '../nouns/instant.ts';
 import { NO_NEEDS, type Report } from '../view.ts';
@@ -82,7 +82,8 @@ describe('a report', () => {
 
   test('is all that the decision asks for', () => {
     for (const command of [CUT, SETTLE, { ...RESOLVE, cloudTotal: 1 }]) {
-      assert.deepEqual(needsOf(command, exampleView({}, null), NOW), { ...NO_NEEDS, reports: true });
+      const needs = moduleOf(command).needs(command, exampleView({}, null), null, NOW);
+      assert.deepEqual(needs, { ...NO_NEEDS, reports: true });
     }
   });
 

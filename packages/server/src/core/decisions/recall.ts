@@ -1,24 +1,28 @@
 import type { Recall } from '../command.ts';
-import { type Decision, refuse } from '../decision.ts';
-import { collect } from '../lending/collect.ts';
+import type { CommandModule } from '../command-module.ts';
+import { collect, withoutEffect } from '../lending/collect.ts';
+import { freeSlot, ON_HELD_SLOT, refuseReturn } from '../lending/free-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed } from '../nouns/registration.ts';
-import type { LicenseView } from '../view.ts';
-import { freeSlot, refuseReturn, withoutEffect } from './unregister.ts';
+import { refuse } from '../outcome.ts';
 
 /**
- * An administrator frees a borrowed slot at once. Whoever borrowed it may go on using it offline until its
- * date, which is why the record says when that is. Nothing limits recalls: `unregister` ends borrows early,
- * too, and cleaning up after somebody who borrowed everything must not wait.
+ * An administrator frees a borrowed slot at once. The borrower may keep using it offline until its date, so
+ * the record tells that date. Nothing limits recalls: `unregister` ends borrows early too, and cleaning up
+ * after somebody who borrowed everything must not wait.
  */
-export function decideRecall(command: Recall, view: LicenseView, now: Instant): Decision {
-  const base = collect(view, now);
-  const { user, by } = command;
-  if (base.held === null) return refuseReturn(command, view, base);
-  if (!isBorrowed(base.held, now)) {
-    const message = `The slot of "${user}" is not borrowed. Release it instead.`;
-    return withoutEffect(view, base, refuse('slot_not_borrowed', message));
-  }
-  const borrowedUntil = base.held.borrowedUntil as Instant;
-  return freeSlot(view, base, user, { kind: 'slot_recalled', user, borrowedUntil, by });
-}
+export const recall = {
+  ...ON_HELD_SLOT,
+
+  decide(command, view, now) {
+    const base = collect(view, now);
+    const { user, by } = command;
+    if (base.held === null) return refuseReturn(command, view, base);
+    if (!isBorrowed(base.held, now)) {
+      const message = `The slot of "${user}" is not borrowed. Release it instead.`;
+      return withoutEffect(view, base, refuse('slot_not_borrowed', message));
+    }
+    const borrowedUntil = base.held.borrowedUntil as Instant;
+    return freeSlot(view, base, user, { kind: 'slot_recalled', user, borrowedUntil, by });
+  },
+} satisfies CommandModule<Recall>;

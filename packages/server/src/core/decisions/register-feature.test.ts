@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from '../command.ts';
-import { decide, needsOf } from '../decide.ts';
-import type { Measured, Refused } from '../decision.ts';
+import { decide, moduleOf } from '../decide.ts';
 import {
   borrow,
   exampleFeature,
@@ -24,6 +23,7 @@ import type { Feature } from '../nouns/feature.ts';
 import type { FeatureSlot } from '../nouns/feature-slot.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
+import type { Measured, Refused } from '../outcome.ts';
 import { NO_NEEDS } from '../view.ts';
 
 const LENDING = { slots: 2, timeoutMinutes: 5, canBorrow: true, maxBorrowHours: 4 };
@@ -298,6 +298,7 @@ describe('a slot of a feature is given back', () => {
     assert.deepEqual(changes, [{ kind: 'remove_all_feature_slots' }]);
     assert.deepEqual(events, [{ kind: 'all_features_returned', count: 2, by: 'admin' }]);
     assert.deepEqual(decide(command, exampleView({}, null), NOW).events, []);
-    assert.deepEqual(needsOf(command, view, NOW), { ...NO_NEEDS, featureSlotCount: true });
+    const needs = moduleOf(command).needs(command, view, null, NOW);
+    assert.deepEqual(needs, { ...NO_NEEDS, featureSlotCount: true });
   });
 });

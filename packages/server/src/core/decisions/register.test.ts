@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { decide } from '../decide.ts';
-import type { Decision, Granted, Refused } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { exampleLicense, exampleSlot, exampleView, NOW, register, type ViewFacts } from '../examples.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../nouns/instant.ts';
+import type { Granted, Refused } from '../outcome.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
 

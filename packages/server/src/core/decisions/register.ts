@@ -1,32 +1,50 @@
 import type { Register } from '../command.ts';
+import { type CommandModule, ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
-import { refuseCrowd } from '../lending/address-limits.ts';
-import { type Collected, collect, inUseChange } from '../lending/collect.ts';
+import { type Collected, collect, countInUse, inUseChange } from '../lending/collect.ts';
 import { denySlot } from '../lending/deny.ts';
+import { refuseSlot, type SlotRefusal, slotNeeds } from '../lending/lend-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
 import { heartbeatEnd } from '../nouns/license.ts';
-import { holderFacts, isSameHolder, type Registration, spelledAs } from '../nouns/registration.ts';
-import { lenderOf, refuseByState, refuseFull, refuseRenewal } from '../refusals.ts';
+import { holderFacts, isSameHolder, orNoSlot, type Registration, spelledAs } from '../nouns/registration.ts';
+import { refuseByState, refuseRenewal } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
-import type { LicenseView } from '../view.ts';
+import type { LicenseHead, LicenseView } from '../view.ts';
 
 /**
- * Lends a slot, or starts the timer of the one that the user holds again: never a second one, wherever they
- * call from. Who holds a slot may renew it even where the license has become smaller than its use.
+ * Lends a slot, or restarts the timer of the one that the user holds: never a second one, wherever they call
+ * from. A holder may renew even when the license has become smaller than its use.
  */
-export function decideRegister(command: Register, view: LicenseView, now: Instant): Decision {
-  const base = collect(view, now);
-  const { license } = view;
-  const byState = base.held === null ? refuseByState(license, now) : refuseRenewal(license, now);
-  const refusal = byState ?? refuseByRules(view.rules, command);
-  if (refusal !== null) return denySlot(view, command, refusal, base, now);
-  if (base.held !== null) return renew(command, view, base, base.held, now);
-  if (base.inUse >= license.slots) {
-    return denySlot(view, command, refuseFull(lenderOf(view, base)), base, now);
-  }
-  const crowded = refuseCrowd(command, view, null, now);
-  if (crowded !== null) return denySlot(view, command, crowded, base, now);
-  return lend(command, view, base, now);
+export const register = {
+  ...ON_POOL,
+  isFromClients: true,
+  deny: denySlot,
+
+  needs(command, head, registration, now) {
+    const held = orNoSlot(registration, now);
+    return slotNeeds(command, head, held, refuseEarly(command, head, held, now) !== null, now);
+  },
+
+  decide(command, view, now) {
+    const base = collect(view, now);
+    const early = refuseEarly(command, view, base.held, now);
+    const refusal = refuseSlot(command, view, base, early, now);
+    if (refusal !== null) return denySlot(command, view, base, refusal, now);
+    return base.held === null ? lend(command, view, base, now) : renew(command, view, base, base.held, now);
+  },
+} satisfies CommandModule<Register>;
+
+function refuseEarly(
+  command: Register,
+  head: LicenseHead,
+  held: Registration | null,
+  now: Instant,
+): SlotRefusal | null {
+  const { license, rules } = head;
+  const byState = held === null ? refuseByState(license, now) : refuseRenewal(license, now);
+  const refusal = byState ?? refuseByRules(rules, command);
+  if (refusal !== null) return refusal;
+  return held === null && countInUse(head) >= license.slots ? 'full' : null;
 }
 
 function renew(

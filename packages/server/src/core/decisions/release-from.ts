@@ -1,34 +1,40 @@
 import { type AddressRange, isWithin, parseAddress, parseRange } from '@berth/protocol/address-range';
 import type { ReleaseFrom } from '../command.ts';
-import type { Change, Decision } from '../decision.ts';
+import { type CommandModule, ON_LICENSE } from '../command-module.ts';
+import type { Change } from '../decision.ts';
 import { collect, inUseChange } from '../lending/collect.ts';
+import { forgetBorrow } from '../lending/keep-borrows.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
-import { forgetBorrow } from '../nouns/ended-borrow.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
-import type { LicenseView } from '../view.ts';
+import { type LicenseView, NO_NEEDS } from '../view.ts';
 
 /**
- * Frees what came from one address, borrowed or not. Whoever has moved to another address since the list was
- * made keeps their slot.
+ * Frees what came from one address, borrowed or not. A user who has moved to another address since the list
+ * was made keeps the slot.
  */
-export function decideReleaseFrom(command: ReleaseFrom, view: LicenseView, now: Instant): Decision {
-  const base = collect(view, now);
-  const range = parseRange(command.address);
-  const freed = view.holders.filter(
-    ({ registration }) => isLive(registration, now) && isFrom(registration, range),
-  );
-  return {
-    outcome: { kind: 'done', count: freed.length },
-    changes: [
-      ...base.changes,
-      ...freed.flatMap(removeHolder),
-      ...freed.flatMap(({ registration }) => forgetBorrow(view.license, registration.user)),
-      ...inUseChange(view, base.storedInUse - freed.length),
-    ],
-    events: [...base.events, ...freed.flatMap((holder) => tellRemoved(holder, command, now))],
-  };
-}
+export const releaseFrom = {
+  ...ON_LICENSE,
+  needs: ({ users }) => ({ ...NO_NEEDS, holders: users }),
+
+  decide(command, view, now) {
+    const base = collect(view, now);
+    const range = parseRange(command.address);
+    const freed = view.holders.filter(
+      ({ registration }) => isLive(registration, now) && isFrom(registration, range),
+    );
+    return {
+      outcome: { kind: 'done', count: freed.length },
+      changes: [
+        ...base.changes,
+        ...freed.flatMap(removeHolder),
+        ...freed.flatMap(({ registration }) => forgetBorrow(view.license, registration.user)),
+        ...inUseChange(view, base.storedInUse - freed.length),
+      ],
+      events: [...base.events, ...freed.flatMap((holder) => tellRemoved(holder, command, now))],
+    };
+  },
+} satisfies CommandModule<ReleaseFrom>;
 
 type Holder = LicenseView['holders'][number];
 

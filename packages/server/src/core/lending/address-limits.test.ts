@@ -3,16 +3,7 @@ import { describe, test } from 'node:test';
 import { parseRange } from '@berth/protocol/address-range';
 import type { Borrow, Register } from '../command.ts';
 import { decide } from '../decide.ts';
-import {
-  borrow,
-  exampleLicense,
-  exampleSlot,
-  exampleView,
-  from,
-  NOW,
-  register,
-  unregister,
-} from '../examples.ts';
+import { borrow, exampleLicense, exampleSlot, exampleView, from, NOW, register } from '../examples.ts';
 import { HOUR_MS, plus } from '../nouns/instant.ts';
 import type { Registration } from '../nouns/registration.ts';
 import { crowdToCount } from './address-limits.ts';
@@ -27,7 +18,6 @@ describe('what an address holds', () => {
     const here = parseRange(HERE);
     const cases: [Register | Borrow, Registration | null, typeof here][] = [
       [register('ada', asked), null, here],
-      [register('ada', asked), exampleSlot('ada', { endsAt: NOW }), here],
       [register('ada', asked), PLAIN, null],
       [borrow('ada', 'longest', asked), PLAIN, here],
       [borrow('ada', 'longest', asked), BORROWED, null],
@@ -38,7 +28,6 @@ describe('what an address holds', () => {
     for (const [command, registration, range] of cases) {
       assert.deepEqual(crowdToCount(command, registration, NOW), range);
     }
-    assert.equal(crowdToCount(unregister('ada', from(HERE)), null, NOW), null);
   });
 
   test('refuses more than the limit, and nothing up to it', () => {

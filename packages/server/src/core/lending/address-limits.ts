@@ -1,31 +1,25 @@
 import { type AddressRange, placeRange } from '@berth/protocol/address-range';
-import type { AddressLimits, Borrow, LicenseCommand, Register } from '../command.ts';
-import { type Refused, refuse } from '../decision.ts';
+import type { AddressLimits, Borrow, Register } from '../command.ts';
 import { addressOf } from '../nouns/actor.ts';
 import type { Instant } from '../nouns/instant.ts';
-import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
+import { isBorrowed, type Registration } from '../nouns/registration.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import type { Crowd, LicenseView } from '../view.ts';
 
 /**
- * From where the slots must be counted before the command is decided; `null`: nothing has to be. Only
- * somebody who takes more than they hold is counted, so a heartbeat costs nothing here.
+ * The addresses whose slots must be counted before the command is decided; `null`: none. Only somebody who
+ * takes more than they hold is counted, so a heartbeat costs nothing here.
  */
 export function crowdToCount(
-  command: LicenseCommand,
-  registration: Registration | null,
+  command: Register | Borrow,
+  held: Registration | null,
   now: Instant,
 ): AddressRange | null {
-  if (command.kind !== 'register' && command.kind !== 'borrow') return null;
-  const limit = limitFor(
-    command,
-    registration !== null && isLive(registration, now) ? registration : null,
-    now,
-  );
-  const address = limit === null ? null : addressOf(command.by);
+  const address = limitFor(command, held, now) === null ? null : addressOf(command.by);
   return address === null ? null : placeRange(address);
 }
 
-/** Why the address gets no more; `null` when it does. Whoever holds a slot renews it wherever they are. */
+/** Why the address gets no more; `null`: it does. A holder may renew from anywhere. */
 export function refuseCrowd(
   command: Register | Borrow,
   { license, crowd }: LicenseView,

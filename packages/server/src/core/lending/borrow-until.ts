@@ -1,12 +1,33 @@
 import type { BorrowUntil } from '../command.ts';
-import { type Refused, refuse } from '../decision.ts';
-import { earlier, type Instant, MINUTE_MS, say } from '../nouns/instant.ts';
+import type { FloatingFeature } from '../nouns/feature-slot.ts';
+import { earlier, HOUR_MS, type Instant, MINUTE_MS, plus, say } from '../nouns/instant.ts';
+import { allowsBorrowing, type License, latestBorrowUntil } from '../nouns/license.ts';
+import { heldUntil, type Registration } from '../nouns/registration.ts';
+import { type Refused, refuse } from '../outcome.ts';
 
-/** Clients' clocks differ: a date this little beyond the latest allowed one is cut to it, not refused. */
+/** Clients' clocks differ, so a date that is late by this little is cut to the latest, and not refused. */
 export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** The instant that was asked for, cut to the latest allowed one, or the refusal that says which that is. */
-export function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instant | Refused {
+/** The end of a borrow of the license, or why there is none. */
+export function resolveLicenseUntil(until: BorrowUntil, license: License, now: Instant): Instant | Refused {
+  if (!allowsBorrowing(license)) return refuseBorrowing(license.product);
+  return resolveUntil(until, latestBorrowUntil(license, now), now);
+}
+
+/** The same for a feature, which is not borrowed beyond the holder's borrow or slot of the license. */
+export function resolveFeatureUntil(
+  until: BorrowUntil,
+  { code, floating, expiresAt }: FloatingFeature,
+  holder: Registration,
+  now: Instant,
+): Instant | Refused {
+  const { canBorrow, maxBorrowHours } = floating;
+  if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(code);
+  const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), heldUntil(holder, now));
+  return resolveUntil(until, expiresAt === null ? longest : earlier(longest, expiresAt), now);
+}
+
+function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instant | Refused {
   if (until === 'unreadable') return refuseUntil('cannot be read as a date', latest);
   if (latest <= now) return refuseUntil('is not possible: the license is no longer valid', latest);
   const wanted = until === 'longest' ? latest : until;
@@ -23,6 +44,21 @@ function refuseUntil(problem: string, latestUntil: Instant): Refused {
   );
 }
 
-export function refuseBorrowing(name: string): Refused {
+function refuseBorrowing(name: string): Refused {
   return refuse('license_borrow_not_allowed', `The license of "${name}" does not allow borrowing.`);
+}
+
+/**
+ * Returns whether a slot is missing: a newcomer needs a free one; a holder needs none, but no borrow is
+ * started or extended while a shrunk license or feature is over its limit.
+ */
+export function isShort(
+  slots: number,
+  inUse: number,
+  held: Pick<Registration, 'borrowedUntil'> | null,
+  until: Instant | null,
+): boolean {
+  if (held === null) return inUse >= slots;
+  const isExtended = until !== null && (held.borrowedUntil === null || until > held.borrowedUntil);
+  return inUse > slots && isExtended;
 }

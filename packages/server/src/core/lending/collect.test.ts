@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { decide } from '../decide.ts';
-import { ANSWER_LIFETIME_MS } from '../decisions/add-consumption.ts';
 import {
   exampleFeatureSlot,
   exampleLicense,
@@ -14,6 +13,7 @@ import {
 import { plus } from '../nouns/instant.ts';
 import { COLLECT_LIMIT, type Denial } from '../view.ts';
 import { collect, countFeatureInUse, countInUse, inUseChange } from './collect.ts';
+import { ANSWER_LIFETIME_MS } from './repeat-answer.ts';
 
 const collectCommand = { kind: 'collect', licenseId: LICENSE_ID } as const;
 

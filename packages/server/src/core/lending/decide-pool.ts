@@ -1,24 +1,23 @@
-import type { AddConsumption, Borrow, LicenseCommand, Register } from '../command.ts';
-import { decide } from '../decide.ts';
-import type { Decision, Refused } from '../decision.ts';
-import { denyConsumption } from '../decisions/add-consumption.ts';
-import { freeSlot } from '../decisions/unregister.ts';
+import type { LicenseCommand } from '../command.ts';
+import { decide, moduleOf } from '../decide.ts';
+import type { Decision } from '../decision.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License, type LicenseId } from '../nouns/license.ts';
+import type { Refused } from '../outcome.ts';
 import { refuseRenewal } from '../refusals.ts';
 import type { Candidate, LicenseView } from '../view.ts';
 import { newestOf } from './choose-license.ts';
 import { collect } from './collect.ts';
 import { combineRefusals } from './combine-refusals.ts';
-import { denySlot } from './deny.ts';
+import { freeSlot } from './free-slot.ts';
 import { withOrigin } from './with-origin.ts';
 
-/** The licenses of one product, of which a command names none. */
+/** The licenses of a product, for a command that names none of them. */
 export interface Pool {
   /** The most recently added first. */
   readonly candidates: readonly Candidate[];
-  /** What a decision on one of them sees. Only those are asked for that may answer. */
+  /** The view of one of them; only asked for those that may answer. */
   viewOf(license: License): LicenseView;
 }
 
@@ -28,14 +27,14 @@ export interface PoolPart {
   readonly decision: Decision;
 }
 
-/** All of it belongs into one commit. */
+/** All of it is one commit. */
 export interface PoolDecision {
   readonly answer: PoolPart;
-  /** What follows on other licenses of the pool. */
+  /** Changes on other licenses of the pool. */
   readonly others: readonly PoolPart[];
 }
 
-/** Asks the licenses of a pool one after the other until one of them does not refuse. */
+/** Tries the licenses of a pool one after the other until one does not refuse. */
 export function decidePool(command: LicenseCommand, pool: Pool, now: Instant): PoolDecision {
   const tried: Tried[] = [];
   for (const { license } of orderPool(command, pool.candidates, now)) {
@@ -62,14 +61,7 @@ interface Tried {
 /** Refusals that no other license would change. */
 const SAME_EVERYWHERE: ReadonlySet<Refused['code']> = new Set(['blacklisted', 'idempotency_key_reused']);
 
-/** Commands for which any license of the pool will do. The others are about what the user holds. */
-type Taking = Register | Borrow | AddConsumption;
-
-function isTaking(command: LicenseCommand): command is Taking {
-  return command.kind === 'register' || command.kind === 'borrow' || command.kind === 'add_consumption';
-}
-
-/** Which licenses are asked, in which order. There is always one. */
+/** The licenses to try, in order; at least one. */
 function orderPool(
   command: LicenseCommand,
   candidates: readonly Candidate[],
@@ -78,23 +70,29 @@ function orderPool(
   const answered = candidates.filter(({ hasAnswered }) => hasAnswered);
   const own = candidates.filter(({ holdsSlot }) => holdsSlot);
   const renewable = own.filter(({ license }) => refuseRenewal(license, now) === null);
-  const rest = isTaking(command)
+  const rest = canUseAny(command)
     ? candidates.filter(({ license }) => isUsable(license, now))
     : own.filter((candidate) => !renewable.includes(candidate));
   const order = [...new Set([...answered, ...renewable, ...rest])];
   return order.length > 0 ? order : [newestOf(listAble(command, candidates), now)];
 }
 
-/** Whoever holds no slot hears that, and not that some license lacks the feature, where another has it. */
+/** Whether any license of the pool will do. If not, the command is about what the user holds. */
+function canUseAny(command: LicenseCommand): boolean {
+  return moduleOf(command).deny !== undefined;
+}
+
+/** A user without a slot is told that, and not that some license lacks a feature that another one has. */
 function listAble(command: LicenseCommand, candidates: readonly Candidate[]): readonly Candidate[] {
-  if (command.kind !== 'register_feature' && command.kind !== 'release_feature') return candidates;
-  const able = candidates.filter(({ license }) => findFeature(license, command.feature) !== undefined);
+  const code = 'feature' in command && !canUseAny(command) ? command.feature : null;
+  if (code === null) return candidates;
+  const able = candidates.filter(({ license }) => findFeature(license, code) !== undefined);
   return able.length > 0 ? able : candidates;
 }
 
 /**
- * Somebody who borrows where it is possible, instead of where they hold a slot, holds one slot afterwards, as
- * before. Only a borrow moves: a license that can be renewed refuses no heartbeat.
+ * A user who borrows from another license than the one they hold gives that slot back. Only a borrow moves: a
+ * license that can be renewed refuses no heartbeat.
  */
 function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): readonly PoolPart[] {
   if (command.kind !== 'borrow') return [];
@@ -108,14 +106,13 @@ function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): 
 }
 
 /**
- * Whoever gives back has nothing left that could return: their borrows that have ended, perhaps by a wrong
- * clock, are forgotten on all licenses. See `refuseReturn`.
+ * A user who gives a slot back must not get an old borrow restored: their ended borrows are forgotten on all
+ * licenses. See `refuseReturn`.
  */
 function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Instant): readonly PoolPart[] {
-  const { kind } = command;
   const { outcome } = answer.decision;
   const isReturned = outcome.kind !== 'refused' || outcome.code === 'device_not_found';
-  if (!isReturned || !(kind === 'unregister' || kind === 'release' || kind === 'recall')) return [];
+  if (!isReturned || !moduleOf(command).isReturn) return [];
   const without = pool.candidates.filter(
     ({ license, holdsSlot }) => !holdsSlot && license.id !== answer.licenseId,
   );
@@ -126,12 +123,13 @@ function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Inst
 }
 
 /**
- * All have refused. Where any license would have done, the caller hears what they said together, and it is
- * recorded once, on the newest usable one.
+ * All have refused. If any license would have done, the caller gets one combined refusal, which is recorded
+ * once, on the newest usable license.
  */
 function refuseAll(command: LicenseCommand, tried: readonly Tried[], pool: Pool, now: Instant): PoolPart {
   const [first] = tried as [Tried];
-  if (!isTaking(command) || first.refusal.code === 'idempotency_key_reused') return first.part;
+  const module = moduleOf(command);
+  if (module.deny === undefined || first.refusal.code === 'idempotency_key_reused') return first.part;
   const { license } = newestOf(pool.candidates, now);
   const view = pool.viewOf(license);
   if (!isUsable(license, now)) return { licenseId: license.id, decision: decide(command, view, now) };
@@ -140,10 +138,6 @@ function refuseAll(command: LicenseCommand, tried: readonly Tried[], pool: Pool,
     license.product,
     tried.map((one) => one.refusal),
   );
-  const base = collect(view, now);
-  const decision =
-    command.kind === 'add_consumption'
-      ? denyConsumption(command, view, base, refusal, now)
-      : denySlot(view, command, refusal, base, now);
+  const decision = module.deny(command, view, collect(view, now), refusal, now);
   return { licenseId: license.id, decision: withOrigin(decision, command) };
 }

@@ -1,47 +1,47 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { Borrow, Register } from '../command.ts';
-import type { Change, Decision, Refused } from '../decision.ts';
+import type { Change, Decision } from '../decision.ts';
 import { type Actor, addressOf } from '../nouns/actor.ts';
-import type { LicenseEvent } from '../nouns/audit-event.ts';
+import type { Denied, LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../nouns/instant.ts';
-import type { Denial, LicenseView, PlaceDenial } from '../view.ts';
+import type { Refused } from '../outcome.ts';
+import type { Denial, DenialScope, LicenseView, PlaceDenial } from '../view.ts';
 import { type Collected, collectedChanges } from './collect.ts';
 
-/** A user's repeated denials within this time are counted instead of becoming an event each. */
+/** Within this time, a user's repeated denials are counted and become no events. */
 export const DENIAL_WINDOW_MS = MINUTE_MS;
 
 /**
- * So many denials from one place become events of a license within this time; more are only counted. A
- * client can invent users, so a limit per user alone bounds nothing. An office behind one address may
- * come to work at the same minute, and its people are still told by their names.
+ * Within this time, at most this many denials from one place become events of a license; the rest is counted.
+ * A client can invent users, so a limit per user bounds nothing. The number is large enough for an office
+ * behind one address whose people all start work at the same minute.
  */
 export const PLACE_DENIALS = 500;
 export const PLACE_WINDOW_MS = HOUR_MS;
 
-/** What was asked for, by whom. */
-export interface Denied {
-  readonly kind: 'slot_denied' | 'consumption_denied';
-  readonly feature: string | null;
+/** A command that may be denied. */
+interface Deniable {
+  readonly feature?: string | null;
   readonly user: string | null;
   readonly by?: Actor;
 }
 
 /**
- * Refuses, and leaves a trace. A user's first denial is recorded as it is; what follows within the window is
- * only counted, and the count goes into the next record, so that a client in a retry loop cannot flood the
- * chain. Neither can one that invents users: once its place has had its share, first denials are counted
- * there, and leave nothing of their own. Every denial is in exactly one event or counter.
+ * Refuses, and leaves a trace. A user's first denial is recorded; more within the window are only counted,
+ * and the next record carries the count, so that a client in a retry loop cannot flood the chain. A
+ * client that invents users cannot either: once its place has had its share, first denials are only counted
+ * there. Every denial is in exactly one event or counter.
  */
-export function deny(
+function deny(
+  kind: Denied['kind'],
+  command: Deniable,
   view: LicenseView,
-  denied: Denied,
-  refusal: Refused,
   base: Collected,
+  refusal: Refused,
   now: Instant,
 ): Decision {
-  const { changes, events } = trace(view, denied, refusal.code, now);
+  const { changes, events } = trace(view, kind, command, refusal.code, now);
   return {
     outcome: refusal,
     changes: [...collectedChanges(view, base), ...changes],
@@ -49,31 +49,35 @@ export function deny(
   };
 }
 
-export function denySlot(
-  view: LicenseView,
-  { user, by }: Register | Borrow,
-  refusal: Refused,
-  base: Collected,
-  now: Instant,
-): Decision {
-  const denied = { kind: 'slot_denied', feature: null, user } as const;
-  return deny(view, by === undefined ? denied : { ...denied, by }, refusal, base, now);
+export const denySlot = deny.bind(null, 'slot_denied');
+export const denyConsumption = deny.bind(null, 'consumption_denied');
+
+/** Which earlier denials a denial of this command may be folded into. */
+export function denialScope({ user, by }: Deniable): DenialScope {
+  return { user: user ?? NOBODY, place: deniedPlace(by) };
 }
 
 type Trace = Pick<Decision, 'changes' | 'events'>;
 
-function trace(view: LicenseView, denied: Denied, code: ErrorCode, now: Instant): Trace {
-  const feature = denied.feature ?? WHOLE_LICENSE;
+function trace(
+  view: LicenseView,
+  kind: Denied['kind'],
+  command: Deniable,
+  code: ErrorCode,
+  now: Instant,
+): Trace {
+  const feature = command.feature ?? WHOLE_LICENSE;
   const last = view.denials.find((denial) => denial.code === code && denial.feature === feature);
   if (last !== undefined && isInWindow(last, DENIAL_WINDOW_MS, now)) {
     const denial = { ...last, repeated: last.repeated + 1 };
     return { changes: [{ kind: 'put_denial', denial }], events: [] };
   }
-  const place = deniedPlace(denied.by);
-  if (place === null) return recordFirst(denied, code, last, now);
+  const place = deniedPlace(command.by);
+  const recorded = () => recordFirst(kind, command, code, last, now);
+  if (place === null) return recorded();
   const isOver = countRecorded(view.placeDenials, now) >= PLACE_DENIALS;
   const counted = countAt(view.placeDenials, place, code, isOver ? 'repeated' : 'recorded', now);
-  const first = isOver ? NOTHING : recordFirst(denied, code, last, now);
+  const first = isOver ? NOTHING : recorded();
   return {
     changes: [...first.changes, ...counted.changes],
     events: [...counted.events, ...first.events],
@@ -83,7 +87,8 @@ function trace(view: LicenseView, denied: Denied, code: ErrorCode, now: Instant)
 const NOTHING: Trace = { changes: [], events: [] };
 
 function recordFirst(
-  { kind, feature, user }: Denied,
+  kind: Denied['kind'],
+  { feature = null, user }: Deniable,
   code: ErrorCode,
   last: Denial | undefined,
   now: Instant,
@@ -95,7 +100,7 @@ function recordFirst(
   return { changes: [{ kind: 'put_denial', denial } as const], events: [event] };
 }
 
-/** Counts one more at the place; what an earlier window has gathered is carried by an event. */
+/** Counts one more at the place; an event carries the count of an earlier window. */
 function countAt(
   known: readonly PlaceDenial[],
   place: string,
@@ -116,34 +121,34 @@ function countRecorded(known: readonly PlaceDenial[], now: Instant): number {
   return open.reduce((sum, { recorded }) => sum + recorded, 0);
 }
 
-/** Where denials are counted for a request; `null`: it did not come over the network. */
+/** The place that a request came from; `null`: it did not come over the network. */
 export function deniedPlace(by: Actor | undefined): string | null {
   const address = addressOf(by);
   return address === null ? null : placeOf(address);
 }
 
-/** What a counter has gathered must not be lost when the counter goes. */
+/** A counter's count must not be lost when the counter goes. */
 export function carryRepeats({ user, feature, code, repeated }: Denial): readonly LicenseEvent[] {
   if (repeated === 0) return [];
   const subject = feature === WHOLE_LICENSE ? {} : { feature };
   return [{ kind: 'denials_repeated', ...subject, user: user === NOBODY ? null : user, code, repeated }];
 }
 
-/** What the sweeper makes of a place's counter: empty, or gone when its window is over. */
+/** Empties a place's counter, or removes it when its window is over. */
 export function tidyPlace(denial: PlaceDenial, now: Instant): Change {
   return isInWindow(denial, PLACE_WINDOW_MS, now)
     ? { kind: 'put_place_denial', denial: { ...denial, repeated: 0 } }
     : { kind: 'remove_place_denial', denial };
 }
 
-/** Of whichever users they were. */
+/** The users are unknown. */
 export function carryPlaceRepeats({ place, code, repeated }: PlaceDenial): readonly LicenseEvent[] {
   if (repeated === 0) return [];
   const by = { name: 'client', address: place };
   return [{ kind: 'denials_repeated', user: null, code, repeated, by }];
 }
 
-/** Stands for a user that was not named; a user's own name is never empty. */
+/** In place of a user that was not named: names are never empty. */
 export const NOBODY = '';
 
 function isInWindow({ deniedAt }: Pick<Denial, 'deniedAt'>, windowMs: number, now: Instant): boolean {

@@ -1,30 +1,18 @@
-import type { LicenseCommand } from '../command.ts';
 import type { Decision } from '../decision.ts';
 import type { Actor } from '../nouns/actor.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 
-/** What clients ask for. The other commands say themselves on which of their events somebody stands. */
-const OF_CLIENTS: ReadonlySet<LicenseCommand['kind']> = new Set([
-  'register',
-  'borrow',
-  'unregister',
-  'add_consumption',
-  'register_feature',
-  'release_feature',
-]);
-
-/** Events that a command only comes across: nobody who asks has caused them. */
+/** Events that a command only comes across: the sender did not cause them. */
 const FOUND: ReadonlySet<LicenseEvent['kind']> = new Set([
   'slot_expired',
   'feature_expired',
   'denials_repeated',
 ]);
 
-/** Writes on every event that a client caused who they were and where they came from. */
-export function withOrigin(decision: Decision, command: LicenseCommand): Decision {
-  if (decision.events.length === 0 || !OF_CLIENTS.has(command.kind)) return decision;
-  const by = 'by' in command ? command.by : undefined;
-  if (by === undefined) return decision;
+/** Names the sender of a command, and their address, on every event that they caused. */
+export function withOrigin(decision: Decision, command: object): Decision {
+  const by = 'by' in command ? (command.by as Actor | undefined) : undefined;
+  if (by === undefined || decision.events.length === 0) return decision;
   return { ...decision, events: decision.events.map((event) => sign(event, by)) };
 }
 

@@ -1,8 +1,6 @@
-import type { Change } from '../decision.ts';
-import { WHOLE_LICENSE } from './consumption.ts';
-import type { FeatureSlot } from './feature-slot.ts';
+import type { ErrorCode } from '@berth/protocol/errors';
 import type { Instant } from './instant.ts';
-import { allowsBorrowing, type License } from './license.ts';
+import type { LicenseId } from './license.ts';
 import type { Registration } from './registration.ts';
 
 /**
@@ -16,55 +14,17 @@ export interface EndedBorrow extends Omit<Registration, 'endsAt' | 'borrowedUnti
   readonly borrowedUntil: Instant;
 }
 
-/** At least so many are kept per license, the latest ones; more where the license has more slots. */
-const KEPT_BORROWS = 1000;
-
-/** What it takes to keep the borrows among slots that have just ended. Other slots cost nothing. */
-export function keepBorrows(
-  license: License,
-  registrations: readonly Registration[],
-  featureSlots: readonly FeatureSlot[],
-): readonly Change[] {
-  const ended = [
-    ...registrations.flatMap((slot) => (slot.borrowedUntil === null ? [] : [ofLicense(slot)])),
-    ...featureSlots.flatMap((slot) => (slot.borrowedUntil === null ? [] : [ofFeature(slot)])),
-  ];
-  if (ended.length === 0) return [];
-  return [
-    ...ended.map((borrow) => ({ kind: 'keep_borrow', borrow }) as const),
-    { kind: 'trim_borrows', kept: Math.max(KEPT_BORROWS, license.slots) },
-  ];
+/** A borrow as people are told of it. */
+export interface NamedBorrow {
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  /** `null`: the license's own slot. */
+  readonly feature: string | null;
+  readonly user: string;
+  readonly borrowedUntil: Instant;
 }
 
-function ofLicense({ endsAt: _, ...slot }: Registration): EndedBorrow {
-  return { ...slot, feature: WHOLE_LICENSE, borrowedUntil: slot.borrowedUntil as Instant };
-}
-
-function ofFeature({ feature, user, registeredAt, borrowedUntil }: FeatureSlot): EndedBorrow {
-  const host = { hostname: null, address: null, info: null };
-  return {
-    feature,
-    user,
-    host,
-    origin: null,
-    credential: null,
-    registeredAt,
-    borrowedUntil: borrowedUntil as Instant,
-  };
-}
-
-/**
- * The user gave the slot back, lost it to an administrator, or borrows it anew: an earlier borrow must not
- * come back. Licenses without borrowing have none to forget.
- */
-export function forgetBorrow(
-  license: License,
-  user: string,
-  feature: string | null = null,
-): readonly Change[] {
-  return mayHaveBorrows(license) ? [{ kind: 'forget_borrow', user, feature }] : [];
-}
-
-export function mayHaveBorrows(license: License): boolean {
-  return allowsBorrowing(license) || license.features.some(({ floating }) => floating?.canBorrow === true);
+export interface LostBorrow extends NamedBorrow {
+  readonly code: ErrorCode;
+  readonly reason: string;
 }

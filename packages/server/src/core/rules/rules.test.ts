@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LicenseCommand } from '../command.ts';
-import { decide, needsOf } from '../decide.ts';
-import type { Refused } from '../decision.ts';
+import { decide, moduleOf } from '../decide.ts';
 import {
   borrow,
   consume,
@@ -23,7 +22,8 @@ import {
   type ViewFacts,
 } from '../examples.ts';
 import { MINUTE_MS, plus } from '../nouns/instant.ts';
-import { decideSetRules } from '../system/set-rules.ts';
+import type { Refused } from '../outcome.ts';
+import { setRules } from '../system/set-rules.ts';
 import { type Asker, NO_RULES, orNoRules, type Rules, refuseByRules } from './rules.ts';
 
 function asker(facts: { user?: string | null; hostname?: string; claims?: string; from?: string }): Asker {
@@ -162,7 +162,8 @@ describe('whoever is denied', () => {
     for (const command of [register('ada'), consume(1, { user: 'ada' }), registerFeature('ada')]) {
       const facts = command.kind === 'add_consumption' ? { ...HELD, meter: {} } : HELD;
       const view = exampleView(facts, 'ada');
-      assert.equal(needsOf(command, view, NOW).denialsOf, 'ada', 'earlier denials are asked for');
+      const needs = moduleOf(command).needs(command, view, view.registration, NOW);
+      assert.equal(needs.denials?.user, 'ada', 'earlier denials are asked for');
       const { events, changes } = decide({ ...command, by }, view, NOW);
       const [event] = events;
       assert.ok(event?.kind === 'slot_denied' || event?.kind === 'consumption_denied');
@@ -179,7 +180,7 @@ describe('setting rules', () => {
   const set = { kind: 'set_rules', rules: RULES, digest: 'd1', by: 'server' } as const;
 
   test('tells the audit how many are denied, not who', () => {
-    const { outcome, changes, events } = decideSetRules(set, NO_RULES);
+    const { outcome, changes, events } = setRules.decide(set, { rules: NO_RULES });
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
     assert.deepEqual(changes, [{ kind: 'put_rules', rules: RULES }]);
     const counts = { users: 1, hosts: 0, addresses: 0 };
@@ -187,8 +188,8 @@ describe('setting rules', () => {
   });
 
   test('to what they are is no change and no event', () => {
-    const { outcome, changes, events } = decideSetRules(set, denying({ users: ['ada'] }));
+    const { outcome, changes, events } = setRules.decide(set, { rules: denying({ users: ['ada'] }) });
     assert.deepEqual([outcome, changes, events], [{ kind: 'done', count: 0 }, [], []]);
-    assert.equal(decideSetRules(set, denying({ hosts: ['ada'] })).events.length, 1);
+    assert.equal(setRules.decide(set, { rules: denying({ hosts: ['ada'] }) }).events.length, 1);
   });
 });

@@ -11,7 +11,7 @@ import { readBodyText } from './read-body.ts';
 
 type Fields = Record<string, unknown>;
 
-export interface Input {
+interface Input {
   readonly query: Fields;
   readonly body: Fields;
   /** The body was read, which may have taken its time. */

@@ -3,15 +3,12 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
+import { CONTROL } from '../../config.ts';
 import { isSameText } from '../access/same-text.ts';
-import { problem } from '../problem.ts';
-import { toResponse } from '../reply.ts';
+import { problem } from '../reply/problem.ts';
+import { toResponse } from '../reply/reply.ts';
 import type { Answering } from './entrance.ts';
 import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
-
-/** Names in the data folder by which the command line finds the running server. */
-export const CONTROL_SOCKET = 'berth.sock';
-export const CONTROL_FILE = 'control.json';
 
 /** The longest path that every system takes for a socket. */
 const MAX_SOCKET_PATH = 100;
@@ -22,8 +19,8 @@ const MAX_SOCKET_PATH = 100;
  * its owner can read.
  */
 export async function listenControl(app: Answering, dataFolder: string): Promise<() => Promise<void>> {
-  const path = join(dataFolder, CONTROL_SOCKET);
-  const file = join(dataFolder, CONTROL_FILE);
+  const path = join(dataFolder, CONTROL.socket);
+  const file = join(dataFolder, CONTROL.file);
   const isSocketUsable = process.platform !== 'win32' && Buffer.byteLength(path) <= MAX_SOCKET_PATH;
   try {
     rmSync(path, { force: true });
@@ -48,7 +45,7 @@ async function listenOnSocket(app: Answering, path: string): Promise<() => Promi
 async function listenOnPort(app: Answering, file: string): Promise<() => Promise<void>> {
   const token = randomBytes(32).toString('base64url');
   const fetch = (request: Request) =>
-    isSameText(request.headers.get('x-berth-control') ?? '', token)
+    isSameText(request.headers.get(CONTROL.header) ?? '', token)
       ? app.fetch(request, { peer: CONTROL_PEER })
       : toResponse(problem('unauthorized', 'This port is for the command line of this machine only.'));
   const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));

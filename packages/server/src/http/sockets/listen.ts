@@ -9,25 +9,25 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { placeOf } from '@berth/protocol/address-range';
-import { TLS_HEADERS } from '@berth/protocol/cloud/tls-rules';
+import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import { LIMITS } from '../../config.ts';
 import type { Certificates } from '../../services/upkeep/certificates.ts';
-import { bugReply, problem } from '../problem.ts';
-import { HEADERS, toResponse } from '../reply.ts';
+import { bugReply, problem } from '../reply/problem.ts';
+import { HEADERS, toResponse } from '../reply/reply.ts';
 import { type Connections, watchConnections } from './connections.ts';
 import type { Answering } from './entrance.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
 
-export interface Listening {
+interface Listening {
   /** Where it can be reached. */
   readonly url: string;
   /** Takes no new connections, answers what it has, then ends. */
   stop(): Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;

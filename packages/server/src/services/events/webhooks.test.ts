@@ -5,12 +5,13 @@ import { pino } from 'pino';
 import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import { openWebhookReceiver, type Reaction } from '../../../../../test/support/webhook-receiver.ts';
+import { backOffMs } from '../../core/back-off.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../../core/nouns/instant.ts';
-import { presentEvent } from '../../http/present-event.ts';
+import { presentEvent } from '../../http/reply/present-event.ts';
 import type { ManualClock } from '../../store/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { createHttpWebhooks } from '../../webhooks/http-webhooks.ts';
-import { chooseBackOffMs, createWebhooks, type WebhookOptions } from './webhooks.ts';
+import { BACK_OFF, createWebhooks, type WebhookOptions } from './webhooks.ts';
 
 const SECRET = 'a secret of more than thirty-two characters';
 const TOPICS = ['slot_denied', 'license_expiring', 'cloud_unreachable', 'clock_jumped'] as const;
@@ -235,10 +236,10 @@ describe('an event that is not taken', () => {
 
   test('is tried later and later, up to five minutes', () => {
     assert.deepEqual(
-      [1, 2, 3, 10, 1000].map((failures) => chooseBackOffMs(failures, 1)),
+      [1, 2, 3, 10, 1000].map((failures) => backOffMs(failures, BACK_OFF, 1)),
       [1000, 2000, 4000, 300_000, 300_000],
     );
-    assert.equal(chooseBackOffMs(1, 0), 500);
+    assert.equal(backOffMs(1, BACK_OFF, 0), 500);
   });
 });
 

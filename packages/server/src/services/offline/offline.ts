@@ -1,5 +1,5 @@
-import type { Refused } from '../../core/decision.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import { createTurns } from '../cloud/create-turns.ts';
 import {
@@ -38,7 +38,7 @@ export interface Offline {
   writeUsage(by: Actor): Promise<MadeUsage>;
 }
 
-export type OfflineOptions = RequestOptions & InstallOptions;
+type OfflineOptions = RequestOptions & InstallOptions;
 
 export function createOffline(options: OfflineOptions): Offline {
   // The amounts of a file with a higher number must not be older.

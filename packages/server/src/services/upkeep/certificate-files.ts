@@ -1,12 +1,12 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { TLS_RULES } from '@berth/protocol/cloud/tls-rules';
+import { TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
 import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { Config } from '../../config.ts';
 import { readFileVersion } from './file-version.ts';
 
-type TlsRules = typeof TLS_RULES;
+type TlsRules = typeof TLS_OPTIONS;
 
 /** What a TLS server is set up with. Everything in PEM. */
 export interface TlsContext extends TlsRules {
@@ -19,7 +19,7 @@ export interface TlsContext extends TlsRules {
 /** Files that cannot be used; the message says which and why, and never what is in them. */
 export class CertificateError extends Error {}
 
-export interface LoadedFiles {
+interface LoadedFiles {
   readonly context: TlsContext;
   readonly certificate: X509Certificate;
 }
@@ -32,7 +32,7 @@ export function loadFiles(files: Files): LoadedFiles {
   const key = read('tls.key', files.key);
   const [certificate] = parseCertificates('tls.cert', files.cert, cert);
   checkKey(files, certificate, key);
-  const context: TlsContext = { cert, key, ...TLS_RULES, ...readClientCa(files) };
+  const context: TlsContext = { cert, key, ...TLS_OPTIONS, ...readClientCa(files) };
   try {
     createSecureContext(context);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Refused } from '../../core/decision.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 

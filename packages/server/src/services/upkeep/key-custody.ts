@@ -22,14 +22,14 @@ export interface KeyCustody {
   export(passphrase: string | null, by: Actor): Promise<KeyExport>;
 }
 
-export interface MasterKeyDescription {
+interface MasterKeyDescription {
   readonly fingerprint: string;
   readonly source: 'file' | 'environment';
   /** `null` when the key is in the environment. */
   readonly file: string | null;
 }
 
-export interface Rotated extends MasterKeyDescription {
+interface Rotated extends MasterKeyDescription {
   readonly replaced: string;
 }
 

@@ -6,7 +6,7 @@ import { openExport } from '../../secrets/key-export.ts';
 import { fingerprint, SealError } from '../../secrets/seal.ts';
 
 /** A new file that is to hold an export of the master key. */
-export interface KeyExportFile {
+interface KeyExportFile {
   /** Writes the export, and opens what it has written. Returns the fingerprint of the key in it. */
   fill(text: string, passphrase: string): Promise<string>;
   /** Leaves nothing behind. */

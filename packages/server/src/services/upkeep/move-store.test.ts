@@ -10,7 +10,7 @@ import type { Command } from '../../core/command.ts';
 import { borrow, consume, exampleLicense, NOW, register, registerFeature } from '../../core/examples.ts';
 import { DAY_MS, instant, MINUTE_MS } from '../../core/nouns/instant.ts';
 import { licenseId } from '../../core/nouns/license.ts';
-import { heldKey } from '../../core/system/notice.ts';
+import { heldKey } from '../../core/nouns/notice-key.ts';
 import { createManualClock, type ManualClock } from '../../store/clock.ts';
 import { columnsOf, TABLE_NAMES } from '../../store/engine/tables.ts';
 import { openPostgresSource } from '../../store/postgres/move/postgres-source.ts';

@@ -3,7 +3,7 @@ import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../../secret
 import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
 import { describeHolder, lockFolder } from '../../store/folder-lock.ts';
 
-export interface Placing {
+interface Placing {
   readonly folder: string;
   readonly source: MasterKeySource;
   readonly key: MasterKey;

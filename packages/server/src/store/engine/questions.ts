@@ -1,5 +1,5 @@
-import { ANSWER_LIFETIME_MS } from '../../core/decisions/add-consumption.ts';
 import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/lending/deny.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/lending/repeat-answer.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Answer, Answers, Query } from '../query.ts';

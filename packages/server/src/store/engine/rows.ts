@@ -10,6 +10,7 @@ import type { OneTimePassword } from '../../core/access/one-time-password.ts';
 import type { Token } from '../../core/access/token.ts';
 import type { SystemChange } from '../../core/decision.ts';
 import type { AuditPosition } from '../../core/nouns/audit-position.ts';
+import type { AuditSegment } from '../../core/nouns/audit-segment.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
@@ -26,7 +27,6 @@ import type {
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
-import type { Segment } from './audit/audit-chain.ts';
 import type { RowOf } from './tables.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
@@ -273,7 +273,7 @@ export function reportFromRow(row: RowOf<'report'>): Report {
   return { id, feature, amount, cutAt, uncertainAt };
 }
 
-export function segmentFromRow(row: RowOf<'audit_segment'>): Segment {
+export function segmentFromRow(row: RowOf<'audit_segment'>): AuditSegment {
   return {
     chain: row.chain,
     firstN: row.first_n,
@@ -288,7 +288,7 @@ export function segmentFromRow(row: RowOf<'audit_segment'>): Segment {
   };
 }
 
-export function segmentRow(segment: Segment, mac: Uint8Array): RowOf<'audit_segment'> {
+export function segmentRow(segment: AuditSegment, mac: Uint8Array): RowOf<'audit_segment'> {
   return {
     chain: segment.chain,
     first_n: segment.firstN,

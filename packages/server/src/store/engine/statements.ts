@@ -105,8 +105,10 @@ export const STATEMENTS = {
     freeToken: "UPDATE token SET restriction = NULL WHERE token_hash = ? AND restriction = 'password_only'",
     removeToken: 'DELETE FROM token WHERE id = ?',
     removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',
-    removeSetupTokens: `DELETE FROM token WHERE restriction = 'until_set_up' OR (account IS NOT NULL AND token_hash <> ?)`,
-    removeDeadTokens: `DELETE FROM token WHERE (kind = 'auth' AND used_at <= ?) OR (kind = 'session' AND issued_at <= ?)`,
+    removeSetupTokens: `DELETE FROM token
+      WHERE restriction = 'until_set_up' OR (account IS NOT NULL AND token_hash <> ?)`,
+    removeDeadTokens: `DELETE FROM token
+      WHERE (kind = 'auth' AND used_at <= ?) OR (kind = 'session' AND issued_at <= ?)`,
     removeSurplusTokens: `DELETE FROM token WHERE token_hash IN
         (SELECT token_hash FROM token WHERE account = ? ORDER BY used_at DESC ${ALL_AFTER} ?)`,
   }),

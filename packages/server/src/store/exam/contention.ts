@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../core/decision.ts';
 import { type License, licenseId } from '../../core/nouns/license.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import { type Bench, grantedOf, refusedOf, users } from './exam-store.ts';
 
 /**

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../core/decision.ts';
-import { ANSWER_LIFETIME_MS } from '../../core/decisions/add-consumption.ts';
 import { consume, exampleFeature, exampleLimits, NOW } from '../../core/examples.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/lending/repeat-answer.ts';
 import { HOUR_MS, instant, plus } from '../../core/nouns/instant.ts';
 import { licenseId } from '../../core/nouns/license.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import type { GrantedNow } from '../store.ts';
 import { type Bench, codeOf, grantedOf, measuredOf, refusedOf, users } from './exam-store.ts';
 

@@ -3,7 +3,6 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from '../../core/command.ts';
-import type { Granted, Measured, Outcome, Refused } from '../../core/decision.ts';
 import {
   borrow,
   consume,
@@ -22,6 +21,7 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
+import type { Granted, Measured, Outcome, Refused } from '../../core/outcome.ts';
 import { type Clock, createManualClock } from '../clock.ts';
 import type { BacklogRecord, LicenseRecord } from '../query.ts';
 import type { Executed, Store } from '../store.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../core/decision.ts';
 import { exampleFeature, NOW } from '../../core/examples.ts';
 import type { FeatureLending } from '../../core/nouns/feature.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import { type Bench, codeOf, grantedOf, measuredOf, refusedOf, users } from './exam-store.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { ANSWER_LIFETIME_MS } from '../../core/decisions/add-consumption.ts';
 import { borrow, consume, exampleLimits, NOW, register } from '../../core/examples.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/lending/repeat-answer.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import { type License, licenseId } from '../../core/nouns/license.ts';
 import { type Bench, codeOf, grantedOf, measuredOf, refusedOf, users } from './exam-store.ts';

@@ -7,14 +7,14 @@ import {
   IDEMPOTENCY_KEY,
 } from '@berth/protocol/api/consumption';
 import type { z } from 'zod';
-import type { Measured } from '../../../core/decision.ts';
+import type { Measured } from '../../../core/outcome.ts';
 import { type Counting, requireFeature } from '../../../services/lending/counting.ts';
 import type { Executed } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
-import { limitFields, presentFeature } from '../../present-license.ts';
-import { refusalReply } from '../../problem.ts';
-import { json, type Reply } from '../../reply.ts';
+import { limitFields, presentFeature } from '../../reply/present-license.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { json, type Reply } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { LICENSE_REFUSALS, targetOf } from './lending.ts';
 

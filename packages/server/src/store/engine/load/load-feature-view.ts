@@ -29,14 +29,14 @@ export function loadFeatureView(
   entry: ShelfEntry,
   head: LicenseHead,
   needs: ViewNeeds,
+  user: string | null,
   now: Instant,
 ): FeatureView {
   if (!mayHaveFeatureSlots(entry)) return NO_FEATURE_VIEW;
   const { id } = entry.license;
   const feature = needs.featureSlotsEnd ? (head.meter?.feature ?? WHOLE_LICENSE) : WHOLE_LICENSE;
   return {
-    featureSlots:
-      needs.featureSlotsOf === null ? NO_SLOTS : listSlotsOf(statements, id, needs.featureSlotsOf),
+    featureSlots: needs.featureSlots ? listSlotsOf(statements, id, user as string) : NO_SLOTS,
     featureEndedBeyond: feature === WHOLE_LICENSE ? 0 : countBeyond(statements, head, feature, now),
     featureNextEndsAt:
       feature === WHOLE_LICENSE

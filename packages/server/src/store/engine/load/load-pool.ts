@@ -1,16 +1,16 @@
 import type { LicenseCommand } from '../../../core/command.ts';
 import { targetOf } from '../../../core/decide.ts';
-import type { Measured, Refused } from '../../../core/decision.ts';
+import type { Pool } from '../../../core/lending/decide-pool.ts';
 import {
   ANSWER_LIFETIME_MS,
   answerScope,
   isRemembered,
   repeatAnswer,
-} from '../../../core/decisions/add-consumption.ts';
-import type { Pool } from '../../../core/lending/decide-pool.ts';
+} from '../../../core/lending/repeat-answer.ts';
 import { plus } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { isLive } from '../../../core/nouns/registration.ts';
+import type { Measured, Refused } from '../../../core/outcome.ts';
 import type { Candidate, LicenseView } from '../../../core/view.ts';
 import type { Shelf, ShelfEntry } from '../shelf.ts';
 import { findAnswer, findRegistration, loadView, type ViewSource } from './load-view.ts';

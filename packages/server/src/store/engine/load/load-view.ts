@@ -1,22 +1,23 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { LicenseCommand } from '../../../core/command.ts';
-import { meterNeedOf, needsOf, withDenials } from '../../../core/decide.ts';
-import { crowdToCount } from '../../../core/lending/address-limits.ts';
+import { moduleOf } from '../../../core/decide.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
+import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
-import type { NoticeKey } from '../../../core/system/notice.ts';
 import {
   type AnswerScope,
   COLLECT_LIMIT,
   type Crowd,
+  type DenialScope,
   type LicenseHead,
   type LicenseView,
+  type MeterNeed,
   type RememberedAnswer,
-  type ViewNeeds,
+  type StaleNeeds,
 } from '../../../core/view.ts';
 import {
   answerFromRow,
@@ -42,36 +43,42 @@ export interface ViewSource {
 /** Loads the narrow view that a decision asks for. A renewal costs one statement. */
 export function loadView(source: ViewSource, entry: ShelfEntry, command: LicenseCommand): LicenseView {
   const { statements, now } = source;
-  const head = loadHead(source, entry, command);
-  const asked = needsOf(command, head, now);
-  const id = entry.license.id;
-  const registration =
-    asked.registrationOf === null ? null : findRegistration(statements, id, asked.registrationOf);
-  const crowd = crowdToCount(command, registration, now);
-  const needs = crowd === null ? asked : withDenials(asked, command);
+  const module = moduleOf(command);
+  const head = loadHead(source, entry, module.meter(command, entry.license, now));
+  const { id } = entry.license;
+  const user = module.holder(command);
+  const registration = user === null ? null : findRegistration(statements, id, user);
+  const needs = module.needs(command, head, registration, now);
   return {
     ...head,
-    ...loadFeatureView(statements, entry, head, needs, now),
-    ...loadHousekeeping(statements, id, needs),
+    ...loadFeatureView(statements, entry, head, needs, user, now),
+    ...loadHousekeeping(statements, id, needs.stale),
     nextEndsAt: needs.nextEnd ? statements.registration.findEnd(id, now) : null,
     registration,
     endedBorrow:
-      needs.endedBorrow && registration === null
-        ? findEndedBorrow(statements, id, needs.registrationOf as string)
-        : null,
-    crowd: crowd === null ? null : countCrowd(statements, id, crowd, now),
+      needs.endedBorrow && registration === null ? findEndedBorrow(statements, id, user as string) : null,
+    crowd: needs.crowd === null ? null : countCrowd(statements, id, needs.crowd, now),
     holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
-    denials:
-      needs.denialsOf === null
-        ? NONE
-        : statements.denial.list({ license_id: id, user: needs.denialsOf }).map(denialFromRow),
-    placeDenials:
-      needs.denialsFrom === null
-        ? NONE
-        : statements.place_denial.list({ license_id: id, place: needs.denialsFrom }).map(placeDenialFromRow),
+    ...loadDenials(statements, id, needs.denials),
     rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
     meters: needs.meters.map((need) => entry.meters.get(statements, need)),
+  };
+}
+
+function loadDenials(
+  statements: Statements,
+  id: LicenseId,
+  scope: DenialScope | null,
+): Pick<LicenseView, 'denials' | 'placeDenials'> {
+  if (scope === null) return NO_DENIALS;
+  const { user, place } = scope;
+  return {
+    denials: statements.denial.list({ license_id: id, user: user }).map(denialFromRow),
+    placeDenials:
+      place === null
+        ? NONE
+        : statements.place_denial.list({ license_id: id, place: place }).map(placeDenialFromRow),
   };
 }
 
@@ -119,10 +126,9 @@ export function findNotice(statements: Statements, key: NoticeKey): number | nul
 function loadHead(
   { statements, rules, now }: ViewSource,
   entry: ShelfEntry,
-  command: LicenseCommand,
+  need: MeterNeed | null,
 ): LicenseHead {
   const { license, storedInUse } = entry;
-  const need = meterNeedOf(command, license, now);
   const ended = loadEnded(statements, entry, now);
   return {
     license,
@@ -136,6 +142,8 @@ function loadHead(
 }
 
 const NONE: readonly never[] = [];
+
+const NO_DENIALS = { denials: NONE, placeDenials: NONE };
 
 function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly Registration[] {
   if (now < entry.noEndBefore) return NONE;
@@ -152,24 +160,16 @@ function countBeyond(statements: Statements, entry: ShelfEntry, collected: numbe
   return countOf(statements.countEnded.get(entry.license.id, now)) - collected;
 }
 
-/** What only the sweeper asks for. */
-function loadHousekeeping(
-  statements: Statements,
-  id: number,
-  { denialsOpenedBy, placesOpenedBy, answersGivenBy }: ViewNeeds,
-): Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'staleAnswers'> {
+type Housekeeping = Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'staleAnswers'>;
+
+const NO_HOUSEKEEPING: Housekeeping = { staleDenials: NONE, stalePlaceDenials: NONE, staleAnswers: 0 };
+
+function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds | null): Housekeeping {
+  if (stale === null) return NO_HOUSEKEEPING;
+  const { denialsBy, placesBy, answersBy } = stale;
   return {
-    staleDenials:
-      denialsOpenedBy === null
-        ? NONE
-        : statements.listDenialsBy.all(id, denialsOpenedBy, COLLECT_LIMIT).map(denialFromRow),
-    stalePlaceDenials:
-      placesOpenedBy === null
-        ? NONE
-        : statements.listPlaceDenialsBy.all(id, placesOpenedBy, COLLECT_LIMIT).map(placeDenialFromRow),
-    staleAnswers:
-      answersGivenBy === null
-        ? 0
-        : countOf(statements.countStaleAnswers.get(answersGivenBy, id, COLLECT_LIMIT)),
+    staleDenials: statements.listDenialsBy.all(id, denialsBy, COLLECT_LIMIT).map(denialFromRow),
+    stalePlaceDenials: statements.listPlaceDenialsBy.all(id, placesBy, COLLECT_LIMIT).map(placeDenialFromRow),
+    staleAnswers: countOf(statements.countStaleAnswers.get(answersBy, id, COLLECT_LIMIT)),
   };
 }

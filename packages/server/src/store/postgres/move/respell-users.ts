@@ -9,7 +9,7 @@ import {
 } from '../../engine/respell-users.ts';
 import type { Connection } from '../wire/connection.ts';
 import { DATABASE_NOW, rollBack } from '../wire/transaction.ts';
-import { REST_MS } from '../write/writer.ts';
+import { REST_MS } from '../write/resume.ts';
 
 /** Names users in another way, within a transaction that was begun before. */
 export async function respellUsers(connection: Connection, respelling: Respelling): Promise<void> {

@@ -5,10 +5,10 @@ import { toFault } from './database-error.ts';
 import type { Parameter } from './encode-parameter.ts';
 import { withPlaces } from './places.ts';
 
-/** Asks the database one question. Questions that are asked at once travel together. */
+/** Runs one query. Queries that are sent without waiting share a round trip. */
 export type Ask = <R = Row>(text: string, parameters?: readonly Parameter[]) => Promise<readonly R[]>;
 
-/** Whatever goes wrong is told as people are told it. */
+/** Errors become faults. */
 export function askOver(connection: Connection): Ask {
   return async <R>(text: string, parameters?: readonly Parameter[]) => {
     try {
@@ -23,8 +23,8 @@ const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const LIMIT_TIME = "SELECT set_config('statement_timeout', $1::text, true)";
 
 /**
- * Everything that `read` asks is answered as of one moment; what it asks first travels with the beginning. It
- * must have heard every answer when it ends. There is nothing to commit, and no transaction is left open.
+ * Answers everything that `read` asks from one snapshot. Its first queries share the round trip of the BEGIN.
+ * It must await all of its queries. No transaction is left open.
  */
 export async function askAsOfOneMoment<T>(
   connection: Connection,
@@ -39,12 +39,12 @@ export async function askAsOfOneMoment<T>(
   return (answer as PromiseFulfilledResult<T>).value;
 }
 
-/** No text in the database holds the character zero, so that nothing is found by one that does. */
+/** PostgreSQL cannot store the character zero, so a text with one matches nothing. */
 export function isStorable(value: RowValue): boolean {
   return typeof value !== 'string' || !value.includes('\0');
 }
 
-/** Sends what was asked at once. */
+/** Sends all statements at once. */
 export async function answerAsked<A>(ask: Ask, { statements, answer }: Asked<A>): Promise<A> {
   const rows = statements.map(({ sql, values }) => {
     const { text, names } = withPlaces(sql);

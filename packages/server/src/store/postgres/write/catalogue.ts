@@ -1,4 +1,4 @@
-import { ANSWER_LIFETIME_MS } from '../../../core/decisions/add-consumption.ts';
+import { ANSWER_LIFETIME_MS } from '../../../core/lending/repeat-answer.ts';
 import { type Instant, plus } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Rules } from '../../../core/rules/rules.ts';

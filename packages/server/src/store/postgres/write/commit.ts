@@ -1,8 +1,9 @@
-import type { ChainHead } from '../../engine/audit/audit-chain.ts';
-import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import type { Batch } from '../../engine/execute-command.ts';
+import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
+import type { Batch } from '../../engine/batch.ts';
 import type { ShelfEntry } from '../../engine/shelf.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
+import type { Connection } from '../wire/connection.ts';
+import { isConnectionLost } from '../wire/database-error.ts';
 import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
@@ -14,33 +15,51 @@ import type { WorkingSet } from './working-set.ts';
 const SAVE_LICENSE = `UPDATE license SET in_use = $2, audit_n = $3, audit_mac = $4,
   audit_anchor = coalesce($5::bytea, audit_anchor), mark = $6, receipts = $7 WHERE id = $1`;
 
-/** Nobody was alive at a time that a reset has taken back: a rest would not be noticed before it. */
+/** A reset takes `alive_at` back too, or a rest would not be noticed until the clock is there again. */
 const SAVE_SERVER = `UPDATE server SET mark = $1,
   alive_at = CASE WHEN alive_at > $1 THEN $1 ELSE alive_at END, audit_n = $2, audit_mac = $3,
   audit_anchor = coalesce($4::bytea, audit_anchor), receipts = $5, revision = revision + $6::bigint,
   audit_chains = coalesce($7::bytea, audit_chains),
   audit_signed_links = coalesce($8::bigint, audit_signed_links) WHERE id = 1`;
 
-/** A batch that was decided, and everything that its commit is made from. */
+/** A decided batch and everything that its commit is made from. */
 export interface Decided {
   readonly batch: Batch & { readonly ledger: AuditLedger };
   readonly set: WorkingSet;
   readonly scope: Scope;
   readonly opened: Opened;
   readonly catalogue: Catalogue;
-  /** How many links there were, where the heads are signed. */
+  /** How many links the log had; only right where the scope covers all licenses. */
   readonly links: number;
   /** `null`: it leaves no receipt. */
   readonly name: BatchName | null;
 }
 
-export interface Commit {
-  readonly writes: readonly Sql[];
-  readonly hasEvents: boolean;
+/** What became of a commit. Everything else that can go wrong is thrown. */
+export type Commit = { readonly hasEvents: boolean } & (
+  | { readonly isCertain: true }
+  /** The connection broke before the database answered. */
+  | { readonly isCertain: false; readonly error: unknown }
+);
+
+/** Writes what a batch has decided, and `more`, in one trip with the COMMIT. */
+export async function commit(
+  connection: Connection,
+  decided: Decided,
+  more: readonly Sql[] = [],
+): Promise<Commit> {
+  const { writes, hasEvents } = planWrites(decided);
+  const sent = [...writes, ...more].map(({ text, values }) => connection.query(text, values));
+  sent.push(connection.query('COMMIT'));
+  const ends = await Promise.allSettled(sent);
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed === undefined) return { hasEvents, isCertain: true };
+  if (!isConnectionLost(failed.reason)) throw failed.reason;
+  return { hasEvents, isCertain: false, error: failed.reason };
 }
 
-/** All that a batch writes, in its order. */
-export function planCommit(decided: Decided): Commit {
+/** All writes of a batch, in order. */
+function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readonly hasEvents: boolean } {
   const { batch, set, scope } = decided;
   const entries = [...batch.shelf.entries()].filter(({ isTouched }) => isTouched || scope.licenses === 'all');
   for (const entry of entries) entry.meters.flush(batch.statements);
@@ -94,7 +113,7 @@ function isNewRevision({ batch, set, catalogue }: Decided): boolean {
   return set.written.has('license') || batch.rules !== catalogue.rules;
 }
 
-/** The anchor of the set of chains, when there is a new one. */
+/** The anchor of the set of chains if there is a new chain. */
 function moveChains(
   { batch, opened, catalogue }: Decided,
   entries: readonly ShelfEntry[],

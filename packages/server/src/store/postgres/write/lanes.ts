@@ -1,10 +1,13 @@
 import type { Command } from '../../../core/command.ts';
+import { Fault } from '../../../core/nouns/fault.ts';
 import type { CommandResult } from '../../engine/execute-command.ts';
 import type { Executed } from '../../store.ts';
 import type { Lane } from './scope.ts';
 
 interface Waiter {
   readonly command: Command;
+  /** How often it was sent to another lane. */
+  readonly moves: number;
   resolve(outcome: Executed): void;
   reject(error: unknown): void;
 }
@@ -14,19 +17,23 @@ interface Queue {
   readonly waiters: Waiter[];
 }
 
-/** What became of which licenses there are: some of the commands belong into another lane. */
-export class OtherLane extends Error {}
+/** `other_lane`: nothing was done, because the licenses changed and the command belongs elsewhere now. */
+export type LaneResult = CommandResult | 'other_lane';
 
-export interface LaneOptions {
+interface LaneOptions {
   route(command: Command): Lane;
-  /** Throws `OtherLane` when nothing was done. */
-  execute(lane: Lane, commands: readonly Command[]): Promise<readonly CommandResult[]>;
+  execute(lane: Lane, commands: readonly Command[]): Promise<readonly LaneResult[]>;
   readonly maxBatch: number;
 }
 
+/** Each move means that a license was added or removed in between: more in a row is no coincidence. */
+const MAX_MOVES = 10;
+
 /**
  * Commands that have to wait for each other wait here, not in the database: while one batch of a lane is
- * under way the next one fills, and all of it shares one transaction. Lanes do not wait for each other.
+ * under way the next one fills, and all of it shares one transaction. Lanes do not wait for each other. The
+ * lane follows from what this server knows of the licenses; the transaction checks it, and a command that
+ * turns out to belong elsewhere is queued again there. When a batch fails, all of its commands do.
  */
 export class Lanes {
   readonly #options: LaneOptions;
@@ -38,7 +45,7 @@ export class Lanes {
   }
 
   submit(command: Command): Promise<Executed> {
-    return new Promise((resolve, reject) => this.#enqueue({ command, resolve, reject }));
+    return new Promise((resolve, reject) => this.#enqueue({ command, moves: 0, resolve, reject }));
   }
 
   #enqueue(waiter: Waiter): void {
@@ -55,7 +62,7 @@ export class Lanes {
     setImmediate(() => void this.#work(started));
   }
 
-  /** What is no command at all has no lane. */
+  /** Something that is no command at all has no lane. */
   #route({ command, reject }: Waiter): Lane | null {
     try {
       return this.#options.route(command);
@@ -84,17 +91,22 @@ export class Lanes {
         lane,
         batch.map(({ command }) => command),
       );
-      for (const [index, waiter] of batch.entries()) settle(waiter, results[index] as CommandResult);
+      for (const [index, waiter] of batch.entries()) this.#settle(waiter, results[index] as LaneResult);
     } catch (error) {
-      for (const waiter of batch) {
-        if (error instanceof OtherLane) this.#enqueue(waiter);
-        else waiter.reject(error);
-      }
+      for (const waiter of batch) waiter.reject(error);
     }
   }
-}
 
-function settle(waiter: Waiter, result: CommandResult): void {
-  if ('outcome' in result) waiter.resolve(result.outcome);
-  else waiter.reject(result.error);
+  #settle(waiter: Waiter, result: LaneResult): void {
+    if (result !== 'other_lane') {
+      if ('outcome' in result) waiter.resolve(result.outcome);
+      else waiter.reject(result.error);
+    } else if (waiter.moves < MAX_MOVES) {
+      this.#enqueue({ ...waiter, moves: waiter.moves + 1 });
+    } else {
+      waiter.reject(
+        new Fault('store_unavailable', 'The licenses change again and again. Try again in a moment.'),
+      );
+    }
+  }
 }

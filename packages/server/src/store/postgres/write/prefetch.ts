@@ -1,7 +1,7 @@
 import type { Command, LicenseCommand } from '../../../core/command.ts';
 import { targetOf } from '../../../core/decide.ts';
-import { answerScope } from '../../../core/decisions/add-consumption.ts';
 import { deniedPlace } from '../../../core/lending/deny.ts';
+import { answerScope } from '../../../core/lending/repeat-answer.ts';
 import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';

@@ -81,4 +81,19 @@ describe('after a rest of all servers nobody loses a slot for it', { skip }, () 
     clock.setWall((NOW + HOUR_MS) as typeof NOW);
     await expectHeldUntil(store, NOW + HOUR_MS + TIMEOUT_MS);
   });
+
+  test('a clock that jumps at every look ends in a fault, not in endless attempts', async (t) => {
+    const { clock, open } = await createSite();
+    const store = await open(true);
+    await lend(t, store);
+    const { readWall } = clock;
+    t.mock.method(clock, 'readWall', () => {
+      clock.advance(HOUR_MS);
+      return readWall();
+    });
+    const fault = { code: 'store_unavailable', message: /came in between 10 times/ };
+    await assert.rejects(store.execute(register('bob')), fault);
+    t.mock.restoreAll();
+    assert.equal((await store.execute(register('ada'))).kind, 'granted');
+  });
 });

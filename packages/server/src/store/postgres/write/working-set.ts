@@ -1,4 +1,5 @@
-import { MissingRows, type Savepoint } from '../../engine/execute-command.ts';
+import type { Savepoint } from '../../engine/batch.ts';
+import { MissingRows } from '../../engine/execute-command.ts';
 import { type AllRows, accessRows } from '../../engine/row-sql.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
 import { type Prepare, prepareAll, type Values } from '../../engine/sql.ts';

@@ -63,8 +63,9 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
 }
 
 function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
-  const numbers = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'];
-  const columns = `chain, first_mac, last_mac, totals, mac, ${numbers.map((name) => readable(name)).join(', ')}`;
+  const names = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'];
+  const numbers = names.map((name) => readable(`audit_segment.${name}`, name));
+  const columns = `chain, first_mac, last_mac, totals, mac, ${numbers.join(', ')}`;
   return segmentsFromRows(listRows(db, `SELECT ${columns} FROM audit_segment`));
 }
 

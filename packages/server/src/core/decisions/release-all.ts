@@ -1,0 +1,28 @@
+import type { ReleaseAll } from '../command.ts';
+import { type CommandModule, ON_LICENSE } from '../command-module.ts';
+import { collect, withoutEffect } from '../lending/collect.ts';
+import { mayHaveBorrows } from '../lending/keep-borrows.ts';
+
+export const releaseAll = {
+  ...ON_LICENSE,
+
+  decide({ by }, view, now) {
+    const base = collect(view, now);
+    const forgotten = mayHaveBorrows(view.license) ? [{ kind: 'forget_all_borrows' } as const] : [];
+    if (base.inUse === 0) {
+      const nothing = withoutEffect(view, base, { kind: 'done', count: 0 });
+      return { ...nothing, changes: [...nothing.changes, ...forgotten] };
+    }
+    return {
+      outcome: { kind: 'done', count: base.inUse },
+      changes: [
+        ...base.changes,
+        { kind: 'remove_all_feature_slots' },
+        { kind: 'remove_live_registrations' },
+        { kind: 'set_in_use', inUse: base.storedInUse - base.inUse },
+        ...forgotten,
+      ],
+      events: [...base.events, { kind: 'all_slots_returned', count: base.inUse, by }],
+    };
+  },
+} satisfies CommandModule<ReleaseAll>;

@@ -1,0 +1,111 @@
+import type { SettleReport } from '../command.ts';
+import type { CommandModule } from '../command-module.ts';
+import { isOneWindow, knownTotal, periodOf, type Rebased, rebase } from '../lending/cloud-total.ts';
+import { collect, collectedChanges, withoutEffect } from '../lending/collect.ts';
+import { findReport, NOTHING_DONE, ON_REPORT, putAside, tellReport } from '../lending/reports.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import { LARGEST_AMOUNT, type Meter, WHOLE_LICENSE, windowStart } from '../nouns/consumption.ts';
+import type { Instant } from '../nouns/instant.ts';
+import type { LicenseView, Report } from '../view.ts';
+
+/**
+ * The report's amount is reported, or pending again. Settling it twice changes nothing. An answer that is not
+ * bound to its request settles it only if its total can include the amount. Otherwise the report stays; but
+ * if the answer repeats its id, that id is used up, for another amount or before a total was lowered: sending
+ * it again would tell nothing, so it is uncertain.
+ */
+export const settleReport = {
+  ...ON_REPORT,
+  mayBeRemoved: true,
+
+  decide(command, view, now) {
+    const base = collect(view, now);
+    const report = findReport(view, command.reportId);
+    if (report === undefined) return withoutEffect(view, base, NOTHING_DONE);
+    if (!command.isSure && !canHold(command, report, view, now)) {
+      const isUsedUp = command.isEchoed === true && report.uncertainAt === null;
+      return isUsedUp ? putAside(command, view, base, report, now) : withoutEffect(view, base, NOTHING_DONE);
+    }
+    const settled = command.isCounted
+      ? counted(view, report, command, now)
+      : withdrawn(view.meter as Meter, report);
+    return {
+      outcome: { kind: 'done', count: report.amount },
+      changes: [
+        ...collectedChanges(view, base),
+        ...settled.changes,
+        { kind: 'remove_report', reportId: report.id },
+      ],
+      events: [...base.events, ...tellSettled(command, report), ...settled.events],
+    };
+  },
+} satisfies CommandModule<SettleReport>;
+
+/**
+ * Returns whether the cloud's total can include the report. If the cloud's earlier total is unknown, it has
+ * counted nothing but reports. A report that was cut in an earlier window may have been counted in that one:
+ * then only its id can tell.
+ */
+function canHold(
+  { cloudTotal, feature, isEchoed }: SettleReport,
+  { amount, cutAt }: Report,
+  { license, meter }: LicenseView,
+  now: Instant,
+): boolean {
+  const period = periodOf(license, feature ?? WHOLE_LICENSE);
+  if (isEchoed === true && windowStart(period, cutAt) !== windowStart(period, now)) return true;
+  return cloudTotal !== null && cloudTotal >= (knownTotal(license, meter as Meter, now) ?? 0) + amount;
+}
+
+/**
+ * The cloud's total includes the report now. If the cloud did not tell it, the known one is forgotten. It
+ * included an uncertain report all along.
+ */
+function counted(view: LicenseView, report: Report, told: SettleReport, now: Instant): Rebased {
+  const meter = view.meter as Meter;
+  const { amount, uncertainAt } = report;
+  const cloudTotal = uncertainAt === null ? totalWith(view, report, told, now) : meter.cloudTotal;
+  const reported = { ...meter, reported: addUp(meter.reported, amount) };
+  const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
+  if (isUsable) {
+    const { changes, events } = rebase(reported, cloudTotal, now);
+    if (changes.length > 0) return { changes, events };
+  }
+  const { storedInUse: _, ...rest } = reported;
+  return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal, cloudAt: now } }], events: [] };
+}
+
+/** The cloud's total including the report. One that is too low is old, unless it certainly is not. */
+function totalWith(
+  { license, meter }: LicenseView,
+  { amount }: Report,
+  { cloudTotal, takesLower }: SettleReport,
+  now: Instant,
+): number | null {
+  const known = knownTotal(license, meter as Meter, now);
+  if (cloudTotal === null || takesLower || known === null) return cloudTotal;
+  return Math.max(cloudTotal, known + amount);
+}
+
+/** Pending again. If the report was uncertain, the total was the cloud's, without the amount. */
+function withdrawn({ storedInUse: _, ...meter }: Meter, { amount, uncertainAt, feature }: Report): Rebased {
+  const pending = addUp(meter.pending, amount);
+  const before = meter.total;
+  const total = uncertainAt === null ? before : Math.max(0, addUp(before, amount));
+  const corrected = { kind: 'total_corrected', feature: feature || null, before, total } as const;
+  return {
+    changes: [{ kind: 'put_meter', meter: { ...meter, pending, total } }],
+    events: total === before ? [] : [corrected],
+  };
+}
+
+/** A report that the cloud refused is pending again, which is no event. */
+function tellSettled({ isCounted, by }: SettleReport, report: Report): readonly LicenseEvent[] {
+  if (isCounted) return [tellReport('consumption_reported', report, by)];
+  return report.uncertainAt === null ? [] : [tellReport('report_withdrawn', report, by)];
+}
+
+/** Sums stop at the largest exact number, so that the meter can still be read. */
+function addUp(before: number, amount: number): number {
+  return Math.min(before + amount, LARGEST_AMOUNT);
+}

@@ -1,0 +1,41 @@
+import type { AddConsumption, IdempotencyKey } from '../command.ts';
+import { HOUR_MS, type Instant } from '../nouns/instant.ts';
+import { type Measured, type Refused, refuse } from '../outcome.ts';
+import type { AnswerScope, RememberedAnswer } from '../view.ts';
+import { NOBODY } from './deny.ts';
+
+/** How long a repeated request with the same key gets the first answer. */
+export const ANSWER_LIFETIME_MS = 24 * HOUR_MS;
+
+/** At most this many answers are remembered; then the oldest go. */
+export const MAX_REMEMBERED_ANSWERS = 1_000_000;
+
+/**
+ * Where the key of a request is valid. The user's spelling counts: a retry is spelled like the first request,
+ * even if the store has begun or stopped to ignore case meanwhile.
+ */
+export function answerScope(command: AddConsumption): AnswerScope | null {
+  const { idempotency, feature, user, spelling } = command;
+  if (idempotency === null) return null;
+  const operation = feature === null ? 'add_consumption' : 'add_feature_consumption';
+  return { operation, user: spelling ?? user ?? NOBODY, key: idempotency.key };
+}
+
+export function isRemembered({ answeredAt }: RememberedAnswer, now: Instant): boolean {
+  return now < answeredAt + ANSWER_LIFETIME_MS;
+}
+
+/** The first answer again, a refusal for another request under the same key, or `null` for a new key. */
+export function repeatAnswer(
+  idempotency: IdempotencyKey | null,
+  rememberedAnswer: RememberedAnswer | null,
+  now: Instant,
+): Measured | Refused | null {
+  if (idempotency === null || rememberedAnswer === null) return null;
+  if (!isRemembered(rememberedAnswer, now)) return null;
+  if (rememberedAnswer.bodyHash === idempotency.bodyHash) return rememberedAnswer.outcome;
+  return refuse(
+    'idempotency_key_reused',
+    'This Idempotency-Key was sent before with another body. Give every request a key of its own.',
+  );
+}

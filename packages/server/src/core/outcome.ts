@@ -1,0 +1,61 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { LostBorrow, NamedBorrow } from './nouns/ended-borrow.ts';
+import type { ConsumptionLimits, Feature } from './nouns/feature.ts';
+import type { FeatureSlot } from './nouns/feature-slot.ts';
+import type { Instant } from './nouns/instant.ts';
+import type { License, LicenseId } from './nouns/license.ts';
+import type { Registration } from './nouns/registration.ts';
+
+/** What the caller is told. */
+export type Outcome = Granted | Measured | ClockReset | Done | Refused;
+
+/** The user holds a slot. */
+export interface Granted {
+  readonly kind: 'granted';
+  readonly license: License;
+  readonly registration: Registration;
+  readonly inUse: number;
+  readonly now: Instant;
+}
+
+/** What was counted of a license or of a feature, after this command. */
+export interface Measured {
+  readonly kind: 'measured';
+  readonly licenseId: LicenseId;
+  /** `null`: the license itself. */
+  readonly feature: Feature | null;
+  readonly limits: ConsumptionLimits;
+  readonly total: number;
+  /** Slots of the feature in use. */
+  readonly inUse: number;
+  /** The user's slot of the feature, where one was lent. */
+  readonly slot: FeatureSlot | null;
+  readonly now: Instant;
+}
+
+/** The clock went back, or would. */
+export interface ClockReset {
+  readonly kind: 'clock_reset';
+  readonly restored: readonly NamedBorrow[];
+  readonly lost: readonly LostBorrow[];
+}
+
+export interface Done {
+  readonly kind: 'done';
+  /** How many slots or records were affected. */
+  readonly count: number;
+}
+
+/** A refusal is an answer, not a failure: it is returned, never thrown. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly code: ErrorCode;
+  /** What happened and what to do, as a sentence. */
+  readonly message: string;
+  /** Facts for the caller. Names that end in `At` or `Until` hold instants. */
+  readonly details: Readonly<Record<string, number | string | null | readonly object[]>>;
+}
+
+export function refuse(code: ErrorCode, message: string, details: Refused['details'] = {}): Refused {
+  return { kind: 'refused', code, message, details };
+}

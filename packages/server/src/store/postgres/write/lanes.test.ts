@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Command } from '../../../core/command.ts';
+import { register } from '../../../core/examples.ts';
+import type { Executed } from '../../store.ts';
+import { Lanes } from './lanes.ts';
+
+const scopeIn = () => ({ server: false, licenses: [] });
+const done: Executed = { kind: 'done', count: 1 };
+
+test('commands of another lane are carried out there, the rest of the batch only once', async () => {
+  let lane = 'old';
+  const executed: string[] = [];
+  const lanes = new Lanes({
+    route: () => ({ name: lane, scopeIn }),
+    async execute({ name }, commands) {
+      lane = 'new';
+      return commands.map((command: Command, index) => {
+        if (name === 'old' && index > 0) return 'other_lane';
+        executed.push(`${name} ${(command as ReturnType<typeof register>).user}`);
+        return { outcome: done };
+      });
+    },
+    maxBatch: 10,
+  });
+  await Promise.all(['ada', 'bob', 'eve'].map((user) => lanes.submit(register(user))));
+  assert.deepEqual(executed, ['old ada', 'new bob', 'new eve']);
+});
+
+test('a command that is sent from lane to lane without end fails', async () => {
+  let moves = 0;
+  const lanes = new Lanes({
+    route: () => ({ name: `lane ${++moves}`, scopeIn }),
+    execute: async (_, commands) => commands.map(() => 'other_lane'),
+    maxBatch: 10,
+  });
+  await assert.rejects(lanes.submit(register('ada')), { code: 'store_unavailable', message: /change again/ });
+  assert.equal(moves, 11);
+  await lanes.drain();
+});

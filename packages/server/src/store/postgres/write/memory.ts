@@ -1,0 +1,57 @@
+import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import type { MasterKey } from '../../../secrets/seal.ts';
+import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
+import { type Catalogue, LicenseTexts } from './catalogue.ts';
+import type { Commit, Decided } from './commit.ts';
+import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
+
+export interface MemoryOptions extends DatabaseTimeOptions {
+  readonly keys: AuditKeys;
+  readonly masterKey: MasterKey;
+  readonly catalogue: Catalogue;
+  readonly onNotice: (notice: StoreNotice) => void;
+  readonly onEvents: () => void;
+}
+
+/**
+ * What a server remembers from one transaction to the next. The database is authoritative: each transaction
+ * compares the catalogue's revision and the texts of the licenses that it locks, and commands that seal
+ * something compare the master key. Only a commit that is certain changes the key; one that failed, or whose
+ * fate is unknown, leaves everything as it was.
+ */
+export class WriterMemory {
+  readonly keys: AuditKeys;
+  readonly readWall: MemoryOptions['readWall'];
+  readonly texts = new LicenseTexts();
+  readonly time: DatabaseTime;
+  catalogue: Catalogue;
+  readonly #options: MemoryOptions;
+  #masterKey: MasterKey;
+  #hasReportedAnchor = false;
+
+  constructor(options: MemoryOptions) {
+    this.#options = options;
+    this.keys = options.keys;
+    this.readWall = options.readWall;
+    this.time = new DatabaseTime(options);
+    this.catalogue = options.catalogue;
+    this.#masterKey = options.masterKey;
+  }
+
+  get masterKey(): MasterKey {
+    return this.#masterKey;
+  }
+
+  /** Takes over what a certain commit has changed, and tells everybody who wants to know. */
+  settle({ batch }: Decided, { hasEvents }: Commit): void {
+    const { onNotice, onEvents } = this.#options;
+    this.#masterKey = batch.masterKey;
+    if (!batch.ledger.isSound && !this.#hasReportedAnchor) onNotice({ kind: 'anchor_lost' });
+    this.#hasReportedAnchor ||= !batch.ledger.isSound;
+    if (batch.signed !== null) {
+      const { links, digest } = batch.signed;
+      onNotice({ kind: 'heads_signed', links, digest });
+    }
+    if (hasEvents) onEvents();
+  }
+}

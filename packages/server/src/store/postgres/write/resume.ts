@@ -1,0 +1,40 @@
+import { instant, SECOND_MS } from '../../../core/nouns/instant.ts';
+import { prolongLive } from '../../engine/move-clock.ts';
+import type { Connection } from '../wire/connection.ts';
+import { begin } from '../wire/transaction.ts';
+import { readCatalogue } from './catalogue.ts';
+import { commit } from './commit.ts';
+import type { WriterMemory } from './memory.ts';
+import { prepareBatch } from './prepare-batch.ts';
+import { WorkingSet } from './working-set.ts';
+
+/** After this long without any server, nobody could send heartbeats. */
+export const REST_MS = 30 * SECOND_MS;
+
+/** Returns whether no server was alive for a while; `aliveAt` is null if none ever was. */
+export function isRested(aliveAt: number | null, now: number): boolean {
+  return aliveAt === null || now - aliveAt > REST_MS;
+}
+
+/**
+ * Ends a rest. No server was alive, so nobody could send a heartbeat: slots that were live when a server was
+ * last alive get a whole timeout. The server's row, which this locks together with all licenses, says when
+ * that was; the first server to come does the work, and those after it find that one was alive. It leaves no
+ * receipt: if the connection breaks during the commit, doing it again changes nothing that it has done.
+ */
+export async function resume(connection: Connection, memory: WriterMemory): Promise<void> {
+  const scope = { server: true, licenses: 'all' } as const;
+  const opened = await begin(connection, scope, []);
+  const catalogue = await readCatalogue(connection);
+  const decided = prepareBatch(memory, { scope, opened, catalogue, set: new WorkingSet(), name: null });
+  const { batch } = decided;
+  const { aliveAt } = opened;
+  if (aliveAt !== null && isRested(aliveAt, batch.now)) {
+    const marks = new Map(opened.licenses.map((row) => [row.id, row.mark]));
+    prolongLive(batch, (id) => instant(Math.max(aliveAt, marks.get(id) ?? 0)));
+  }
+  const alive = { text: 'UPDATE server SET alive_at = $1 WHERE id = 1', values: [batch.now] };
+  const made = await commit(connection, decided, [alive]);
+  if (!made.isCertain) throw made.error;
+  memory.settle(decided, made);
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { TestEvent } from 'node:test/reporters';
+import { pathToFileURL } from 'node:url';
+
+/**
+ * Starting a process and loading the code costs more than most tests beside the code do, so that several of
+ * those files share a process. Each file is a suite there, which keeps its hooks to itself.
+ */
+const GROUP_SIZE = 16;
+
+/** Test files that change their process, or whose tests would hold up a group. */
+const ALONE: readonly string[] = [];
+
+interface Groups {
+  /** What to run instead: files on their own, and entries of groups. */
+  readonly entries: string[];
+  /** Makes the events of a group look as if each of its files had run on its own. */
+  ungroup(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent>;
+}
+
+/** Puts test files beside the code into groups, whose entries are written to a folder. */
+export function groupFiles(files: readonly string[], root: string, folder: string): Groups {
+  const packages = join(root, 'packages') + sep;
+  const isGrouped = (file: string) => file.startsWith(packages) && !ALONE.some((name) => file.endsWith(name));
+  const grouped = files.filter(isGrouped);
+  const count = Math.ceil(grouped.length / GROUP_SIZE);
+  const groups = Array.from({ length: count }, (_, n) => grouped.filter((_, at) => at % count === n));
+  const entries = groups.map((group) => writeEntry(group, folder));
+  return {
+    entries: [...entries, ...files.filter((file) => !isGrouped(file))],
+    ungroup: (events) => ungroup(events, new Set(entries)),
+  };
+}
+
+/** Named after what is in it: another run may use the folder at the same time. */
+function writeEntry(group: readonly string[], folder: string): string {
+  const suites = group.map(
+    (file) => `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(pathToFileURL(file).href)}));`,
+  );
+  const text = ["import { describe } from 'node:test';", ...suites, ''].join('\n');
+  const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const entry = join(folder, `group-${name}.mjs`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(entry, text);
+  return entry;
+}
+
+type Data = Extract<TestEvent, { type: 'test:fail' }>['data'];
+
+/** What is known of a group whose events come in. */
+interface GroupState {
+  file: string | undefined;
+  hasTests: boolean;
+  output: string;
+}
+
+async function* ungroup(events: AsyncIterable<TestEvent>, entries: Set<string>): AsyncGenerator<TestEvent> {
+  const states = new Map<string, GroupState>();
+  for await (const event of events) {
+    const { entryFile } = event.data as Partial<Data>;
+    if (entryFile === undefined || !entries.has(entryFile)) {
+      yield event;
+      continue;
+    }
+    const state = states.get(entryFile) ?? { file: undefined, hasTests: false, output: '' };
+    states.set(entryFile, state);
+    yield* translate(event, state);
+  }
+}
+
+function* translate(event: TestEvent, state: GroupState): Generator<TestEvent> {
+  const data = event.data as Data;
+  switch (event.type) {
+    case 'test:stdout':
+    case 'test:stderr':
+      state.output += event.data.message;
+      return;
+    case 'test:start':
+    case 'test:plan':
+    case 'test:pass':
+    case 'test:fail':
+    case 'test:diagnostic':
+      if (data.nesting > 0) {
+        state.hasTests ||= event.type === 'test:start';
+        yield move(event, { nesting: data.nesting - 1, entryFile: state.file });
+      } else if (event.type === 'test:start') {
+        Object.assign(state, { file: data.name, hasTests: false });
+      } else if (event.type === 'test:pass' || event.type === 'test:fail') {
+        yield* endFile(event, data, state);
+      }
+  }
+}
+
+/** Nobody can say which file of a group has printed what: all of it is shown with a file that failed. */
+function* endFile(
+  event: TestEvent,
+  data: Data,
+  { file, hasTests, output }: GroupState,
+): Generator<TestEvent> {
+  const isFailure = event.type === 'test:fail';
+  const place = { file, entryFile: file };
+  if (isFailure && !isOfTests(data.details.error)) yield move(event, { ...place, name: 'test file' });
+  if (isFailure && output !== '')
+    yield { type: 'test:stdout', data: { ...place, message: output } } as TestEvent;
+  if (!hasTests && !isFailure) return;
+  const { duration_ms } = data.details;
+  yield {
+    type: 'test:summary',
+    data: { ...place, duration_ms, success: !isFailure },
+  } as unknown as TestEvent;
+}
+
+/** Whether a file failed only because of tests in it, which are told themselves. */
+function isOfTests(error: Error): boolean {
+  return 'failureType' in error && error.failureType === 'subtestsFailed';
+}
+
+function move(event: TestEvent, changes: object): TestEvent {
+  return { type: event.type, data: { ...event.data, ...changes } } as TestEvent;
+}
