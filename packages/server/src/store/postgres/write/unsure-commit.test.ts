@@ -71,8 +71,8 @@ interface Site {
 }
 
 /**
- * The usual limits are for a database that is away. On a machine that is busy for seconds they would end what
- * these tests want to see through, all the more so as all changes share one connection here.
+ * Every cut makes the store open a connection again, and one that takes five seconds to open is a fault. A
+ * busy machine may stall for that long, which is not what these tests are about.
  */
 const PATIENT = { connectMs: 120_000, acquireMs: 120_000, askMs: 120_000 };
 
