@@ -70,10 +70,7 @@ describe('a data folder', () => {
       return t.skip('optional: needs the right to mount a disk');
     }
     try {
-      assert.match(
-        explainFolder(disk) ?? '',
-        /is on a disk that is mounted read-only\. Mount it writable/,
-      );
+      assert.match(explainFolder(disk) ?? '', /is on a disk that is mounted read-only\. Mount it writable/);
       assert.throws(() => createDataFolder(join(disk, 'data')), /is on a disk that is mounted read-only\./);
     } finally {
       execFileSync('umount', ['--lazy', disk]);
