@@ -32,7 +32,7 @@ export function refused(result: unknown): string {
 }
 
 /** A license as a server reads it from a file of its vendor; the file's own facts beside it. */
-export interface ReadFile {
+interface ReadFile {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly license: CloudLicense;
 }
@@ -73,7 +73,7 @@ export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDr
   };
 }
 
-export const COUNTING = { slots: 5, consumption: { max: 10 } } as const;
+const COUNTING = { slots: 5, consumption: { max: 10 } } as const;
 
 function readAsServer(cloud: TestCloud, file: string): ReadFile {
   const read = readLicenseFile(file);
