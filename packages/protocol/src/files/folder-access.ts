@@ -21,7 +21,7 @@ interface FileFacts {
 
 /**
  * Creates a folder that only its owner can access. Node's `recursive` option loops forever where folders
-  * cannot be created, such as in /proc, and reports a read-only disk as missing.
+ * cannot be created, such as in /proc, and reports a read-only disk as missing.
  */
 export function createPrivateFolder(folder: string, system: FolderSystem): void {
   const { fs } = system;
@@ -45,7 +45,7 @@ interface UsedFiles {
 
 /**
  * Explains why this process cannot use a folder and the files in it, and what to do; `null` if no reason is
-  * known.
+ * known.
  */
 export function explainFolder(folder: string, files: UsedFiles, system: FolderSystem): string | null {
   const { R_OK, W_OK, X_OK } = system.fs.constants;
@@ -139,7 +139,7 @@ function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string
   const name = findUserName(owner, system) ?? `'#${owner}'`;
   return (
     `${path} belongs to ${sayUser(owner, system)}${you}: you cannot use it. ` +
-        `Run the command as that user (sudo -u ${name} …), or choose another folder with --data.`
+    `Run the command as that user (sudo -u ${name} …), or choose another folder with --data.`
   );
 }
 

@@ -31,7 +31,7 @@ export function explainWritable(file: SharedFile, user: FileUser): string | null
   if (![ROOT, user.id].includes(owner) && user.id !== ROOT) {
     return (
       `${path} belongs to another user of this machine (id ${owner}), who can change everything in it. Run ` +
-            `as that user, or take ownership: chown -R ${user.id} ${path}`
+      `as that user, or take ownership: chown -R ${user.id} ${path}`
     );
   }
   if (!allows(file, user, GROUP_WRITES, OTHERS_WRITE)) return null;
