@@ -28,10 +28,10 @@ describe('berth rules check', () => {
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'check']);
     assert.deepEqual([code, stdout], [1, '']);
     const sentence = '"deny.adresses" is unknown. Did you mean "addresses"?';
-    assert.equal(stderr, `The rules file ${file} cannot be used: ${sentence}\n`);
+    assert.equal(stderr, `The rules file ${file} is not valid: ${sentence}\n`);
     const missing = await runBerth(data, ['rules', 'check', join(data, 'none.yaml')]);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /none\.yaml cannot be used: it is not there\.\n$/);
+    assert.match(missing.stderr, /none\.yaml is not valid: it does not exist\.\n$/);
   });
 
   test('needs no file in the data folder', async (t) => {
@@ -65,7 +65,7 @@ describe('a rules file that cannot be used', () => {
     assert.match(stderr, /^The rules file \S+rules\.yaml cannot be used: it is not valid YAML: [^\n]+\n$/);
     const named = await runBerth(data, ['serve', '--port', '0', '--rules', join(data, 'none.yaml')]);
     assert.equal(named.code, 1);
-    assert.match(named.stderr, /none\.yaml cannot be used: it is not there\. Put it right: [^\n]+\n$/);
+    assert.match(named.stderr, /none\.yaml is not valid: it does not exist\. Correct the file: [^\n]+\n$/);
   });
 
   test('is logged, and the rules in force stay', async (t) => {

@@ -19,6 +19,8 @@ interface TakeoverOptions {
   /** How often; each time the one that was killed is started again. */
   readonly cycles: number;
   readonly patience?: number;
+  /** See `LoadOptions`. */
+  readonly longestRestMs?: number;
 }
 
 interface TakeoverReport {
@@ -49,7 +51,7 @@ type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
 
 export async function runTakeover(
   life: FleetLife,
-  { postgres, seed, cycles, patience = 1 }: TakeoverOptions,
+  { postgres, seed, cycles, patience = 1, longestRestMs }: TakeoverOptions,
 ): Promise<TakeoverReport> {
   const random = createRandom(seed);
   const receiver = await openWebhookReceiver({ after: (work) => life.after(async () => void work()) });
@@ -67,7 +69,8 @@ export async function runTakeover(
   const answerTimeoutMs = 2 * longestAnswerMs;
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS + 1, answerTimeoutMs });
   const tolerates = ['cut', 'unavailable'] as const;
-  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const limits = { tolerates, longestAnswerMs, longestRestMs };
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
   const denials = new Denials(api);
   const running = [load.run(), denials.run()];
   const takeoversMs: number[] = [];

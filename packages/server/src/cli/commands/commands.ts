@@ -150,7 +150,8 @@ async function askRegistrations(
 
 function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
   const { clock, ...rest } = status;
-  const time = clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
+  const time =
+    clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 

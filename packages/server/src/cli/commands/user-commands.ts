@@ -96,7 +96,7 @@ export const USER_COMMANDS: readonly Command[] = [
     },
     show: ({ id, token, expires_at }: CreatedToken) =>
       `${token}\nThis is token ${id}. It is shown only once. Send it as "Authorization: Bearer TOKEN". ` +
-            (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
+      (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
   },
   {
     words: 'token revoke',
@@ -147,7 +147,7 @@ function showUsers({ users }: { users: readonly Facts[] }): string {
 
 /**
  * Lists the other operators and administrators when an administrator's password changes: during setup,
-  * any user of the machine could have added some.
+ * any user of the machine could have added some.
  */
 function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
   const { name: own } = answer.body as PasswordAnswer;

@@ -10,12 +10,8 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
 import type { AnswerCount } from '../../engine/apply/apply.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import {
-  type Batch,
-  type CommandResult,
-  executeCommand,
-  type Savepoint,
-} from '../../engine/execute-command.ts';
+import type { Batch, Savepoint } from '../../engine/batch.ts';
+import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
 import { instantOrNull, rulesFromRow } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';

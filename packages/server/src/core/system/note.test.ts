@@ -4,20 +4,10 @@ import { exampleLicense, NOW } from '../examples.ts';
 import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import type { Note } from '../system-command.ts';
-import type { SystemView } from '../view.ts';
-import { decideNotice, isExpiring, noticeKeyOf } from './notice.ts';
+import { isExpiring, note } from './note.ts';
 
-function viewOf(notedValue: number | null): SystemView {
-  return {
-    account: null,
-    isSetUp: false,
-    administrators: 0,
-    token: null,
-    usageSequence: 0,
-    masterKeyFingerprint: null,
-    notedValue,
-    webhookCursor: null,
-  };
+function decide(command: Note, notedValue: number | null) {
+  return note.decide(command, { notedValue }, NOW);
 }
 
 const { id: licenseId, product } = exampleLicense();
@@ -31,24 +21,25 @@ const AWAY: Note = {
   kind: 'note',
   notice: { kind: 'cloud_unreachable', failingAt: NOW, code: 'cloud_unavailable', reason: 'timeout' },
 };
+const OUTAGE = { kind: 'cloud_unreachable', subject: '' };
 const BACK: Note = { kind: 'note', notice: { kind: 'cloud_reachable' } };
 const NOTHING = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
 
 describe('the end of a license', () => {
   test('is told once', () => {
     const key = { kind: 'license_expiring', subject: String(licenseId) } as const;
-    assert.deepEqual(noticeKeyOf(expiring(END)), key);
-    assert.deepEqual(decideNotice(expiring(END), viewOf(null), NOW), {
+    assert.deepEqual(note.needs(expiring(END)), { notice: key });
+    assert.deepEqual(decide(expiring(END), null), {
       outcome: { kind: 'done', count: 1 },
       changes: [{ kind: 'put_notice', key, value: END }],
       events: [{ kind: 'license_expiring', licenseId, product, validUntil: END }],
     });
-    assert.deepEqual(decideNotice(expiring(END), viewOf(END), NOW), NOTHING);
+    assert.deepEqual(decide(expiring(END), END), NOTHING);
   });
 
   test('is told again when it is another one', () => {
     const later = plus(END, DAY_MS);
-    assert.equal(decideNotice(expiring(later), viewOf(END), NOW).events.length, 1);
+    assert.equal(decide(expiring(later), END).events.length, 1);
   });
 
   const cases: readonly (readonly [string, Partial<License>, boolean])[] = [
@@ -70,25 +61,18 @@ describe('the end of a license', () => {
 
 describe('an outage of the cloud', () => {
   test('is told once, though it seems to begin anew with every start of the server', () => {
-    const { changes, events } = decideNotice(AWAY, viewOf(null), NOW);
-    assert.deepEqual(changes, [{ kind: 'put_notice', key: noticeKeyOf(AWAY), value: NOW }]);
+    const { changes, events } = decide(AWAY, null);
+    assert.deepEqual(changes, [{ kind: 'put_notice', key: OUTAGE, value: NOW }]);
     assert.deepEqual(events, [AWAY.notice]);
-    assert.deepEqual(decideNotice(AWAY, viewOf(NOW - 1), NOW), NOTHING);
+    assert.deepEqual(decide(AWAY, NOW - 1), NOTHING);
   });
 
   test('is over once, and only if it was told', () => {
-    assert.deepEqual(decideNotice(BACK, viewOf(null), NOW), NOTHING);
-    assert.deepEqual(decideNotice(BACK, viewOf(NOW), NOW), {
+    assert.deepEqual(decide(BACK, null), NOTHING);
+    assert.deepEqual(decide(BACK, NOW), {
       outcome: { kind: 'done', count: 1 },
-      changes: [{ kind: 'remove_notice', key: noticeKeyOf(AWAY) }],
+      changes: [{ kind: 'remove_notice', key: OUTAGE }],
       events: [{ kind: 'cloud_reachable', failingAt: NOW }],
     });
   });
-});
-
-test('how far the webhook was told is noted, and is no event', () => {
-  const position = { seq: 7, index: 1 };
-  const { changes, events } = decideNotice({ kind: 'set_webhook_cursor', position }, viewOf(null), NOW);
-  assert.deepEqual(changes, [{ kind: 'set_webhook_cursor', position }]);
-  assert.deepEqual(events, []);
 });

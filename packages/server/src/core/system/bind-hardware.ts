@@ -1,5 +1,34 @@
+import { unchanged, type WideChange } from '../decision.ts';
+import { type License, moveTie } from '../nouns/license.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { License } from './license.ts';
+import type { BindHardware } from '../system-command.ts';
+import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+
+/**
+ * The server has started, on the machine it knows or on another one. Licenses that were activated for another
+ * hardware id remember since when they are away from it; those that are back home forget that.
+ */
+export const bindHardware = {
+  ...ON_SERVER,
+  scope: 'all',
+  needs: () => ({ licenses: true }),
+
+  decide({ hardwareId, isChosen }, facts: Pick<SystemFacts, 'licenses' | 'hardwareId'>, now) {
+    const { licenses, hardwareId: before } = facts;
+    const refusal = isChosen === true ? refuseChosenId(licenses, hardwareId) : null;
+    if (refusal !== null) return unchanged(refusal);
+    const ties = licenses.flatMap((license): WideChange[] => {
+      const moved = moveTie(license, hardwareId, now);
+      return moved === license ? [] : [{ kind: 'put_tie', license: moved }];
+    });
+    if (before === hardwareId) return { ...unchanged(), changes: ties };
+    return {
+      outcome: { kind: 'done', count: before === null ? 0 : 1 },
+      changes: [{ kind: 'set_hardware_id', hardwareId }, ...ties],
+      events: before === null ? [] : [{ kind: 'identity_changed', before, hardwareId }],
+    };
+  },
+} satisfies SystemModule<BindHardware>;
 
 /**
  * Whether the server may go by a hardware id that the administrator chose. A license that came without
@@ -8,7 +37,7 @@ import type { License } from './license.ts';
  * for itself is not replaced by the administrator's word, not even by the same one on another machine.
  * Licenses of earlier releases do not say how their id came about; the same id is accepted for them.
  */
-export function refuseChosenId(licenses: Iterable<License>, hardwareId: string): Refused | null {
+function refuseChosenId(licenses: readonly License[], hardwareId: string): Refused | null {
   for (const license of licenses) {
     if (isBoundOtherwise(license, hardwareId)) return refuseFor(license, hardwareId);
   }
