@@ -8,7 +8,7 @@ interface Licensed {
 }
 
 /** The licenses that a request may be about, the most recently added first. */
-export interface Shelf<T extends Licensed> {
+interface Shelf<T extends Licensed> {
   /** How many products the server holds in all. */
   readonly products: number;
   /** Those of the product that was named, or of the only one. */
