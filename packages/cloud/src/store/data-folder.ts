@@ -6,7 +6,7 @@ import { explainWritable, isContainer } from '@berth/protocol/files/file-sharing
 import { createPrivateFolder, explainFolder } from '@berth/protocol/files/folder-access';
 import { type CloudStore, createCloudStore } from './cloud-store.ts';
 import { openDatabase } from './database.ts';
-import { createAirgapKey, createSigningKey, readKeyFile } from './key-files.ts';
+import { createAirgapKey, createSigningKey, readKeyFile } from './keys/key-files.ts';
 
 const DATABASE_FILE = 'cloud.db';
 const SIGNING_KEY_FILE = 'signing-key.pem';
