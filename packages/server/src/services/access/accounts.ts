@@ -47,13 +47,13 @@ export interface Accounts {
   readonly tokens: Tokens;
   /**
    * Creates the administrator if there is none, and shows the one-time password. If several servers do so at
-      * once, only one succeeds and shows it. If the server dies before it shows the password,
-      * "berth user password admin" on its machine creates another one.
+   * once, only one succeeds and shows it. If the server dies before it shows the password,
+   * "berth user password admin" on its machine creates another one.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /**
    * Returns a new token, or `null` for a wrong name or password, in the same time for both. An expired
-      * one-time password is rejected with what to do.
+   * one-time password is rejected with what to do.
    */
   signIn(request: SignInRequest): Promise<string | null>;
   /** Whether no administrator has replaced the generated password yet. */
@@ -186,7 +186,7 @@ function requireGoodName(name: string): void {
   throw new RequestError(
     'validation_error',
     `"${name}" is not a valid account name. Use up to 64 letters, digits and . _ @ + - between them, ` +
-          `but not ${[...RESERVED_NAMES].join(', ')}.`,
+      `but not ${[...RESERVED_NAMES].join(', ')}.`,
     { field: 'name' },
   );
 }

@@ -29,10 +29,10 @@ const FULL_NAMES_MS = 60_000;
 
 /**
  * Protects against DNS rebinding: a page on a foreign name that points to this server's address is "same
-  * origin" to the browser, so only the name reveals it. Browsers are served under known names only:
-  * localhost, the machine's host name, its full name, those in its certificate, and those in the settings.
-  * The full name needs the resolver, which may be slow: it is looked up only for a name that could match,
-  * and at most once a minute.
+ * origin" to the browser, so only the name reveals it. Browsers are served under known names only:
+ * localhost, the machine's host name, its full name, those in its certificate, and those in the settings.
+ * The full name needs the resolver, which may be slow: it is looked up only for a name that could match,
+ * and at most once a minute.
  */
 export function createOwnNames(options: OwnNamesOptions): OwnNames {
   const { machine = THIS_MACHINE, isCertified, readMonotonicMs } = options;

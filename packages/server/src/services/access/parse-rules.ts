@@ -14,7 +14,7 @@ const MAX_ENTRY_LENGTH = 256;
 
 /**
  * Parses a rules file. Every value is text, so a user "007" or "no" needs no quotes. An unknown name is an
-  * error, because a typo would silently bar nobody.
+ * error, because a typo would silently bar nobody.
  */
 export function parseRules(text: string): Rules {
   if (text.trim() === '') {

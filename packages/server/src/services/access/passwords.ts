@@ -15,7 +15,7 @@ const SALT_BYTES = 16;
 
 /**
  * At most two at once, so that password checks cannot exhaust the machine. Waiting clients take turns by
-  * address, so that guesses from some addresses do not keep others from signing in.
+ * address, so that guesses from some addresses do not keep others from signing in.
  */
 const turns = createFairQueue({
   atOnce: LIMITS.passwordChecksAtOnce,
@@ -40,7 +40,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * Does the same work for an account that does not exist, so that the time reveals nothing. `address`: where
-  * the guess comes from. `signal`: the client has disconnected.
+ * the guess comes from. `signal`: the client has disconnected.
  */
 export async function checkPassword(
   password: string,
@@ -86,13 +86,13 @@ export function requireGoodPassword(password: string, account: string): void {
   if (!isOfLength || CONTROL_CHARACTER.test(text)) {
     throw badPassword(
       `The new password must have ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters and no control ` +
-            'characters.',
+        'characters.',
     );
   }
   if (isGuessable(text, [account])) {
     throw badPassword(
       'The new password is easy to guess: it consists mostly of common words, names, sequences or repeats. ' +
-            'Choose another one, such as four unrelated words.',
+        'Choose another one, such as four unrelated words.',
     );
   }
 }

@@ -10,7 +10,7 @@ export interface RulesFile extends WatchedFile {
   readonly isNamed: boolean;
   /**
    * A missing file says nothing. Each of several servers has its own data folder: one without a file must not
-      * admit users that another one's file bars. A file with "deny: {}" does.
+   * admit users that another one's file bars. A file with "deny: {}" does.
    */
   readonly isOptional: boolean;
 }
@@ -39,7 +39,7 @@ export function readRules({ path, isNamed }: RulesFile, content: Content): Rules
 
 /**
  * The file in the data folder is optional. A missing file that the settings name is a typo, or its folder is
-  * not mounted: that must not admit everyone.
+ * not mounted: that must not admit everyone.
  */
 function rulesOf(content: Content, isNamed: boolean): Rules {
   if (content.kind === 'text') return parseRules(content.text);

@@ -36,9 +36,9 @@ export const NO_THROTTLE: SignInThrottle = { begin: () => ({ end: () => {} }) };
 
 /**
  * Slows down guessing: per account and place together, so that nobody can lock out others, and far more
-  * leniently per place, so that nobody can try one password on every account or use up all checks. Kept in
-  * memory: a restart forgets it, but takes longer than it saves an attacker. Each of several servers counts
-  * separately, which multiplies the guesses, but they remain far too few.
+ * leniently per place, so that nobody can try one password on every account or use up all checks. Kept in
+ * memory: a restart forgets it, but takes longer than it saves an attacker. Each of several servers counts
+ * separately, which multiplies the guesses, but they remain far too few.
  */
 export function createSignInThrottle(readMonotonicMs: () => number): SignInThrottle {
   const pairs = new Map<string, Failures>();

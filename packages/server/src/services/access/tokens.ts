@@ -74,7 +74,7 @@ export function hashToken(token: string): string {
 
 /**
  * How long a token is cached, so that most requests need no lookup. Changes by this server take effect at
-  * once; those of another server on the same database after this time.
+ * once; those of another server on the same database after this time.
  */
 const REMEMBERED_MS = 1000;
 const MAX_REMEMBERED = 10_000;

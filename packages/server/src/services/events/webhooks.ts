@@ -16,8 +16,8 @@ import { createTurns } from '../cloud/create-turns.ts';
 
 /**
  * Delivers some events to a receiver, each at least once and in order. It follows the audit log by a stored
-  * cursor, so that no request waits for it and a restart or crash loses nothing. While the receiver rejects
-  * one event, the others wait; an event is dropped a day after it happened.
+ * cursor, so that no request waits for it and a restart or crash loses nothing. While the receiver rejects
+ * one event, the others wait; an event is dropped a day after it happened.
  */
 export interface Webhooks {
   /** A new receiver gets new events only. */
@@ -228,7 +228,8 @@ class WebhookDelivery implements Webhooks {
 
   #noteFailure(reason: string, now: Instant): void {
     const { log, readMonotonicMs } = this.#options;
-    if (this.#failures === 0) log.warn({ reason }, 'the webhook receiver does not accept events; they are kept');
+    if (this.#failures === 0)
+      log.warn({ reason }, 'the webhook receiver does not accept events; they are kept');
     this.#failures += 1;
     this.#nextTryMs = readMonotonicMs() + backOffMs(this.#failures, BACK_OFF, Math.random());
     this.#failing = { failingAt: this.#failing.failingAt ?? now, error: reason };

@@ -72,7 +72,7 @@ export function requireFeature(feature: string | null): string {
 
 /**
  * The same fields in the same order are the same request, whatever its JSON looks like and wherever it came
-  * from.
+ * from.
  */
 function identifyRequest(key: string | null, { by: _, ...request }: Omit<CountRequest, 'idempotencyKey'>) {
   if (key === null) return null;

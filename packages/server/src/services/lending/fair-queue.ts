@@ -2,17 +2,17 @@ import { RequestError } from '../request-error.ts';
 
 /**
  * A queue that no client can fill for others. Waiting requests form a tree by origin: wide networks, the
-  * networks within, and the addresses within those. At every level the branches take turns, so a new client
-  * waits for about one round, however many requests and addresses of a network the others have.
-  *
-  * When the queue is full, the request that would be served last is rejected: the newest of the branch with
-  * the most waiting, level by level; among equals, of the branch served most recently. So a client that has
-  * been idle is not rejected in favour of those that keep asking.
+ * networks within, and the addresses within those. At every level the branches take turns, so a new client
+ * waits for about one round, however many requests and addresses of a network the others have.
+ *
+ * When the queue is full, the request that would be served last is rejected: the newest of the branch with
+ * the most waiting, level by level; among equals, of the branch served most recently. So a client that has
+ * been idle is not rejected in favour of those that keep asking.
  */
 interface FairQueue {
   /**
    * `path`: from the widest network to the place itself. Rejects with `too_many_requests`. `signal`: the
-      * client has disconnected and no longer waits.
+   * client has disconnected and no longer waits.
    */
   run<T>(path: readonly string[], work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Rejects all waiting requests; running ones continue. */

@@ -81,7 +81,10 @@ export function createLending(store: Store, limits: LendingLimits = UNLIMITED): 
 export function identify({ product, licenseId, user, host, by, credential }: LendingRequest) {
   const holder = user ?? host.hostname;
   if (holder === null) {
-    throw new RequestError('missing_parameters', 'Both "user" and "os_hostname" are missing. Send one of them.');
+    throw new RequestError(
+      'missing_parameters',
+      'Both "user" and "os_hostname" are missing. Send one of them.',
+    );
   }
   return {
     product,
