@@ -5,8 +5,8 @@ import { type CommandResult, runBerth } from '../support/berth-command.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
 
-export type Env = Readonly<Record<string, string>>;
-export type Run = (words: string, input?: string, env?: Env) => Promise<CommandResult>;
+type Env = Readonly<Record<string, string>>;
+type Run = (words: string, input?: string, env?: Env) => Promise<CommandResult>;
 
 /** The same data with a server on it, or without. */
 const STATES = {

@@ -112,7 +112,7 @@ describe('berth migrate-store', { skip }, () => {
     assert.equal(there.code, 0, there.stderr);
     assert.match(there.stdout, /^Everything was moved and verified\.\n/);
     assert.match(there.stdout, /\nregistration +2\n/);
-    assert.match(there.stdout, /other servers on the database need the same one/);
+    assert.match(there.stdout, /other servers on the database need the same key/);
     assert.deepEqual(await listAll(data, postgres), before);
     assert.equal(await readHardware(data, postgres), hardware, 'licenses are bound to it');
     await assert.rejects(startServerProcess({ data }), /was moved to postgres:.*moved-to-postgres to go on/);
@@ -149,12 +149,15 @@ describe('berth migrate-store', { skip }, () => {
     await (await startServerHere({ data: join(data, 'other'), env })).stop();
     const { code, stdout } = await move(join(data, 'other'), 'to-sqlite', postgres);
     assert.equal(code, 0);
-    assert.match(stdout, /another hardware id\. .* start it with BERTH_HARDWARE_ID=chosen to keep it\.\n/);
+    assert.match(
+      stdout,
+      /different hardware id\. .* start the server with BERTH_HARDWARE_ID=chosen to keep it\.\n/,
+    );
   });
 
   test('needs both places', async (t) => {
     const { data, postgres } = await setUp(t);
-    await expectRefusal(/^Name the database in BERTH_DATABASE_URL/, data, 'to-postgres', {});
+    await expectRefusal(/^Set the database with BERTH_DATABASE_URL/, data, 'to-postgres', {});
     const none = join(data, 'none');
     await expectRefusal(/^There is no data in .*none\./, none, 'to-postgres', postgres);
     await expectRefusal(
@@ -221,7 +224,7 @@ describe('berth migrate-store refuses, and leaves all as it was', { skip }, () =
     const env = { ...postgres, BERTH_MASTER_KEY_FILE: join(data, 'other.key') };
     await (await startServerHere({ data: join(data, 'other'), env })).stop();
     await expectRefusal(/^There is data of another server in postgres:/, data, 'to-postgres', postgres);
-    await expectRefusal(/^There is data of another server in /, data, 'to-sqlite', env);
+    await expectRefusal(/contains data of another server/, data, 'to-sqlite', env);
     const url = await (await shared()).createDatabase();
     await queryDatabase(url, 'CREATE TABLE theirs (id int)');
     const foreign = { BERTH_DATABASE_URL: url };

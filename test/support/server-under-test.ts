@@ -22,7 +22,7 @@ interface TestLife {
   after(work: () => Promise<void>): void;
 }
 
-export interface UnderTestOptions extends Launch {
+interface UnderTestOptions extends Launch {
   readonly licenses: readonly License[];
   /** A folder that somebody else makes and removes. */
   readonly data?: string;

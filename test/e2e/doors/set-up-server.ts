@@ -17,7 +17,7 @@ export interface FreshServer {
   readonly oneTimePassword: string;
 }
 
-export interface FreshServerOptions {
+interface FreshServerOptions {
   readonly args?: readonly string[];
   readonly under?: readonly string[];
 }

@@ -224,7 +224,7 @@ describe('work that costs much', () => {
     const [first, second, third] = [await open(), await open(), await open()];
     assert.deepEqual([first.status, second.status, third.status], [200, 200, 429]);
     assert.equal(third.headers.get('retry-after'), '10');
-    assert.match(((await third.json()) as { message: string }).message, /exports .* are under way already/);
+    assert.match(((await third.json()) as { message: string }).message, /exports .* are already running/);
     await first.body?.cancel();
     assert.equal((await open()).status, 200);
   });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
 import { hasPostgres, startPostgres } from '../../support/stores/postgres.ts';
 import { runDatabaseStorm } from './database-storm.ts';
-import type { FleetLife } from './fleet.ts';
+import { type FleetLife, SUITE_PATIENCE } from './fleet.ts';
 
 /** One behind a URL is not ours to crash. */
 const canCrash = hasPostgres && process.env.BERTH_TEST_DATABASE_URL === undefined;
@@ -12,7 +12,8 @@ const skip = canCrash ? false : 'optional: needs a PostgreSQL of its own';
 async function crash(life: FleetLife, seed: number, cycles: number, losesCommits = false) {
   const postgres = await startPostgres();
   try {
-    return await runDatabaseStorm(life, { postgres, seed, cycles, losesCommits, longestRestMs: 50 });
+    const sizes = { seed, cycles, losesCommits, longestRestMs: 50, patience: SUITE_PATIENCE };
+    return await runDatabaseStorm(life, { postgres, ...sizes });
   } finally {
     await postgres.end();
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
 import { hasPostgres, sharedPostgres } from '../../support/stores/postgres.ts';
+import { SUITE_PATIENCE } from './fleet.ts';
 import { runTakeover } from './takeover.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
@@ -11,8 +12,8 @@ describe('when the server that does the background work is killed', { skip }, ()
   test('another one takes it up, sends every event in order, and clients lose nothing', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const postgres = await getPostgres();
-    const report = await runTakeover(t, { postgres, seed, cycles: 1, longestRestMs: 100 });
+    const sizes = { cycles: 1, longestRestMs: 100, patience: SUITE_PATIENCE };
+    const report = await runTakeover(t, { postgres: await getPostgres(), seed, ...sizes });
     t.diagnostic(`another one led after ${report.takeoversMs.map(Math.round)} ms`);
     t.diagnostic(`${report.events} events, ${report.repeatedEvents} of them more than once`);
     t.diagnostic(report.book.describe());
