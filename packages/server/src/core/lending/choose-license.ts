@@ -38,7 +38,7 @@ function refuseTarget(target: Target, shelf: Shelf<Licensed>): Refused | null {
     );
   }
   if (target.licenseId !== null || shelf.products === 1) return null;
-  return refuse('missing_parameters', 'Say which "product" is meant: this server does not hold exactly one.');
+  return refuse('missing_parameters', 'Name the "product": this server does not have exactly one.');
 }
 
 /** The newest usable license, or else the newest. */
