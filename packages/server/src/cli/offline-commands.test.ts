@@ -73,7 +73,10 @@ describe('a file that is damaged', () => {
     const fields = Buffer.from(file, 'base64').toString('utf8');
     write('changed.lic', base64(fields.replace('"floating_users":', '"floating_users":9')));
     const changed = await install('offline install', 'changed.lic');
-    assert.match((changed.body as { message: string }).message, /changed\.lic was not taken\. The signature/);
+    assert.match(
+      (changed.body as { message: string }).message,
+      /changed\.lic was not taken\. The file is not signed by the vendor/,
+    );
     write('sent.lic', `\uFEFF${file}\r\n`);
     assert.equal((await install('offline install', 'sent.lic')).ok, true);
   });

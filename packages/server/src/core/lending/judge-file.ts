@@ -20,7 +20,7 @@ function refuseUntrusted(license: License, file: FileFacts, { hardwareId }: File
   if (!file.isSigned) {
     return refuse(
       'offline_signature_mismatch',
-      'The file is not signed by the vendor: it was changed, or another vendor made it. Get a new one.',
+      'The file is not signed by the vendor: it was changed, or another vendor made it.',
     );
   }
   if (file.boundTo === null || file.boundTo !== hardwareId) {
@@ -41,7 +41,7 @@ function refusePolicy(license: License, file: FileFacts): Refused | null {
     );
   }
   if (!file.isSigned) {
-    return refuse('airgap_policy_invalid', 'The policy file is not signed by the vendor. Get a new one.');
+    return refuse('airgap_policy_invalid', 'The policy file is not signed by the vendor.');
   }
   // As the protocol has it, the code covers hardware id, key and policy id without separators: it is the same
   // for "ABC1" and "23" as for "ABC12" and "3". Only the signed policy says where one ends, so it must name
