@@ -29,6 +29,9 @@ export const LOCAL: Peer = { address: '127.0.0.1', isControl: false };
 export const FOREIGN: Peer = { address: '203.0.113.9', isControl: false };
 export const CONTROL: Peer = { address: 'control', isControl: true };
 
+/** Passwords are slow on purpose. What is made here is checked as quickly as it was made. */
+export const PASSWORD_COST = 16;
+
 /** What the server under test says it is. */
 const VERSION = '1.2.3';
 
@@ -102,7 +105,7 @@ export interface TestAnswer {
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], cloud, routes = [] } = options;
   const { store, clock, folder } = await openTestStore(t, licenses);
-  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE };
+  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE, passwordCost: PASSWORD_COST };
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(
     store,
@@ -204,11 +207,11 @@ export async function readAnswer(response: Response): Promise<TestAnswer> {
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 
-/** Everything in the store that a request could have changed. */
+/** Everything in the store that a request could have changed. No change goes without a new link of the log. */
 export async function readTraces(store: Store) {
   const nobody = { licenseId: null, product: null, user: null, after: null };
   return {
-    audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 }),
+    audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 10 }),
     registrations: await store.read({ kind: 'list_registrations', ...nobody, limit: 1000 }),
     licenses: await store.read({ kind: 'list_licenses', product: null }),
     description: await store.read({ kind: 'describe_store' }),

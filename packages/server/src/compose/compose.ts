@@ -201,7 +201,11 @@ export function composeApp(
   const { version } = world;
   const { readMonotonicMs } = world.clock;
   const startedMs = readMonotonicMs();
-  const accounts = createAccounts(store, { readMonotonicMs, isThrottled: config.auth.throttleSignIns });
+  const accounts = createAccounts(store, {
+    readMonotonicMs,
+    isThrottled: config.auth.throttleSignIns,
+    passwordCost: world.passwordCost,
+  });
   const { localAdmin, clients, requireTls } = config.auth;
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
   const rules = { localAdmin, clients, requireTls, isLoopbackOnly };

@@ -9,6 +9,8 @@ export interface World {
   readonly clock: Clock;
   /** Stands in for the cloud in the settings. */
   readonly cloud?: Cloud | undefined;
+  /** Of scrypt. */
+  readonly passwordCost?: number;
   readonly machine?: Machine | undefined;
   /** Routes beside those of the server. */
   readonly routes?: readonly Route[];
