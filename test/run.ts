@@ -7,13 +7,19 @@ import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { Durations } from './runner/durations.ts';
 import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
+import { Progress, startProgressLine } from './runner/progress.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
+import { hasPostgres, startPostgres } from './support/stores/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules', '.bin');
 const TEST_TIMEOUT_MS = 10 * 60 * 1000;
+/** Many tests wait for a process or a time to pass, so a few more run than there are cores. */
+const CONCURRENCY = Math.ceil(availableParallelism() * 1.5);
+const CACHE = join(ROOT, 'node_modules', '.cache');
 const STATIC_CHECKS = ['tsc --noEmit', 'biome check .'];
 
 function print(text: string): void {
@@ -36,9 +42,8 @@ async function runTool(commandLine: string): Promise<string | undefined> {
 }
 
 async function runStaticCheck(commandLine: string, ledger: Ledger): Promise<void> {
-  print(`# ${commandLine}\n`);
   const output = await runTool(commandLine).catch((error: Error) => error.message);
-  if (output !== undefined) print(`${output.trimEnd()}\n`);
+  print(`# ${commandLine}\n${output === undefined ? '' : `${output.trimEnd()}\n`}`);
   ledger.add({ kind: output === undefined ? 'passed' : 'failed', name: commandLine, place: ROOT });
 }
 
@@ -50,9 +55,24 @@ function findTestFiles(filters: string[]): string[] {
     .map((path) => join(ROOT, path));
 }
 
-async function* recordEvents(events: AsyncIterable<TestEvent>, ledger: Ledger): AsyncGenerator<TestEvent> {
+/**
+ * One PostgreSQL for all files, each with databases of its own. Those that stop it start one themselves. The
+ * variable has none of the names that a server takes for a setting.
+ */
+async function startSharedPostgres(files: readonly string[]): Promise<() => Promise<void>> {
+  const isOurs = process.env.BERTH_TEST_DATABASE_URL === undefined && hasPostgres && files.length > 1;
+  if (!isOurs) return async () => {};
+  const postgres = await startPostgres({ settings: { max_connections: '500' } });
+  process.env.TEST_POSTGRES_URL = postgres.url('postgres');
+  return () => postgres.end();
+}
+
+async function* recordEvents(
+  events: AsyncIterable<TestEvent>,
+  recorder: { record(event: TestEvent): unknown },
+): AsyncGenerator<TestEvent> {
   for await (const event of events) {
-    ledger.record(event);
+    recorder.record(event);
     yield event;
   }
 }
@@ -65,15 +85,28 @@ function report(events: AsyncIterable<TestEvent>, ledger: Ledger, isCompact: boo
 async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean): Promise<void> {
   print(`# ${files.length} test ${files.length === 1 ? 'file' : 'files'}\n`);
   if (files.length === 0) return;
-  const { entries, ungroup } = groupFiles(files, ROOT, join(ROOT, 'node_modules', '.cache', 'berth-tests'));
+  const { entries, ungroup } = groupFiles(files, ROOT, join(CACHE, 'berth-tests'));
+  const durations = new Durations(join(CACHE, 'test-durations.json'));
+  const endPostgres = await startSharedPostgres(files);
   const events = run({
-    files: entries,
+    files: durations.sort(entries),
     cwd: ROOT,
     isolation: 'process',
-    concurrency: availableParallelism(),
+    concurrency: CONCURRENCY,
     timeout: TEST_TIMEOUT_MS,
   });
-  for await (const text of report(ungroup(events), ledger, isCompact)) print(text);
+  const progress = new Progress({
+    files: entries,
+    concurrency: CONCURRENCY,
+    durations,
+    readMs: () => performance.now(),
+  });
+  const line = isCompact ? { print, stop: () => {} } : startProgressLine(progress, print);
+  const texts = report(ungroup(recordEvents(events, progress)), ledger, isCompact);
+  for await (const text of texts) line.print(text);
+  line.stop();
+  await endPostgres();
+  durations.save();
   for (const file of ledger.listSilent(files)) {
     const reason = 'It reported no test: it has none, or its process ended before they were done.';
     print(formatFailure(ledger.add({ kind: 'failed', name: 'test file', place: file, reason })));
@@ -82,17 +115,17 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
 
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves each some half a second.
-process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules', '.cache', 'berth');
+process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
 const filters = process.argv.slice(2);
 const isCi = process.env.CI === 'true';
 const ledger = new Ledger({ skipsFail: isCi });
-if (filters.length === 0) {
-  for (const commandLine of STATIC_CHECKS) await runStaticCheck(commandLine, ledger);
-}
-const staticChecks = ledger.counts.passed + ledger.counts.failed;
-await runTestFiles(findTestFiles(filters), ledger, isCi || !process.stdout.isTTY);
+const staticChecks = filters.length === 0 ? STATIC_CHECKS : [];
+await Promise.all([
+  ...staticChecks.map((commandLine) => runStaticCheck(commandLine, ledger)),
+  runTestFiles(findTestFiles(filters), ledger, isCi || !process.stdout.isTTY),
+]);
 
 const { passed, failed } = ledger.counts;
-if (passed + failed === staticChecks) print('No test ran.\n');
-process.exitCode = failed > 0 || passed + failed === staticChecks ? 1 : 0;
+if (passed + failed === staticChecks.length) print('No test ran.\n');
+process.exitCode = failed > 0 || passed + failed === staticChecks.length ? 1 : 0;
 print(`${formatCounts(ledger.counts)}\n`);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createApp } from '../../packages/server/src/http/app.ts';
-import { jsonText } from '../../packages/server/src/http/reply.ts';
+import { jsonText } from '../../packages/server/src/http/reply/reply.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { lendingRoutes } from '../../packages/server/src/http/routes/v4/lending.ts';
 import { listen } from '../../packages/server/src/http/sockets/listen.ts';
@@ -36,7 +36,7 @@ function constantRoutes(answer: string): readonly Route[] {
 const app = createApp({
   routes: constantRoutes(readFileSync(process.argv[2] as string, 'utf8')),
   accounts: createAccounts(NO_STORE, systemClock),
-  rules: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false },
+  auth: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false },
   pages: { allowedOrigins: [], ownNames: { isOwn: async () => false } },
   log: createQuietLog(),
   logRequests: false,

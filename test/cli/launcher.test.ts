@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { makeClone, PROJECT, plainEnv, run } from '../support/clone.ts';
 import { temporaryFolder } from '../support/server-process.ts';
-
-process.env.NODE_COMPILE_CACHE ??= temporaryFolder({ after });
 
 const skip = process.platform === 'win32' && 'a POSIX shell';
 

@@ -4,12 +4,10 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { askBerth } from '../support/berth-command.ts';
 import { PROJECT, plainEnv } from '../support/clone.ts';
 import { temporaryFolder } from '../support/server-process.ts';
-
-process.env.NODE_COMPILE_CACHE ??= temporaryFolder({ after });
 
 const skip = process.platform === 'win32' && 'signals of POSIX';
 

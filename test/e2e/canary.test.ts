@@ -5,14 +5,11 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findForms, type Secret } from '../support/secret-search.ts';
 import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { askDatabase, describeStores, dumpDatabase, environmentOf } from '../support/stores/test-stores.ts';
-
-/** The servers of this file share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 const ARGS = ['--log-requests', '--log-slow-request-ms', '1', '--log-level', 'debug', '--log-format', 'json'];

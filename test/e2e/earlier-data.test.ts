@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { isSignedBy, readPublicKey, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import { runBerth } from '../support/berth-command.ts';
 import { ask, createCommandLine, type Run } from '../support/cloud/cloud-command-line.ts';
@@ -11,9 +11,6 @@ import { OLD_REQUESTS, sendOldRequest } from '../support/earlier-data/old-reques
 import { copyEarlierData, OLD_ANSWERS, SECRETS } from '../support/earlier-data/open.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
-
-/** The processes of this file share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const shared = sharedPostgres();

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
-
-/** The servers of this file share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const SECRET = 'planted-secret/ä&7';
 

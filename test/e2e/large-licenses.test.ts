@@ -7,11 +7,8 @@ import { judgeLicense } from '@berth/cloud/http/portal/write-files';
 import { startAirgap } from '@berth/cloud/store/airgap';
 import { listDevices } from '@berth/cloud/store/devices';
 import { changeLicense, createLicense } from '@berth/cloud/store/licenses';
-import {
-  MOST_LICENSE_BYTES,
-  MOST_LICENSE_FILE_BYTES,
-  readLicenseFile,
-} from '@berth/protocol/carried/license-file';
+import { readLicenseFile } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from '@berth/protocol/carried/license-size';
 import { createCarriedServer } from '../support/cloud/carried-server.ts';
 import { createCommandLine } from '../support/cloud/cloud-command-line.ts';
 import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/cloud/offline-app.ts';
@@ -226,7 +223,7 @@ describe('what no server would take is refused before the activation is used', (
     const many = Array.from({ length: 2700 }, (_, index) => `--feature f${index},consumptions=1`).join(' ');
     const { code, err } = await run(`license create --product cad --key K-LARGE --slots 5 ${many}`);
     assert.equal(code, 1);
-    assert.match(err, /^No server could read this license\. It takes \d+ bytes/);
+    assert.match(err, /^Servers cannot read this license\. It takes \d+ bytes/);
     assert.match((await run('license show K-LARGE')).err, /There is no license/);
     await run('license create --product cad --key K-SMALL');
     const started = await run('airgap start K-SMALL');

@@ -4,10 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { runBerth } from '../support/berth-command.ts';
 import { findForms, type Secret } from '../support/secret-search.ts';
-import { temporaryFolder } from '../support/server-process.ts';
 import { askDatabase, describeStores, dumpDatabase, findDatabase } from '../support/stores/test-stores.ts';
 import {
   addAccount,
@@ -16,9 +15,6 @@ import {
   OWN_PASSWORD,
   startFreshServer,
 } from './doors/set-up-server.ts';
-
-/** The servers of this file share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 interface Answer {
   readonly status: number;

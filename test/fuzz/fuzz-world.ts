@@ -1,5 +1,5 @@
 import type { License } from '@berth/server/core/nouns/license';
-import type { AccessRules } from '@berth/server/http/access/caller';
+import type { AuthSettings } from '@berth/server/http/access/caller';
 import { csrfTokenOf } from '@berth/server/http/access/session';
 import { hashPassword } from '@berth/server/services/access/passwords';
 import { hashToken, makeToken } from '@berth/server/services/access/tokens';
@@ -70,7 +70,7 @@ const CREDENTIALS = [
 ];
 
 /** What servers are set up like; each takes its turn. */
-const RULES: readonly Partial<AccessRules>[] = [
+const AUTHS: readonly Partial<AuthSettings>[] = [
   {},
   { clients: 'required' },
   { localAdmin: 'always' },
@@ -124,7 +124,7 @@ export interface FuzzWorld {
 export async function openWorld(t: TestContext, turn: number): Promise<FuzzWorld> {
   const app = await openTestApp(t, {
     licenses: FUZZ_LICENSES,
-    rules: RULES[turn % RULES.length] as Partial<AccessRules>,
+    auth: AUTHS[turn % AUTHS.length] as Partial<AuthSettings>,
     allowKeysInUrl: turn % 3 !== 2,
     vendorKey: TEST_VENDOR.publicKey,
     airgapKey: TEST_VENDOR.airgapKey,

@@ -1,5 +1,10 @@
 import { execFile } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { createTerminal } from '@berth/protocol/console/terminal';
+import { runCli } from '../../packages/server/src/cli/cli.ts';
+import { readSecrets, type SecretPrompt } from '../../packages/server/src/cli/read-secrets.ts';
+import { HOUSE } from '../../packages/server/src/main.ts';
 import { environmentOf } from './stores/test-stores.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
@@ -15,11 +20,53 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs `berth WORDS` on a data folder, whether or not a server runs on it, with `input` to read. */
+/** Commands that run until they are stopped, or write past the terminal. */
+const NEED_A_PROCESS = /^(serve|events|audit export)( |$)/;
+
+type Env = Readonly<Record<string, string>>;
+
+/**
+ * Runs `berth WORDS` on a data folder, whether or not a server runs on it, with `input` to read. Most
+ * commands run in this process, which saves a start; a faked clock needs a process of its own.
+ */
 export async function runBerth(
   data: string,
   words: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  env: Env = {},
+  input = '',
+): Promise<CommandResult> {
+  if (NEED_A_PROCESS.test(words.join(' ')) || 'LD_PRELOAD' in env) return spawnBerth(data, words, env, input);
+  const stdout = new Recorder();
+  const stderr = new Recorder();
+  const all = { ...process.env, ...(await environmentOf(data)), ...env };
+  const code = await runCli([...words, '--data', data], {
+    ...HOUSE,
+    program: 'berth',
+    home: process.cwd(),
+    env: all,
+    terminal: Object.assign(createTerminal(stdout, stderr, all), {
+      readSecrets: (prompts: readonly SecretPrompt[]) =>
+        readSecrets(prompts, Readable.from([Buffer.from(input)]), (text) => stderr.write(text)),
+    }),
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+class Recorder {
+  text = '';
+  readonly isTTY = false;
+  readonly hasColors = () => false;
+  write(text: string | Uint8Array): boolean {
+    this.text += text;
+    return true;
+  }
+}
+
+/** The same in a process of its own. */
+export async function spawnBerth(
+  data: string,
+  words: readonly string[],
+  env: Env = {},
   input = '',
 ): Promise<CommandResult> {
   const args = [MAIN, ...words, '--data', data];

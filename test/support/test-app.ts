@@ -10,7 +10,7 @@ import { composeCloud } from '../../packages/server/src/compose/compose-cloud.ts
 import { type Config, loadConfig } from '../../packages/server/src/config.ts';
 import { instant, SECOND_MS } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
-import type { AccessRules, Peer } from '../../packages/server/src/http/access/caller.ts';
+import type { AuthSettings, Peer } from '../../packages/server/src/http/access/caller.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
@@ -19,6 +19,7 @@ import { type Clock, createManualClock } from '../../packages/server/src/store/c
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
@@ -64,7 +65,7 @@ async function openStoreIn(folder: string, clock: Clock, keySource: MasterKeySou
 export interface TestAppOptions {
   /** By default one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
-  readonly rules?: Partial<AccessRules>;
+  readonly auth?: Partial<AuthSettings>;
   /** The settings `http.allowedOrigins` and `http.allowedHosts`. */
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
@@ -115,6 +116,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   );
   const { app, accounts, catalogue, ruleBook, routes: ownRoutes } = parts;
   const { credentials, identity, cloudLink, offline } = parts.cloud;
+  checkDeclaredAnswers(app, [...ownRoutes, ...routes]);
 
   async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
     const { peer = LOCAL, headers = {}, body } = request;
@@ -151,7 +153,7 @@ const MACHINE = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] 
 /** The settings of a server; what a test says nothing about is as it is by default. */
 function makeConfig(options: TestAppOptions, data: string): Config {
   const { config } = loadConfig({ flags: {}, env: {}, file: null });
-  const { isLoopbackOnly = true, ...auth } = options.rules ?? {};
+  const { isLoopbackOnly = true, ...auth } = options.auth ?? {};
   const { http, log, cloud, airgap } = config;
   return {
     ...config,
@@ -207,7 +209,7 @@ export async function readAnswer(response: Response): Promise<TestAnswer> {
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 
-/** Everything in the store that a request could have changed. No change goes without a new link of the log. */
+/** Everything in the store that a request could have changed. Every change adds a link to the log. */
 export async function readTraces(store: Store) {
   const nobody = { licenseId: null, product: null, user: null, after: null };
   return {

@@ -1,40 +1,6 @@
+import { accept, CLOUD, type Example, type Rejected, reject, SERVER } from './example.ts';
+import { acceptedImports, rejectedImports } from './import-examples.ts';
 import type { SourceFile } from './source.ts';
-
-interface Example {
-  rule: string;
-  title: string;
-  files: SourceFile[];
-}
-
-/** An example which breaks the rule once, in its first file on the line given. */
-interface Rejected extends Example {
-  line: number;
-}
-
-const SERVER = 'packages/server/src';
-const CLOUD = 'packages/cloud/src';
-
-function accept(rule: string, title: string, path: string, text: string): Example {
-  return { rule, title, files: [{ path, text }] };
-}
-
-function reject(rule: string, title: string, path: string, text: string, line = 1): Rejected {
-  return { ...accept(rule, title, path, text), line };
-}
-
-function rejectImport(title: string, path: string, specifier: string, folder = SERVER): Rejected {
-  const text = `/* why */\nimport type { X } from '${specifier}';\n`;
-  return reject('imports', title, `${folder}/${path}`, text, 2);
-}
-
-function rejectCloudImport(title: string, path: string, specifier: string): Rejected {
-  return rejectImport(title, path, specifier, CLOUD);
-}
-
-function acceptImport(title: string, path: string, ...specifiers: string[]): Example {
-  const text = specifiers.map((specifier) => `import { x } from '${specifier}';\n`).join('');
-  return accept('imports', title, `${SERVER}/${path}`, text);
-}
 
 /** A block of that many lines, counting those of its braces. */
 function block(lines: number): string {
@@ -61,54 +27,6 @@ const SERVER_MANIFEST = {
   text: '{ "dependencies": { "a": "1.2.3" } }\n',
 };
 
-const rejectedImports: Rejected[] = [
-  rejectImport('a route which imports the store', 'http/lend.ts', '../store/store.ts'),
-  rejectImport('a command which imports the store', 'cli/lend.ts', '../store/store.ts'),
-  rejectImport('a job which imports the config', 'background/expire.ts', '../config.ts'),
-  rejectImport('a job which imports the protocol', 'background/expire.ts', '@berth/protocol/errors'),
-  rejectImport('a service which picks its store', 'services/lend.ts', '../store/sqlite/sqlite-store.ts'),
-  rejectImport('a service which picks its cloud', 'services/lend.ts', '../cloud/http-cloud.ts'),
-  rejectImport('a service which imports a route', 'services/lend.ts', '../http/lend.ts'),
-  rejectImport('a store port which imports its store', 'store/store.ts', './sqlite/sqlite-store.ts'),
-  rejectImport('an engine which imports a store', 'store/engine/a.ts', '../sqlite/b.ts'),
-  rejectImport('a store which imports the other', 'store/sqlite/a.ts', '../postgres/b.ts'),
-  rejectImport('a cloud which imports a service', 'cloud/http-cloud.ts', '../services/lend.ts'),
-  rejectImport('offline files which import the store', 'cloud/read-file.ts', '../store/store.ts'),
-  rejectImport('secrets which import the config', 'secrets/seal.ts', '../config.ts'),
-  rejectImport('telemetry which imports a service', 'telemetry/log.ts', '../services/lend.ts'),
-  rejectImport('a core which imports a module of node', 'core/lend.ts', 'node:crypto'),
-  rejectImport('a core which imports zod', 'core/lend.ts', 'zod'),
-  rejectImport('a core which imports a service', 'core/lend.ts', '@berth/server/services/lend'),
-  rejectImport('a config which imports a service', 'config.ts', './services/lend.ts'),
-  rejectImport('an entry which imports a service', 'main.ts', './services/lend.ts'),
-  rejectImport('a server which imports the client', 'compose/compose.ts', '@berth/client/client'),
-  rejectImport('a server which imports a test', 'compose/compose.ts', '../../../../test/support/reporter.ts'),
-  rejectImport('an import of a folder that is no room', 'compose/compose.ts', '../misc/thing.ts'),
-  reject('imports', 'a file in no room', `${SERVER}/misc/thing.ts`, 'export const x = 1;\n'),
-  reject('imports', 'a dynamic import', `${SERVER}/http/a.ts`, "\nawait import('../store/store.ts');\n", 2),
-  reject('imports', 'a re-export', `${SERVER}/http/a.ts`, "export * from '../store/store.ts';\n"),
-  reject('imports', 'a bare import', `${SERVER}/core/a.ts`, "import 'node:fs';\n"),
-  reject('imports', 'a protocol of node', 'packages/protocol/src/a.ts', "import { x } from 'node:fs';\n"),
-  reject('imports', 'a protocol of the server', 'packages/protocol/src/a.ts', "import '@berth/server/a';\n"),
-];
-
-const rejectedCloudImports: Rejected[] = [
-  rejectCloudImport('a cloud which imports the server', 'http/a.ts', '@berth/server/core/nouns/license'),
-  rejectCloudImport('a cloud which imports a test', 'store/a.ts', '../../../../test/support/reporter.ts'),
-  rejectCloudImport('a core of the cloud which imports node', 'core/a.ts', 'node:crypto'),
-  rejectCloudImport('a core of the cloud which imports zod', 'core/a.ts', 'zod'),
-  rejectCloudImport('a core of the cloud which imports its store', 'core/a.ts', '../store/a.ts'),
-  rejectCloudImport('a store of the cloud which imports a route', 'store/a.ts', '../http/a.ts'),
-  rejectCloudImport('a store of the cloud which reads the clock', 'store/a.ts', '../clock.ts'),
-  rejectCloudImport('a route of the cloud which imports a command', 'http/a.ts', '../cli/a.ts'),
-  rejectCloudImport('an entry of the cloud which imports the store', 'main.ts', './store/a.ts'),
-  rejectCloudImport('a clock of the cloud which imports the core', 'clock.ts', './core/a.ts'),
-  rejectCloudImport('an import of a folder that is no room', 'cli/a.ts', '../misc/a.ts'),
-  reject('imports', 'a file in no room of the cloud', `${CLOUD}/misc/thing.ts`, 'export const x = 1;\n'),
-  reject('imports', 'a file beside the rooms of the cloud', `${CLOUD}/core.ts`, 'export const x = 1;\n'),
-  rejectImport('a server which imports the cloud', 'compose/compose.ts', '@berth/cloud/http/app'),
-];
-
 const rejectedPurity: Rejected[] = [
   reject('core-purity', 'the time', `${SERVER}/core/a.ts`, 'export const now =\n  Date.now();\n', 2),
   reject('core-purity', 'a new date', `${SERVER}/core/a.ts`, 'export const now = new Date();\n'),
@@ -120,6 +38,19 @@ const rejectedPurity: Rejected[] = [
   reject('core-purity', 'a timer', `${SERVER}/core/a.ts`, 'setTimeout(f, 1);\n'),
   reject('core-purity', 'a promise', `${SERVER}/core/a.ts`, 'export async function f() {}\n'),
   reject('core-purity', 'the network', `${SERVER}/core/a.ts`, 'const x = fetch(address);\n'),
+  reject(
+    'refusal-origin',
+    'a service which refuses',
+    `${SERVER}/services/a.ts`,
+    "import { type Refused, refuse } from '../core/outcome.ts';\n",
+  ),
+  reject(
+    'refusal-origin',
+    'a store which refuses',
+    `${SERVER}/store/a.ts`,
+    "\nreturn { kind: 'refused' };\n",
+    2,
+  ),
   reject('one-clock', 'the time', `${SERVER}/http/a.ts`, 'const now = Date.now();\n'),
   reject('one-clock', 'a new date', `${SERVER}/http/a.ts`, 'const now = new Date( );\n'),
   reject('one-clock', 'a date without parentheses', `${SERVER}/http/a.ts`, 'const now = new Date;\n'),
@@ -160,6 +91,15 @@ const rejectedFiles: Rejected[] = [
     files: [
       { path: `${SERVER}/core/a.ts`, text: "import './a.ts';\n" },
       { path: `${SERVER}/main.ts`, text: "// import './core/a.ts';\n" },
+    ],
+  },
+  {
+    rule: 'dead-file',
+    title: 'a file that only its test imports',
+    line: 1,
+    files: [
+      { path: `${SERVER}/core/a.ts`, text: '' },
+      { path: `${SERVER}/core/a.test.ts`, text: "import './a.ts';\n" },
     ],
   },
   reject(
@@ -208,6 +148,25 @@ const rejectedStructure: Rejected[] = [
   },
 ];
 
+const rejectedExports: Rejected[] = [
+  reject(
+    'unused-export',
+    'a type that its file alone uses',
+    `${CLOUD}/a.ts`,
+    '\nexport type A = 1;\nf<A>();\n',
+    2,
+  ),
+  {
+    rule: 'unused-export',
+    title: 'a name that is imported from elsewhere',
+    line: 1,
+    files: [
+      { path: `${SERVER}/http/a.ts`, text: 'export const a = 1;\n' },
+      { path: `${SERVER}/http/b.ts`, text: "import { a } from './c.ts';\nimport { b } from './a.ts';\n" },
+    ],
+  },
+];
+
 const rejectedRegexes: Rejected[] = [
   reject(
     'linear-regex',
@@ -222,43 +181,11 @@ const rejectedRegexes: Rejected[] = [
 export const rejected: Rejected[] = [
   ...rejectedRegexes,
   ...rejectedImports,
-  ...rejectedCloudImports,
   ...rejectedPurity,
   ...rejectedSizes,
   ...rejectedStructure,
   ...rejectedFiles,
-];
-
-const acceptedImports: Example[] = [
-  acceptImport('a route', 'http/a.ts', '../services/b.ts', '../config.ts', './c.ts', 'hono', 'node:http'),
-  acceptImport('a job', 'background/a.ts', '../services/b.ts', '../core/c.ts', '../telemetry/log.ts'),
-  acceptImport(
-    'a service',
-    'services/a.ts',
-    '../store/store.ts',
-    '../cloud/cloud.ts',
-    '../cloud/read-file.ts',
-  ),
-  acceptImport('a store', 'store/sqlite/a.ts', '../store.ts', '../../secrets/seal.ts', 'node:sqlite'),
-  acceptImport('a cloud', 'cloud/http-cloud.ts', './cloud.ts', '../core/a.ts'),
-  acceptImport('the core', 'core/a.ts', './b.ts', '@berth/protocol/errors'),
-  acceptImport('the entry', 'main.ts', './compose/a.ts', './cli/run.ts', './config.ts', 'node:process'),
-  acceptImport('the composition', 'compose/a.ts', '../store/sqlite/a.ts', '../http/a.ts'),
-  acceptImport('a test', 'http/a.test.ts', '../store/sqlite/a.ts', '@berth/client/client'),
-  accept(
-    'imports',
-    'the protocol',
-    'packages/protocol/src/a.ts',
-    "import { z } from 'zod';\nimport './b.ts';\n",
-  ),
-  accept(
-    'imports',
-    'a route of the cloud',
-    `${CLOUD}/http/a.ts`,
-    "import 'hono';\nimport '@berth/protocol/errors';\nimport '../store/b.ts';\nimport '../clock.ts';\n",
-  ),
-  accept('imports', 'a command of the cloud', `${CLOUD}/cli/a.ts`, "import '../../package.json';\n"),
-  accept('imports', 'an import in a string', `${SERVER}/core/a.ts`, 'f("import \'zod\'");\n'),
+  ...rejectedExports,
 ];
 
 const acceptedPurity: Example[] = [
@@ -266,6 +193,18 @@ const acceptedPurity: Example[] = [
   accept('core-purity', 'a comment', `${SERVER}/core/a.ts`, '// Date.now() and process.env\n'),
   accept('core-purity', 'a property', `${SERVER}/core/a.ts`, 'const a = { process: b.process };\n'),
   accept('core-purity', 'a test of the core', `${SERVER}/core/a.test.ts`, 'await f(Date.now());\n'),
+  accept(
+    'refusal-origin',
+    'the core',
+    `${SERVER}/core/lending/a.ts`,
+    "import { refuse } from '../outcome.ts';\n",
+  ),
+  accept(
+    'refusal-origin',
+    'a store which passes a refusal on',
+    `${SERVER}/store/a.ts`,
+    "import type { Refused } from '../core/outcome.ts';\nif (outcome.kind === 'refused') return;\n",
+  ),
   accept('one-clock', 'the clock', `${SERVER}/store/clock.ts`, 'export const now = () => Date.now();\n'),
   accept(
     'one-clock',
@@ -328,10 +267,10 @@ const acceptedFiles: Example[] = [
       { path: `${SERVER}/c.ts`, text: '' },
       { path: `${SERVER}/d.ts`, text: '' },
       { path: 'packages/protocol/src/b.ts', text: '' },
-      { path: 'packages/client/src/e.ts', text: '' },
+      { path: `${SERVER}/core/examples.ts`, text: '' },
       { path: `${CLOUD}/main.ts`, text: "import './f.ts';\n" },
       { path: `${CLOUD}/f.ts`, text: '' },
-      { path: 'test/run.ts', text: "import { e } from '@berth/client/e';\n" },
+      { path: 'test/run.ts', text: "import { e } from '@berth/server/core/examples';\n" },
     ],
   },
 ];
@@ -353,6 +292,22 @@ const acceptedStructure: Example[] = [
   },
 ];
 
+const acceptedExports: Example[] = [
+  {
+    rule: 'unused-export',
+    title: 'every way to import a name',
+    files: [
+      { path: `${CLOUD}/a.ts`, text: 'export type A = 1;\nexport const b = 1;\nexport class C {}\n' },
+      { path: `${CLOUD}/d.ts`, text: 'export async function d() {}\n' },
+      {
+        path: `${CLOUD}/main.ts`,
+        text: "import { type A, b as e } from './a.ts';\nexport const main = 1;\n",
+      },
+      { path: 'test/b.ts', text: "export { C } from '@berth/cloud/a';\nawait import('@berth/cloud/d');\n" },
+    ],
+  },
+];
+
 const acceptedRegexes: Example[] = [
   accept('linear-regex', 'one that begins at the start', `${SERVER}/a.ts`, "b.replace(/^\\/+$/, '');\n"),
   accept('linear-regex', 'a test', `${SERVER}/a.test.ts`, "b.replace(/\\/+$/, '');\n"),
@@ -367,4 +322,5 @@ export const accepted: Example[] = [
   ...acceptedSizes,
   ...acceptedStructure,
   ...acceptedFiles,
+  ...acceptedExports,
 ];

@@ -1,3 +1,4 @@
+import { findUnusedExports } from './export-rules.ts';
 import { findBadNames, findDeadFiles, findDefaultExports } from './file-rules.ts';
 import {
   findInexactVersions,
@@ -7,7 +8,13 @@ import {
   findUndecidedScripts,
   findUndeclaredPackages,
 } from './package-rules.ts';
-import { findClockReads, findConsoleLog, findCoreImpurity, findUnfinishedWords } from './purity-rules.ts';
+import {
+  findClockReads,
+  findConsoleLog,
+  findCoreImpurity,
+  findForeignRefusals,
+  findUnfinishedWords,
+} from './purity-rules.ts';
 import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
 import { findForbiddenImports } from './room-rules.ts';
 import { findLongFiles, findLongFunctions, findLongLines } from './size-rules.ts';
@@ -22,6 +29,7 @@ export const rules: Record<string, Rule> = {
   'import-cycle': findImportCycles,
   'crowded-folder': findCrowdedFolders,
   'core-purity': findCoreImpurity,
+  'refusal-origin': findForeignRefusals,
   'one-clock': findClockReads,
   'linear-regex': findSlowRegexes,
   'plain-regex': findHiddenRegexes,
@@ -31,6 +39,7 @@ export const rules: Record<string, Rule> = {
   'default-export': findDefaultExports,
   'file-name': findBadNames,
   'dead-file': findDeadFiles,
+  'unused-export': findUnusedExports,
   'console-log': findConsoleLog,
   unfinished: findUnfinishedWords,
   'outside-reference': findOutsideReferences,

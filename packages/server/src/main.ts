@@ -1,5 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import manifest from '../package.json' with { type: 'json' };
+import type { House } from './cli/cli.ts';
 
 /** How Berth was started, which `bin/berth.js` finds out. */
 interface Launch {
@@ -9,6 +11,23 @@ interface Launch {
   readonly home: string;
 }
 
+const loadServer = () => import('./compose/compose.ts');
+const loadStore = () => import('./compose/compose-store.ts');
+
+/** What the command line can ask of the house. Each part is loaded when a command needs it. */
+export const HOUSE: House = {
+  version: manifest.version,
+  startServer: async (options) => (await loadServer()).startServer(options),
+  async openStoppedServer(config, env) {
+    if ((await loadStore()).isTaken({ config, env })) return null;
+    return (await loadServer()).openStoppedServer(config, env);
+  },
+  importMasterKey: async (...args) => (await loadServer()).importMasterKey(...args),
+  moveStore: async (...args) => (await import('./compose/compose-move.ts')).moveStore(...args),
+  describeHolder: async (folder) => (await loadServer()).describeHolder(folder),
+  isExpected: async (error) => (await loadServer()).isExpected(error),
+};
+
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
   // Compiled code is kept beside the packages it comes from, which halves the time of a start. It must be
   // switched on before anything else is loaded; threads take it from the environment. Where the folder cannot
@@ -17,21 +36,15 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
     new URL('../../../node_modules/.cache/berth', import.meta.url),
   );
   enableCompileCache(process.env.NODE_COMPILE_CACHE);
-  const [{ runCli }, { processTerminal }, { VERSION, ...compose }] = await Promise.all([
+  const [{ runCli }, { processTerminal }] = await Promise.all([
     import('./cli/cli.ts'),
     import('./cli/terminal.ts'),
-    import('./compose/compose.ts'),
   ]);
   process.exitCode = await runCli(argv, {
     ...launch,
+    ...HOUSE,
+    env: process.env,
     terminal: processTerminal,
-    version: VERSION,
-    startServer: compose.startServer,
-    openStoppedServer: compose.openStoppedServer,
-    importMasterKey: compose.importMasterKey,
-    moveStore: compose.moveStore,
-    describeHolder: compose.describeHolder,
-    isExpected: compose.isExpected,
   });
 }
 

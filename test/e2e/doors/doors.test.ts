@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { runBerth } from '../../support/berth-command.ts';
 import { ensureTool } from '../../support/install-tools.ts';
-import { temporaryFolder } from '../../support/server-process.ts';
 import { describeStores } from '../../support/stores/test-stores.ts';
 import { curl } from './curl.ts';
 import { startNginx } from './nginx.ts';
@@ -18,9 +17,6 @@ import {
 } from './set-up-server.ts';
 import { expectFates, fateOf, makeCall, makeSevenCalls, type Visit } from './seven-calls.ts';
 import { connectTwoMachines, type TwoMachines } from './two-machines.ts';
-
-/** The servers of this file share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const SENT_AWAY = '401 unauthorized';
 

@@ -6,11 +6,7 @@ import type { SeenRequest } from '../../support/chaos/chaos-journal.ts';
 import type { CloudFacts } from '../../support/cloud/cloud-app.ts';
 import { startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { temporaryFolder } from '../../support/server-process.ts';
 import { Site } from './cloud-site.ts';
-
-/** The processes of this file share their compiled code. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const cloud = await startCloudProcess({ after });
 

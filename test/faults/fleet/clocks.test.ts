@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
-import { temporaryFolder } from '../../support/server-process.ts';
+import { describe, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../support/stores/postgres.ts';
 import { makeClocks, runClocks } from './clocks.ts';
-
-/** The servers share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const getPostgres = sharedPostgres();

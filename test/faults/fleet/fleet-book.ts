@@ -1,5 +1,6 @@
 import { exampleFeature, exampleLimits } from '../../../packages/server/src/core/examples.ts';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { testLicense } from '../../support/test-license.ts';
 import { HeldSlots } from './held-slots.ts';
 
@@ -76,6 +77,14 @@ export class FleetBook {
     this.countedWithKey += amount;
     if (this.#totals.has(total)) this.violations.push(`two counts were told the total ${total}`);
     this.#totals.add(total);
+  }
+
+  /** Waits until more than this were acknowledged. After a violation nobody asks any more. */
+  async waitForAnswers(least: number): Promise<void> {
+    await pollUntil(
+      `more than ${least} were acknowledged`,
+      () => this.acknowledged > least || this.violations.length > 0 || undefined,
+    );
   }
 
   describe(): string {

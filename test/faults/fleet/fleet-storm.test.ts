@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
-import { temporaryFolder } from '../../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../support/stores/postgres.ts';
+import { SUITE_PATIENCE } from './fleet.ts';
 import { runFleetStorm } from './fleet-storm.ts';
-
-/** The servers share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const getPostgres = sharedPostgres();
@@ -15,7 +12,8 @@ describe('three servers on one database', { skip }, () => {
   test('lend no slot twice, count everything once, and record all of it in one order', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const book = await runFleetStorm(t, { postgres: await getPostgres(), seed, seconds: 6 });
+    const sizes = { seconds: 60, mostAcknowledged: 2000, patience: SUITE_PATIENCE };
+    const book = await runFleetStorm(t, { postgres: await getPostgres(), seed, ...sizes });
     t.diagnostic(book.describe());
     assert.deepEqual(book.violations, []);
     assert.equal(book.slots.most, 7, 'the slots were scarce');

@@ -15,6 +15,12 @@ export interface FleetLife {
   after(work: () => Promise<void>): void;
 }
 
+/**
+ * How many times as long as by hand things may take in the suite, which shares its machine with other tests.
+ * What the servers do is judged alike.
+ */
+export const SUITE_PATIENCE = 6;
+
 export interface FleetOptions {
   readonly postgres: TestPostgres;
   readonly size: number;

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
-import { temporaryFolder } from '../../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../support/stores/postgres.ts';
+import { SUITE_PATIENCE } from './fleet.ts';
 import { runStoppedServer } from './stopped-server.ts';
-
-/** The servers share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const getPostgres = sharedPostgres();
@@ -16,7 +13,8 @@ describe('a server that is stopped in the middle of a transaction', { skip }, ()
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     // Longer than the database lets a transaction say nothing.
-    const report = await runStoppedServer(t, { postgres: await getPostgres(), seed, seconds: 8 });
+    const sizes = { seconds: 8, longestRestMs: 100, patience: SUITE_PATIENCE };
+    const report = await runStoppedServer(t, { postgres: await getPostgres(), seed, ...sizes });
     t.diagnostic(`the other one waited ${Math.round(report.waitedMs)} ms`);
     t.diagnostic(report.book.describe());
     assert.deepEqual(report.book.violations, []);

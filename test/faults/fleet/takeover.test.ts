@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
-import { temporaryFolder } from '../../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../support/stores/postgres.ts';
+import { SUITE_PATIENCE } from './fleet.ts';
 import { runTakeover } from './takeover.ts';
-
-/** The servers share their compiled code, which makes them start faster. */
-process.env.NODE_COMPILE_CACHE = temporaryFolder({ after });
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const getPostgres = sharedPostgres();
@@ -15,7 +12,8 @@ describe('when the server that does the background work is killed', { skip }, ()
   test('another one takes it up, sends every event in order, and clients lose nothing', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const report = await runTakeover(t, { postgres: await getPostgres(), seed, cycles: 1 });
+    const sizes = { cycles: 1, longestRestMs: 100, patience: SUITE_PATIENCE };
+    const report = await runTakeover(t, { postgres: await getPostgres(), seed, ...sizes });
     t.diagnostic(`another one led after ${report.takeoversMs.map(Math.round)} ms`);
     t.diagnostic(`${report.events} events, ${report.repeatedEvents} of them more than once`);
     t.diagnostic(report.book.describe());

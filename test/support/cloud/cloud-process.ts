@@ -1,15 +1,14 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { runCli } from '@berth/cloud/cli/cli';
 import { temporaryFolder } from '../server-process.ts';
+import { createTestTerminal } from './cloud-command-line.ts';
 
 const MAIN = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import.meta.url));
-
-const execute = promisify(execFile);
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -116,10 +115,15 @@ async function runVendor(data: string, words: readonly string[], line = ''): Pro
   return JSON.parse(await runText(data, [...words, '--json'], line)) as never;
 }
 
+/** In this process: the vendor's commands work on the cloud's file, beside the cloud. */
 async function runText(data: string, words: readonly string[], line = ''): Promise<string> {
-  const running = execute(process.execPath, [MAIN, ...words, '--data', data]);
-  running.child.stdin?.end(`${line}\n`);
-  return (await running).stdout;
+  const out: string[] = [];
+  const err: string[] = [];
+  const terminal = createTestTerminal({ out, err, secret: line });
+  const argv = [...words, '--data', data];
+  const code = await runCli(argv, { program: 'cloud', home: data, env: {}, terminal });
+  if (code !== 0) throw new Error(`cloud ${words.join(' ')} ended with ${code}: ${err.join('\n')}`);
+  return `${out.join('\n')}\n`;
 }
 
 async function readUrl(child: ChildProcess): Promise<string> {

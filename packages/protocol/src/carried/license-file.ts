@@ -4,15 +4,7 @@ import { isSignedBy, licenseSignatureText, signBytes } from '../cloud/vendor-sig
 import { compactWithout } from '../json-members.ts';
 import { JsonTextError, parseJsonText } from '../json-text.ts';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
-
-/**
- * How large a license may be: the JSON that a cloud answers with, and that a file holds. Servers refuse more,
- * so whoever grants a license has to stay below it.
- */
-export const MOST_LICENSE_BYTES = 1024 * 1024;
-
-/** The same in a file, which is base64. */
-export const MOST_LICENSE_FILE_BYTES = 4 * Math.ceil(MOST_LICENSE_BYTES / 3);
+import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from './license-size.ts';
 
 const SIGNATURES = ['license_signature', 'license_signature_v2'] as const;
 

@@ -6,11 +6,11 @@ import { explainFileError } from './explain-file-error.ts';
 const { filename: here, dirname: folder } = import.meta;
 
 const CASES: readonly (readonly [string, 'read' | 'written', RegExp])[] = [
-  [`${folder}/none`, 'read', /^There is no file \S+\/none\.$/],
-  [folder, 'read', /^\S+ is a folder\. Name the file in it\.$/],
-  [`${here}/x`, 'read', /^\S+\/x cannot be read: a part of its path is a file, not a folder\.$/],
+  [`${folder}/none`, 'read', /^The file \S+\/none does not exist\.$/],
+  [folder, 'read', /^\S+ is a folder\. Give the path of a file\.$/],
+  [`${here}/x`, 'read', /^\S+\/x cannot be read: part of its path is a file, not a folder\.$/],
   [`${folder}/none/x`, 'written', /^\S+\/none\/x cannot be written: its folder does not exist\. /],
-  [folder, 'written', /^\S+ is a folder\. Name the file in it\.$/],
+  [folder, 'written', /^\S+ is a folder\. Give the path of a file\.$/],
 ];
 
 for (const [file, doing, sentence] of CASES) {

@@ -45,7 +45,8 @@ describe('a folder', () => {
   test('is told with what to do', () => {
     assert.equal(
       explainWritable(folder(0o777), ME),
-      'Other users of this machine can write to /srv/data (mode 0777). Take that away: chmod 700 /srv/data',
+      'Other users of this machine can write to /srv/data (mode 0777). ' +
+        'Remove that access: chmod 700 /srv/data',
     );
     const file = { path: '/srv/key', isFolder: false, names: [], mode: 0o100644, owner: 1000 };
     assert.match(explainReadable(file, ME) ?? '', /chmod 600 \/srv\/key$/);
@@ -55,10 +56,13 @@ describe('a folder', () => {
   test('that others need as it is keeps its mode: another one has to be named', () => {
     const device = { path: '/dev/null', isFolder: false, names: [], mode: 0o20666, owner: 0 };
     for (const [file, told] of [
-      [folder(0o1777), /, and it is there for all of them\. Name another folder with --data\.$/],
-      [{ ...folder(0o777), path: '/' }, /, and it is the root of the file system\. Name another folder/],
-      [{ ...folder(0o777), names: ['x'] }, /, and it holds files of something else\. Name another folder/],
-      [device, /, and it is no regular file\. Name another file\.$/],
+      [folder(0o1777), /, and all users share it\. Choose another folder with --data\.$/],
+      [{ ...folder(0o777), path: '/' }, /, and it is the root of the file system\. Choose another folder/],
+      [
+        { ...folder(0o777), names: ['x'] },
+        /, and it contains files of other programs\. Choose another folder/,
+      ],
+      [device, /, and it is not a regular file\. Choose another file\.$/],
     ] as const) {
       for (const problem of [explainWritable(file, ME), explainReadable(file, ME)]) {
         assert.match(problem ?? '', told);

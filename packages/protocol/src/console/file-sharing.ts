@@ -1,19 +1,19 @@
-/** Who else on the machine can get at a file or folder that only one account should have. */
+/** Checks which other users of the machine can access a private file or folder. */
 export interface SharedFile {
   readonly path: string;
   readonly isFolder: boolean;
-  /** What is in it, if it is a folder. */
+  /** The entries of a folder. */
   readonly names: readonly string[];
-  /** As `stat` tells it. */
+  /** From `stat`. */
   readonly mode: number;
   readonly owner: number;
 }
 
-/** The process that asks. */
+/** The current process. */
 interface FileUser {
-  /** `null`: the system has no such thing as the owner of a file. */
+  /** `null` if the system has no file owners. */
   readonly id: number | null;
-  /** There nobody else is on the machine, and volumes often belong to a group made for the container. */
+  /** A container has no other users, and its volumes often belong to a group made for it. */
   readonly isContainer: boolean;
 }
 
@@ -24,21 +24,21 @@ const OTHERS_WRITE = 0o002;
 const GROUP_READS = 0o040;
 const OTHERS_READ = 0o004;
 
-/** Why the file must not be used: somebody else can change it. `null`: nobody can. */
+/** Explains that another user can change the file; `null` if none can. */
 export function explainWritable(file: SharedFile, user: FileUser): string | null {
   if (user.id === null) return null;
   const { path, owner } = file;
   if (![ROOT, user.id].includes(owner) && user.id !== ROOT) {
     return (
       `${path} belongs to another user of this machine (id ${owner}), who can change everything in it. Run ` +
-      `as that user, or make it yours: chown -R ${user.id} ${path}`
+      `as that user, or take ownership: chown -R ${user.id} ${path}`
     );
   }
   if (!allows(file, user, GROUP_WRITES, OTHERS_WRITE)) return null;
   return sayShared(file, 'write to');
 }
 
-/** What somebody else can read; `null`: nothing. In a container there is nobody else. */
+/** Explains what other users can read; `null` if nothing. A container has no other users. */
 export function explainReadable(file: SharedFile, user: FileUser): string | null {
   if (user.id === null || user.isContainer) return null;
   if (!allows(file, user, GROUP_READS, OTHERS_READ)) return null;
@@ -57,17 +57,17 @@ function sayShared(file: SharedFile, verb: string): string {
   const problem = `Other users of this machine can ${verb} ${file.path} (mode ${sayMode(file)})`;
   const reason = findOtherUse(file);
   if (reason !== null) return `${problem}, and ${reason}. ${sayOther(file)}`;
-  return `${problem}. Take that away: chmod ${file.isFolder ? 700 : 600} ${file.path}`;
+  return `${problem}. Remove that access: chmod ${file.isFolder ? 700 : 600} ${file.path}`;
 }
 
 function sayOther({ isFolder }: SharedFile): string {
-  return isFolder ? 'Name another folder with --data.' : 'Name another file.';
+  return isFolder ? 'Choose another folder with --data.' : 'Choose another file.';
 }
 
 const FILE_TYPE = 0o170000;
 const REGULAR_FILE = 0o100000;
 const STICKY = 0o1000;
-/** What the server or the cloud keeps in its folder, or what a new disk or its administrator puts there. */
+/** What the server or the cloud keeps in its folder, or what a new disk or an administrator puts there. */
 const OURS = new Set([
   'berth.db',
   'berth.lock',
@@ -79,27 +79,27 @@ const OURS = new Set([
   'lost+found',
 ]);
 
-/** Why nobody should change the mode: others need the file as it is. `null`: it is there for us. */
+/** Why the mode must not change: other programs need the file as it is. `null` if it is ours. */
 function findOtherUse({ path, isFolder, mode, names }: SharedFile): string | null {
-  if (!isFolder) return (mode & FILE_TYPE) === REGULAR_FILE ? null : 'it is no regular file';
+  if (!isFolder) return (mode & FILE_TYPE) === REGULAR_FILE ? null : 'it is not a regular file';
   if (path === '/') return 'it is the root of the file system';
-  if ((mode & STICKY) !== 0) return 'it is there for all of them';
+  if ((mode & STICKY) !== 0) return 'all users share it';
   return names.length === 0 || names.some((name) => OURS.has(name))
     ? null
-    : 'it holds files of something else';
+    : 'it contains files of other programs';
 }
 
 const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
 const CONTAINER_GROUP = /docker|kubepods|containerd|libpod|lxc/;
 
-/** What can be asked of a file system. */
+/** The file system, as far as needed here. */
 interface Files {
   exists(path: string): boolean;
-  /** `null`: it cannot be read. */
+  /** `null` if it cannot be read. */
   read(path: string): string | null;
 }
 
-/** Whether the process runs in a container, as far as anything tells. */
+/** Whether the process appears to run in a container. */
 export function isContainer(env: Readonly<Record<string, string | undefined>>, files: Files): boolean {
   if (env.container !== undefined || env.KUBERNETES_SERVICE_HOST !== undefined) return true;
   if (CONTAINER_FILES.some((file) => files.exists(file))) return true;

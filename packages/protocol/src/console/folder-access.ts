@@ -1,4 +1,4 @@
-/** What is asked of the system; `node:fs`, `node:path` and the user's id, handed in by whoever has them. */
+/** The system functions needed here: `node:fs`, `node:path` and the user's id, passed in by the caller. */
 interface FolderSystem {
   readonly fs: {
     accessSync(path: string, mode: number): void;
@@ -9,7 +9,7 @@ interface FolderSystem {
     readonly constants: { readonly R_OK: number; readonly W_OK: number; readonly X_OK: number };
   };
   readonly path: { dirname(path: string): string; resolve(path: string): string };
-  /** `null`: the system has no such thing. */
+  /** `null` if the system has no user ids. */
   readonly userId: number | null;
 }
 
@@ -20,8 +20,8 @@ interface FileFacts {
 }
 
 /**
- * Creates a folder for nobody but its owner. One by one: Node's own recursion goes round for ever where
- * folders cannot be made, such as in /proc, and says of a read-only disk that it is not there.
+ * Creates a folder that only its owner can access. Node's `recursive` option loops forever where folders
+ * cannot be created, such as in /proc, and reports a read-only disk as missing.
  */
 export function createPrivateFolder(folder: string, system: FolderSystem): void {
   const { fs } = system;
@@ -31,21 +31,21 @@ export function createPrivateFolder(folder: string, system: FolderSystem): void 
     try {
       fs.mkdirSync(path, { mode: 0o700 });
     } catch (error) {
-      // Somebody else was faster.
+      // Another process created it first.
       if (codeOf(error) !== 'EEXIST') throw new Error(explainCreation(path, error, system));
     }
   }
 }
 
-/** What a process does with files, as far as they are there. */
+/** What a process does with its files, if they exist. */
 interface UsedFiles {
   readonly written: readonly string[];
   readonly read: readonly string[];
 }
 
 /**
- * Why this process cannot work in a folder and with the files in it, and what to do; `null`: nothing is known
- * to stand in the way.
+ * Explains why this process cannot use a folder and the files in it, and what to do; `null` if no reason is
+ * known.
  */
 export function explainFolder(folder: string, files: UsedFiles, system: FolderSystem): string | null {
   const { R_OK, W_OK, X_OK } = system.fs.constants;
@@ -60,7 +60,7 @@ export function explainFolder(folder: string, files: UsedFiles, system: FolderSy
   return problems.find((problem) => problem !== null) ?? null;
 }
 
-/** The folder and all above it, the outermost first. */
+/** The folder and its parents, the outermost first. */
 function listPath(folder: string, { path: names }: FolderSystem): readonly string[] {
   const all = [names.resolve(folder)];
   for (;;) {
@@ -71,7 +71,7 @@ function listPath(folder: string, { path: names }: FolderSystem): readonly strin
   }
 }
 
-/** What is in the place of the folder, or of one above it, and is none. */
+/** The path of the folder or of a parent that is not a folder. */
 function findObstacle(folder: string, system: FolderSystem): string | null {
   return listPath(folder, system).find((path) => findFacts(path, system)?.isDirectory() === false) ?? null;
 }
@@ -85,13 +85,13 @@ function explainCreation(path: string, error: unknown, system: FolderSystem): st
   const parent = system.path.dirname(path);
   if (codeOf(error) === 'ENOTDIR') return sayNoFolder(parent);
   if (codeOf(error) === 'ENOENT') {
-    return `No folder can be created in ${parent}. Name another one with --data.`;
+    return `Cannot create a folder in ${parent}. Choose another one with --data.`;
   }
   return explainAccess(parent, W_OK | X_OK, system) ?? (error as Error).message;
 }
 
 function sayNoFolder(path: string): string {
-  return `${path} is a file, and the data needs a folder. Name another one with --data.`;
+  return `${path} is a file, not a folder. Choose another path with --data.`;
 }
 
 function explainAccess(path: string, mode: number, system: FolderSystem): string | null {
@@ -102,7 +102,7 @@ function explainAccess(path: string, mode: number, system: FolderSystem): string
     const code = codeOf(error);
     if (code === 'EROFS') {
       return (
-        `${path} is on a disk that is mounted read-only. Mount it for writing, or name another folder with ` +
+        `${path} is on a disk that is mounted read-only. Mount it writable, or choose another folder with ` +
         '--data.'
       );
     }
@@ -126,9 +126,9 @@ function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string
   const { userId: self } = system;
   if (owner === self) {
     const mode = (facts.mode & 0o7777).toString(8).padStart(4, '0');
-    const problem = `${path} is yours, but its mode ${mode} keeps you out`;
-    // Others share it: its mode is not ours to change.
-    if ((facts.mode & STICKY) !== 0) return `${problem}. Name another folder with --data.`;
+    const problem = `${path} is yours, but its mode ${mode} denies you access`;
+    // The folder is shared, so do not suggest to change its mode.
+    if ((facts.mode & STICKY) !== 0) return `${problem}. Choose another folder with --data.`;
     return `${problem}: chmod ${facts.isDirectory() ? 700 : 600} ${path}`;
   }
   if (self !== null && !facts.isDirectory() && isMine(system.path.dirname(path), system)) {
@@ -138,8 +138,8 @@ function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string
   const you = self === null ? '' : `, and you are ${sayUser(self, system)}`;
   const name = findUserName(owner, system) ?? `'#${owner}'`;
   return (
-    `${path} belongs to ${sayUser(owner, system)}${you}: you may not use it. ` +
-    `Run the command as that user (sudo -u ${name} …), or name another folder with --data.`
+    `${path} belongs to ${sayUser(owner, system)}${you}: you cannot use it. ` +
+    `Run the command as that user (sudo -u ${name} …), or choose another folder with --data.`
   );
 }
 
@@ -149,12 +149,12 @@ function isMine(folder: string, system: FolderSystem): boolean {
 
 function sayUser(id: number, system: FolderSystem): string {
   const name = findUserName(id, system);
-  return name === null ? `the user with the id ${id}` : `the user "${name}" (id ${id})`;
+  return name === null ? `the user with id ${id}` : `the user "${name}" (id ${id})`;
 }
 
 const USERS_FILE = '/etc/passwd';
 
-/** Node does not know who a number is. `null`: neither does the list of this machine. */
+/** Node cannot look up a user name; `null` if /etc/passwd does not have it either. */
 function findUserName(id: number, { fs }: FolderSystem): string | null {
   if (!fs.existsSync(USERS_FILE)) return null;
   const users = fs.readFileSync(USERS_FILE, 'utf8').split('\n');

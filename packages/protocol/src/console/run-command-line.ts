@@ -26,12 +26,12 @@ interface Program<C extends CommandUsage, T extends Printing> {
   /** Returns the exit code. The terminal rewrites the commands in its messages. */
   run(given: Given<C>, terminal: T, hints: Hints): Promise<number>;
   /** Whether the message of an error says all that a person needs; any other is a bug. */
-  isExpected(error: unknown): boolean;
+  isExpected(error: unknown): boolean | Promise<boolean>;
   /** Whether an error is about a value on the command line or in the settings. */
   isWrongValue(error: unknown): boolean;
 }
 
-/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
+/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong usage. */
 export async function runCommandLine<C extends CommandUsage, T extends Printing>(
   argv: readonly string[],
   { line, terminal, carry, run, isExpected, isWrongValue }: Program<C, T>,
@@ -54,7 +54,7 @@ export async function runCommandLine<C extends CommandUsage, T extends Printing>
       terminal.complain(explainUsage(line, argv, error));
       return EXIT_USAGE;
     }
-    hinting.fail(isExpected(error) ? (error as Error).message : describeBug(error));
+    hinting.fail((await isExpected(error)) ? (error as Error).message : describeBug(error));
     return isWrongValue(error) ? EXIT_USAGE : EXIT_FAILED;
   }
 }

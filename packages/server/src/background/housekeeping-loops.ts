@@ -3,7 +3,7 @@ import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
 /** A crash forgets at most this much of the time that has passed without a commit. */
-const CLOCK_INTERVAL_MS = 1000;
+export const CLOCK_INTERVAL_MS = 1000;
 
 /**
  * Remembers the time, and notices when the wall clock jumps. Not optional: what has ended must stay ended.

@@ -2,8 +2,11 @@ import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** So long after a server has become the leader its work is taken up, at the latest. */
-const LOOK_INTERVAL_MS = SECOND_MS;
+/** How often a server looks whether it leads. */
+export const LOOK_INTERVAL_MS = SECOND_MS;
+
+export const THIS_LEADS = 'this server does the background work now';
+export const ANOTHER_LEADS = 'another server does the background work now';
 
 interface LeaderGateOptions {
   /** Whether this server does what only one of several does. */
@@ -40,12 +43,12 @@ export function createLeaderGate({ isLeader, takeOver, loops }: LeaderGateOption
     async work() {
       if (isLeader() === isOpen) return;
       if (isOpen) {
-        log.info('another server does the background work now');
+        log.info(ANOTHER_LEADS);
         // The gate is not held up by what is under way: it may be opened again meanwhile.
         void close();
         return;
       }
-      log.info('this server does the background work now');
+      log.info(THIS_LEADS);
       takeOver();
       open();
       for (const loop of loops) loop.wake();

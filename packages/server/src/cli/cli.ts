@@ -28,13 +28,8 @@ import { type StartServer, serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
-/** What the command line needs from the house; handed in, so that it can be wired in one place. */
-export interface CliDependencies {
-  /** How the caller calls us, such as `./berth`; hints are written so. */
-  readonly program: string;
-  /** The folder in which the default data folder and settings are. */
-  readonly home: string;
-  readonly terminal: Terminal;
+/** What the command line needs from the rest of the server; `compose.ts` provides it. */
+export interface House {
   readonly version: string;
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
@@ -44,10 +39,19 @@ export interface CliDependencies {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
-  /** Who has a data folder, in words. */
-  describeHolder(folder: string): string;
-  /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
-  isExpected(error: unknown): boolean;
+  /** Describes the process that uses a data folder. */
+  describeHolder(folder: string): Promise<string>;
+  /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */
+  isExpected(error: unknown): Promise<boolean>;
+}
+
+interface CliDependencies extends House {
+  /** How the caller starts the program, such as `./berth`; hints use it. */
+  readonly program: string;
+  /** The folder with the default data folder and settings file. */
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly terminal: Terminal;
 }
 
 /** Runs one command and returns its exit code. */
@@ -55,7 +59,7 @@ export function runCli(argv: readonly string[], deps: CliDependencies): Promise<
   return runCommandLine(argv, {
     line: createLine(deps),
     terminal: deps.terminal,
-    carry: ({ data = process.env.BERTH_DATA, config }) => ({
+    carry: ({ data = deps.env.BERTH_DATA, config }) => ({
       data: absolute(data),
       config: absolute(config),
     }),
@@ -69,7 +73,7 @@ export function runCli(argv: readonly string[], deps: CliDependencies): Promise<
   });
 }
 
-/** Whoever types a hint may be in another folder, or in a shell without our variables. */
+/** The user may type a hint in another folder, or in a shell without our variables. */
 function absolute(path: unknown): string | undefined {
   return typeof path === 'string' && path !== '' ? resolve(path) : undefined;
 }
@@ -78,11 +82,11 @@ async function dispatch(
   { command: { command }, words, flags: given }: Given<Entry>,
   deps: CliDependencies & { readonly hints: Hints },
 ): Promise<number> {
-  const { terminal, hints, home } = deps;
+  const { terminal, hints, home, env } = deps;
   const flags = given as Flags;
   const sources = {
     flags: given as ConfigSources['flags'],
-    env: process.env,
+    env,
     file: flags.config ?? null,
     home,
   };
@@ -90,6 +94,7 @@ async function dispatch(
   if (command === null) {
     return serve({
       ...loaded,
+      env,
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
       start: deps.startServer,
@@ -103,14 +108,14 @@ async function dispatch(
   for (const warning of warnings) terminal.warn(warning);
   const open = () => connect(config, deps);
   const importMasterKey = (text: string, passphrase: string) =>
-    deps.importMasterKey({ config, env: process.env }, text, passphrase);
-  const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env: process.env }, direction);
+    deps.importMasterKey({ config, env }, text, passphrase);
+  const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env }, direction);
   const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
   return runCommand(command, invocation, open, terminal);
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
-  return connectAdmin(config, () => deps.openStoppedServer(config, process.env), deps.describeHolder);
+  return connectAdmin(config, () => deps.openStoppedServer(config, deps.env), deps.describeHolder);
 }
 
 interface Invocation extends Omit<LocalContext, 'lines'> {

@@ -1,4 +1,4 @@
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-file';
+import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { CloudFault, type CloudFaultReason } from './cloud.ts';
 
 /** One request to the cloud, with everything that bounds it. */

@@ -1,13 +1,14 @@
 import type { Config } from '../config.ts';
 import { createIdentity } from '../services/upkeep/identity.ts';
 import { type MovedStore, MoveError, moveStore as move } from '../services/upkeep/move-store.ts';
+import { hasData } from '../store/folder-access.ts';
 import { describeHolder, lockFolder } from '../store/folder-lock.ts';
 import { readMachineId } from '../store/machine-id.ts';
 import { openPostgresSource } from '../store/postgres/move/postgres-source.ts';
 import { openPostgresTarget } from '../store/postgres/move/postgres-target.ts';
 import { openSqliteSource } from '../store/sqlite/move/sqlite-source.ts';
 import { openSqliteTarget } from '../store/sqlite/move/sqlite-target.ts';
-import { hasData, openDataFolder } from '../store/sqlite/wire/data-folder.ts';
+import { openDataFolder } from '../store/sqlite/wire/data-folder.ts';
 import {
   createFolderOrExplain,
   findMasterKey,

@@ -8,7 +8,7 @@ import { openExport } from '../secrets/key-export.ts';
 import { findKeySource, type GivenKey } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey } from '../secrets/seal.ts';
 import { placeMasterKey } from '../services/upkeep/place-master-key.ts';
-import { createDataFolder, explainFolder } from '../store/folder-access.ts';
+import { createDataFolder, DATABASE_FILE, explainFolder, hasData } from '../store/folder-access.ts';
 import {
   describeHolder,
   explainSharing,
@@ -17,9 +17,11 @@ import {
   LOCK_FILE,
   lockFolder,
 } from '../store/folder-lock.ts';
-import { openDatabase } from '../store/postgres/wire/open-database.ts';
-import { DATABASE_FILE, findSealedBy, hasData, openDataFolder } from '../store/sqlite/wire/data-folder.ts';
 import type { Store } from '../store/store.ts';
+
+/** Each store is loaded by those who use it alone. */
+const loadSqlite = () => import('../store/sqlite/wire/data-folder.ts');
+const loadPostgres = () => import('../store/postgres/wire/open-database.ts');
 
 /** A reason not to start that a person can do something about. */
 export class StartError extends Error {}
@@ -75,6 +77,13 @@ export async function openStoppedStore(options: StoreOptions): Promise<Store | n
   );
 }
 
+/** Whether a server or a command has the folder; then whoever wants something asks it, and needs no store. */
+export function isTaken(options: Pick<StoreOptions, 'config' | 'env'>): boolean {
+  const { config } = options;
+  if (isShared(config) || hasData(config.data)) refuseShared(options);
+  return isHeld(config.data);
+}
+
 /** Looks without leaving a lock file where there was none. */
 function isHeld(folder: string): boolean {
   if (!existsSync(join(folder, LOCK_FILE))) return false;
@@ -89,6 +98,7 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
   const ignoresCase = ignoresCaseIn(config, isServing);
   if (!isShared(config)) {
     const masterKey = readKeyVariables(env);
+    const { openDataFolder } = await loadSqlite();
     return openDataFolder({ folder: config.data, masterKey, onNotice, useThreads: isServing, ignoresCase });
   }
   // Without a folder there is no server that could run in it.
@@ -124,7 +134,8 @@ function ignoresCaseIn({ users }: Config, isServing: boolean): boolean | undefin
 
 const NO_LOCK: FolderLock = { release: () => {} };
 
-function openShared({ config, env, ...rest }: StoreOptions, isServing: boolean): Promise<Store> {
+async function openShared({ config, env, ...rest }: StoreOptions, isServing: boolean): Promise<Store> {
+  const { openDatabase } = await loadPostgres();
   const { connections: maxConnections, ...database } = config.database;
   const masterKey = findMasterKey({ config, env });
   const ignoresCase = ignoresCaseIn(config, isServing);
@@ -162,8 +173,8 @@ export async function importMasterKey(
     folder: config.data,
     source: findMasterKey(options),
     key,
-    findSealedBy: () =>
-      isShared(config) ? tryKey(options, key) : Promise.resolve(findSealedBy(config.data)),
+    findSealedBy: async () =>
+      isShared(config) ? tryKey(options, key) : (await loadSqlite()).findSealedBy(config.data),
   });
   return fingerprint(key);
 }

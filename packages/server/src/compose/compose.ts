@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Hono } from 'hono';
+import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { stopAll } from '../background/stop-all.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
@@ -47,11 +47,8 @@ import {
 import type { World } from './world.ts';
 
 export { describeHolder } from '../store/folder-lock.ts';
-export { moveStore } from './compose-move.ts';
 
-export const VERSION = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
+const VERSION = manifest.version;
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
@@ -206,9 +203,8 @@ export function composeApp(
     isThrottled: config.auth.throttleSignIns,
     passwordCost: world.passwordCost,
   });
-  const { localAdmin, clients, requireTls } = config.auth;
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
-  const rules = { localAdmin, clients, requireTls, isLoopbackOnly };
+  const auth = { ...config.auth, isLoopbackOnly };
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
@@ -235,14 +231,14 @@ export function composeApp(
     oversight: createOversight(store),
     custody: createKeyCustody(store, findMasterKey(options)),
     allowKeysInUrl: config.http.allowKeysInUrl,
-    rules,
+    auth,
     settings: config,
     facts,
   });
   const app = createApp({
     routes: [...routes, ...(world.routes ?? [])],
     accounts,
-    rules,
+    auth,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, world) },
     log,
     logRequests: config.log.requests,

@@ -7,7 +7,7 @@ import type { Registration } from './nouns/registration.ts';
 import { type Refused, refuse } from './outcome.ts';
 import type { LicenseView } from './view.ts';
 
-/** Why the license lends and renews nothing now, in order of precedence; `null` when it does. */
+/** Why the license lends nothing now, in order of precedence; `null`: it does. */
 export function refuseByState(license: License, now: Instant): Refused | null {
   switch (licenseState(license, now)) {
     case 'disabled':
@@ -28,7 +28,7 @@ export function refuseByState(license: License, now: Instant): Refused | null {
   }
 }
 
-/** The same for somebody who holds a slot: a license that is only out of reach goes on for them. */
+/** The same for a holder, who may renew while the license is only away from its machine or its vendor. */
 export function refuseRenewal(license: License, now: Instant): Refused | null {
   const state = licenseState(license, now);
   return state === 'elsewhere' || state === 'overdue' ? null : refuseByState(license, now);
@@ -77,7 +77,7 @@ export interface Lender {
   readonly slots: number;
   readonly inUse: number;
   readonly nextFreeAt: Instant | null;
-  /** How many licenses of a pool are added up; left out for one that answers alone. */
+  /** How many licenses of a pool were added up; left out for a single one. */
   readonly licenses?: number;
 }
 
@@ -85,7 +85,6 @@ export function lenderOf({ license, nextEndsAt }: LicenseView, { inUse }: Collec
   return { name: license.product, slots: license.slots, inUse, nextFreeAt: nextEndsAt };
 }
 
-/** All slots are in use: how many, and when the next one may be free. */
 export function refuseFull({ name, slots, inUse, nextFreeAt, licenses }: Lender): Refused {
   const whenFree = nextFreeAt === null ? '' : ` The next one may be free at ${say(nextFreeAt)}.`;
   const where = licenses === undefined ? '' : ` on ${licenses} license${licenses === 1 ? '' : 's'}`;
@@ -99,7 +98,7 @@ export function refuseNotHeld(license: License, user: string): Refused {
   return refuse('device_not_found', `"${user}" holds no slot of the license ${named(license)}.`);
 }
 
-/** Why this caller may not give the slot back; `null` when they may. */
+/** Why this caller may not give the slot back; `null`: they may. */
 export function refuseOthers(
   held: Pick<Registration, 'user' | 'credential'>,
   { credential }: Unregister | ReleaseFeature,

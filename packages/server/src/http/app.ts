@@ -2,13 +2,13 @@ import { Hono } from 'hono';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { AccessRules, Peer } from './access/caller.ts';
+import type { AuthSettings, Peer } from './access/caller.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
 import { readInput } from './input/read-input.ts';
-import { errorReply, problem } from './problem.ts';
-import { type Reply, toResponse } from './reply.ts';
+import { errorReply, problem } from './reply/problem.ts';
+import { type Reply, toResponse } from './reply/reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { type AdmitClient, createClientRate } from './sockets/client-rate.ts';
@@ -16,7 +16,7 @@ import { type AdmitClient, createClientRate } from './sockets/client-rate.ts';
 interface AppOptions {
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
-  readonly rules: AccessRules;
+  readonly auth: AuthSettings;
   readonly pages: WebPageRules;
   readonly log: Log;
   readonly logRequests: boolean;
@@ -79,13 +79,13 @@ async function answer(
 }
 
 async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
-  const { rules, accounts, pages } = options;
+  const { auth, accounts, pages } = options;
   if (request.method === 'OPTIONS')
     return (await answerPreflight({ route, request, peer, pages })) ?? optionsOf(route);
   await admitPage({ route, request, peer, pages });
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
-  if (route.takesPassword === true) requireTlsIfAsked(peer, rules);
-  const visit = { route, request, peer, rules, accounts, isUse: true };
+  if (route.takesPassword === true) requireTlsIfAsked(peer, auth);
+  const visit = { route, request, peer, auth, accounts, isUse: true };
   const caller = await identifyCaller(visit);
   const { query, body, hasBody } = await readInput(route, request);
   // A body may come slowly, and credentials that were good may be revoked meanwhile.

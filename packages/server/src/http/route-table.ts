@@ -13,7 +13,7 @@ import type { Oversight } from '../services/lending/oversight.ts';
 import type { Offline } from '../services/offline/offline.ts';
 import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
-import type { AccessRules } from './access/caller.ts';
+import type { AuthSettings } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
@@ -54,7 +54,7 @@ interface Services {
   readonly feed: EventFeed;
   readonly webhooks: Webhooks;
   readonly allowKeysInUrl: boolean;
-  readonly rules: AccessRules;
+  readonly auth: AuthSettings;
   readonly settings: Config;
   readonly facts: ServerFacts;
 }

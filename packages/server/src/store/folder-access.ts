@@ -4,8 +4,16 @@ import { createPrivateFolder, explainFolder as explain } from '@berth/protocol/c
 
 const SYSTEM = { fs, path, userId: process.getuid?.() ?? null };
 
-const WRITTEN = ['berth.lock', 'berth.db', 'berth.db-wal', 'berth.db-shm'];
+export const DATABASE_FILE = 'berth.db';
+
+const WRITTEN = ['berth.lock', DATABASE_FILE, 'berth.db-wal', 'berth.db-shm'];
 const READ = ['master.key'];
+
+/** An empty file has none: that is what a full disk leaves of a copy, and a kill of a first start. */
+export function hasData(folder: string): boolean {
+  const file = path.join(folder, DATABASE_FILE);
+  return fs.existsSync(file) && fs.statSync(file).size > 0;
+}
 
 /** Creates the folder for nobody but its owner. */
 export function createDataFolder(folder: string): void {

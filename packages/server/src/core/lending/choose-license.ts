@@ -3,7 +3,6 @@ import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License } from '../nouns/license.ts';
 import { type Refused, refuse } from '../outcome.ts';
 
-/** Anything that stands for a license. */
 interface Licensed {
   readonly license: License;
 }
@@ -17,8 +16,8 @@ export interface Shelf<T extends Licensed> {
 }
 
 /**
- * The licenses that a request means: the one that it names, whatever its state, or all of its product. Those
- * form a pool; `decide-pool.ts` says which of them answers.
+ * The licenses that a request means: the one that it names, in any state, or all of its product. Those form a
+ * pool; `decide-pool.ts` says which of them answers.
  */
 export function listMeant<T extends Licensed>(target: Target, shelf: Shelf<T>): readonly T[] | Refused {
   const refusal = refuseTarget(target, shelf);
@@ -42,7 +41,7 @@ function refuseTarget(target: Target, shelf: Shelf<Licensed>): Refused | null {
   return refuse('missing_parameters', 'Say which "product" is meant: this server does not hold exactly one.');
 }
 
-/** The most recently added license that can be used, or the most recently added one. */
+/** The newest usable license, or else the newest. */
 export function newestOf<T extends Licensed>(licenses: readonly T[], now: Instant): T {
   return licenses.find(({ license }) => isUsable(license, now)) ?? (licenses[0] as T);
 }

@@ -16,7 +16,7 @@ import { includesRole, type Role } from '../../core/access/role.ts';
 import { HOUR_MS } from '../../core/nouns/instant.ts';
 import { hashToken, makeToken } from '../../services/access/tokens.ts';
 import { ACCESS, isChanging, type Route } from '../route.ts';
-import type { AccessRules } from './caller.ts';
+import type { AuthSettings } from './caller.ts';
 import { csrfTokenOf } from './session.ts';
 
 /** What becomes of a call: it is let through, or why it is not. */
@@ -32,7 +32,7 @@ interface Visit {
   request(app: TestApp): Promise<SendOptions> | SendOptions;
   /** A browser with its cookie; `isOwnPage`: it can show what only our page can read. */
   readonly browser?: { readonly isOwnPage: boolean };
-  readonly rules?: Partial<AccessRules>;
+  readonly auth?: Partial<AuthSettings>;
 }
 
 const plain = (standing: Standing, options: SendOptions): Visit => ({ standing, request: () => options });
@@ -101,7 +101,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   }),
   'to a server that others reach too': {
     ...plain('nobody', { peer: LOCAL }),
-    rules: { isLoopbackOnly: false },
+    auth: { isLoopbackOnly: false },
   },
   'from this machine, through a proxy: X-Forwarded-For': local({ 'x-forwarded-for': '203.0.113.9' }),
   'from this machine, through a proxy: X-Forwarded-Proto': local({ 'x-forwarded-proto': 'https' }),
@@ -166,12 +166,12 @@ function callsOf({ methods, paths }: Route): readonly (readonly [string, string]
 }
 
 /** What the table says: nothing here knows any route by its name. */
-function fateOf(route: Route, visit: Visit, rules: Partial<AccessRules>): Fate {
+function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   const { class: kind, role } = ACCESS[route.access];
   const { standing, browser } = visit;
   const isControl = visit === VISITS['over the socket, whatever the headers'];
   if (kind === 'public' || isControl) return 'through';
-  if (kind === 'client' && rules.clients !== 'required') return 'through';
+  if (kind === 'client' && auth.clients !== 'required') return 'through';
   if (standing === 'certificate') return kind === 'client' ? 'through' : 'unauthorized';
   if (standing === 'nobody' || standing === 'liar') return 'unauthorized';
   if (kind === 'client' && isOnlyHere(visit)) return 'unauthorized';
@@ -185,12 +185,12 @@ function isOnlyHere(visit: Visit): boolean {
 }
 
 /** Calls every path of every route, and holds the answer to what the table declares. */
-async function walk(app: TestApp, visit: Visit, rules: Partial<AccessRules>): Promise<void> {
+async function walk(app: TestApp, visit: Visit, auth: Partial<AuthSettings>): Promise<void> {
   let last: { readonly request: SendOptions; readonly traces: unknown } | null = null;
   for (const route of app.routes) {
     for (const [method, path] of callsOf(route)) {
       const request = await visit.request(app);
-      const fate = fateOf(route, visit, rules);
+      const fate = fateOf(route, visit, auth);
       // Whoever comes with the same as last time, and was refused, finds the store as they left it.
       const isKnown: boolean = fate === 'through' || last?.request === request;
       const before: unknown = isKnown ? last?.traces : await readTraces(app.store);
@@ -234,10 +234,10 @@ for (const clients of ['open', 'required'] as const) {
   describe(`every route, with auth.clients "${clients}", called`, () => {
     for (const [how, visit] of Object.entries(VISITS)) {
       test(how, async (t) => {
-        const rules = { ...visit.rules, clients };
-        const app = await openTestApp(t, { rules });
+        const auth = { ...visit.auth, clients };
+        const app = await openTestApp(t, { auth });
         await app.post('/api/v4/register', { user: 'ann' }, { peer: CONTROL });
-        await walk(app, visit, rules);
+        await walk(app, visit, auth);
       });
     }
   });
@@ -287,11 +287,11 @@ describe('a caller on this machine', () => {
     ] as const) {
       const when = isSetUp ? 'after setup' : 'during setup';
       test(`with localAdmin "${localAdmin}" ${when}`, async (t) => {
-        const rules = { localAdmin: localAdmin as AccessRules['localAdmin'] };
-        const app = await openTestApp(t, { rules });
+        const auth = { localAdmin: localAdmin as AuthSettings['localAdmin'] };
+        const app = await openTestApp(t, { auth });
         const account = { name: 'admin', role: 'admin', passwordHash: 'x', by: 'test' } as const;
         await app.store.execute({ kind: 'create_account', ...account, oneTime: !isSetUp });
-        await walk(app, plain(isAdmin ? 'admin' : 'nobody', { peer: LOCAL }), rules);
+        await walk(app, plain(isAdmin ? 'admin' : 'nobody', { peer: LOCAL }), auth);
       });
     }
   }

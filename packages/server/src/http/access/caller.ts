@@ -1,7 +1,7 @@
+import type { Config } from '../../config.ts';
 import type { Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Holder } from '../../services/access/tokens.ts';
-import type { LocalRules } from './local-caller.ts';
 
 /**
  * Who asks, and what they may do. `local`: somebody on this machine, while the server is being set up.
@@ -46,9 +46,8 @@ export interface Peer {
   readonly isHttp10?: boolean;
 }
 
-export interface AccessRules extends LocalRules {
-  /** Whether applications have to show who they are. */
-  readonly clients: 'open' | 'required';
-  /** Nobody is signed in over a connection that others can read. */
-  readonly requireTls: boolean;
+/** The settings of who may come in. */
+export interface AuthSettings extends Pick<Config['auth'], 'localAdmin' | 'clients' | 'requireTls'> {
+  /** The server listens on loopback only, and no proxy is known to bring others there. */
+  readonly isLoopbackOnly: boolean;
 }

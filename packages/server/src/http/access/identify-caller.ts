@@ -3,7 +3,7 @@ import type { Accounts } from '../../services/access/accounts.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 import { RequestError } from '../../services/request-error.ts';
 import { ACCESS, isChanging, type Route } from '../route.ts';
-import type { AccessRules, Caller, Peer } from './caller.ts';
+import type { AuthSettings, Caller, Peer } from './caller.ts';
 import { whyNotLocal } from './local-caller.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
 
@@ -12,7 +12,7 @@ interface Visit {
   readonly route: Route;
   readonly request: Request;
   readonly peer: Peer;
-  readonly rules: AccessRules;
+  readonly auth: AuthSettings;
   readonly accounts: Accounts;
   /** `false`: only whether they might ask; that keeps nothing alive. */
   readonly isUse: boolean;
@@ -20,11 +20,11 @@ interface Visit {
 
 /** Who is behind a request; throws when the route is not for them. Credentials that are sent decide alone. */
 export async function identifyCaller(visit: Visit): Promise<Caller> {
-  const { route, peer, rules } = visit;
+  const { route, peer, auth } = visit;
   const { class: kind, role } = ACCESS[route.access];
   if (kind === 'public') return nobody(peer);
   if (peer.isControl) return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin' };
-  if (kind === 'client' && rules.clients === 'open') return nobody(peer);
+  if (kind === 'client' && auth.clients === 'open') return nobody(peer);
   const caller = await findCaller(visit);
   if (caller.holder?.restriction === 'password_only' && route.access !== 'account') throw passwordFirst();
   if (caller.role !== null && includesRole(caller.role, role)) return caller;
@@ -42,7 +42,7 @@ async function findCaller(visit: Visit): Promise<Caller> {
   const { route, request, peer, accounts } = visit;
   const authorization = request.headers.get('authorization');
   if (authorization !== null) return withToken(await findHolder(authorization, visit), peer);
-  const session = readSessionToken(request, peer, visit.rules);
+  const session = readSessionToken(request, peer, visit.auth);
   if (session !== null) {
     const holder = await accounts.tokens.find(session, visit);
     if (holder === null || holder.kind !== 'session') throw tooOld();
@@ -91,8 +91,8 @@ function tooOld(): RequestError {
 }
 
 /** Without credentials, only a caller on this machine administrates, and only until the server is set up. */
-async function requireLocal({ request, peer, rules, accounts }: Visit): Promise<void> {
-  const why = whyNotLocal(request.headers, peer, rules) ?? (await whySetupIsOver(rules, accounts));
+async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<void> {
+  const why = whyNotLocal(request.headers, peer, auth) ?? (await whySetupIsOver(auth, accounts));
   if (why === null) return;
   throw new RequestError(
     'unauthorized',
@@ -101,7 +101,7 @@ async function requireLocal({ request, peer, rules, accounts }: Visit): Promise<
   );
 }
 
-async function whySetupIsOver({ localAdmin }: AccessRules, accounts: Accounts): Promise<string | null> {
+async function whySetupIsOver({ localAdmin }: AuthSettings, accounts: Accounts): Promise<string | null> {
   if (localAdmin === 'always' || (await accounts.isBeingSetUp())) return null;
   return 'setup is over: an administrator has a password of their own';
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FOREIGN, LOCAL, openTestApp, type SendOptions } from '../../../../../test/support/test-app.ts';
-import type { AccessRules } from './caller.ts';
+import type { AuthSettings } from './caller.ts';
 
 describe('a 401 says why a caller does not count as local', () => {
-  const reasons: readonly [RegExp, Partial<AccessRules>, SendOptions][] = [
+  const reasons: readonly [RegExp, Partial<AuthSettings>, SendOptions][] = [
     [/because "auth.localAdmin" is "never"\.$/, { localAdmin: 'never' }, {}],
     [
       /because other machines can reach this server \(.*"http.trustedProxies"\)\.$/,
@@ -17,9 +17,9 @@ describe('a 401 says why a caller does not count as local', () => {
     [/because it has the header "referer", as browsers send it\.$/, {}, { headers: { referer: 'x' } }],
     [/because it has the header "x-real-ip", as proxies/, {}, { headers: { 'x-real-ip': '127.0.0.1' } }],
   ];
-  for (const [sentence, rules, request] of reasons) {
+  for (const [sentence, auth, request] of reasons) {
     test(String(sentence), async (t) => {
-      const { get } = await openTestApp(t, { rules });
+      const { get } = await openTestApp(t, { auth });
       const answer = await get('/api/admin/status', request);
       assert.equal(answer.status, 401);
       assert.match(String(answer.body.message), sentence);

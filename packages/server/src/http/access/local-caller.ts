@@ -1,9 +1,4 @@
-/** Who counts as a person at this machine, who may administrate without credentials. */
-export interface LocalRules {
-  readonly localAdmin: 'setup' | 'always' | 'never';
-  /** The server listens on loopback only, and no proxy is known to bring others there. */
-  readonly isLoopbackOnly: boolean;
-}
+import type { AuthSettings } from './caller.ts';
 
 interface Sender {
   readonly address: string;
@@ -15,9 +10,9 @@ interface Sender {
  * if it does. A page in their browser sends headers that programs do not send, a name that was rebound to
  * this address is another Host, and a proxy gives itself away by its headers or by speaking HTTP/1.0.
  */
-export function whyNotLocal(headers: Headers, sender: Sender, rules: LocalRules): string | null {
-  if (rules.localAdmin === 'never') return '"auth.localAdmin" is "never"';
-  if (!rules.isLoopbackOnly) {
+export function whyNotLocal(headers: Headers, sender: Sender, auth: AuthSettings): string | null {
+  if (auth.localAdmin === 'never') return '"auth.localAdmin" is "never"';
+  if (!auth.isLoopbackOnly) {
     return 'other machines can reach this server (see the settings "host" and "http.trustedProxies")';
   }
   if (!LOOPBACK_ADDRESSES.has(sender.address)) return 'it does not come from 127.0.0.1 or ::1';

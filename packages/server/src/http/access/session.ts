@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'hono/utils/cookie';
 import { RequestError } from '../../services/request-error.ts';
-import type { AccessRules, Peer } from './caller.ts';
+import type { AuthSettings, Peer } from './caller.ts';
 import { isSameText } from './same-text.ts';
 
 /**
@@ -27,7 +27,7 @@ export function endedSessionCookie(peer: Peer): string {
 }
 
 /** The token in the cookie; `null` where there is none that counts. */
-export function readSessionToken(request: Request, peer: Peer, { requireTls }: AccessRules): string | null {
+export function readSessionToken(request: Request, peer: Peer, { requireTls }: AuthSettings): string | null {
   const cookies = request.headers.get('cookie');
   if (cookies === null || (requireTls && peer.isSecure !== true)) return null;
   const name = peer.isSecure === true ? SECURE_COOKIE : PLAIN_COOKIE;
@@ -66,7 +66,7 @@ export function ownOriginOf(request: Request, { isSecure }: Peer): string {
 const OWN_SITES = new Set(['same-origin', 'none']);
 
 /** A password over plain HTTP is read by everybody on the way. */
-export function requireTlsIfAsked({ isSecure, isControl }: Peer, { requireTls }: AccessRules): void {
+export function requireTlsIfAsked({ isSecure, isControl }: Peer, { requireTls }: AuthSettings): void {
   if (!requireTls || isSecure === true || isControl) return;
   throw new RequestError(
     'tls_required',

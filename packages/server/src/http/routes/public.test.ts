@@ -143,7 +143,7 @@ describe('signing in', () => {
   });
 
   test('is not possible over plain HTTP where TLS is asked for', async (t) => {
-    const app = await openTestApp(t, { licenses: [], rules: { requireTls: true } });
+    const app = await openTestApp(t, { licenses: [], auth: { requireTls: true } });
     const headers = basic('admin', await createAdministrator(app.accounts));
     assert.equal((await app.get('/auth', { headers })).body.code, 'tls_required');
     assert.equal((await app.get('/auth', { headers, peer: { ...FOREIGN, isSecure: true } })).status, 200);

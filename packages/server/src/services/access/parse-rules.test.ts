@@ -40,7 +40,11 @@ deny:
     ['a list in a list', 'deny: {users: [a, [b]]}', /^"deny\.users\[1\]" must be text\.$/],
     ['a pair in a list', 'deny: {users: [a: b]}', /^"deny\.users\[0\]" must be text\.$/],
     ['an empty name', 'deny: {hosts: [""]}', /^"deny\.hosts\[0\]" is empty\.$/],
-    ['a control character', 'deny: {hosts: ["a\\tb"]}', /^"deny\.hosts\[0\]" holds a control character\.$/],
+    [
+      'a control character',
+      'deny: {hosts: ["a\\tb"]}',
+      /^"deny\.hosts\[0\]" contains a control character\.$/,
+    ],
     ['a long name', `deny: {users: [${'x'.repeat(257)}]}`, /^"deny\.users\[0\]" is longer than 256/],
     [
       'no address',
@@ -55,7 +59,7 @@ deny:
       'deny:\n  users: [a]\n  users: [b]',
       /^it is not valid YAML: Map keys must be unique/,
     ],
-    ['a star without quotes', 'deny: {users: [*-lab]}', /Put a name that begins with "\*" in quotes\.$/],
+    ['a star without quotes', 'deny: {users: [*-lab]}', /Quote names that begin with "\*"\.$/],
     ['two documents', 'deny: {}\n---\ndeny: {}', /^it is not valid YAML/],
     [
       'too many',

@@ -81,7 +81,7 @@ describe('files that cannot be used', () => {
     const { files, open } = openFiles(t);
     assert.throws(
       () => open({ ...files, cert: `${files.cert}x` }),
-      /^Error: "tls\.cert" cannot be read\. There is no file \S+x\.$/,
+      /^Error: "tls\.cert" cannot be read\. The file \S+x does not exist\.$/,
     );
     assert.throws(() => open({ ...files, clientCa: files.key }), /"tls\.clientCa": .* holds no certificate/);
   });
@@ -131,7 +131,7 @@ describe('files that change', () => {
     await refresh();
     await refresh();
     assert.equal(log.length, 2);
-    assert.match(String(tell().error), /There is no file/);
+    assert.match(String(tell().error), /does not exist/);
     write(next);
     await refresh();
     assert.deepEqual(changes, [fingerprintOf(next)]);

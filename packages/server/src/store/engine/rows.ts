@@ -11,6 +11,7 @@ import type { OneTimePassword } from '../../core/access/one-time-password.ts';
 import type { Role } from '../../core/access/role.ts';
 import type { Token, TokenKind, TokenRestriction } from '../../core/access/token.ts';
 import type { AuditPosition } from '../../core/nouns/audit-position.ts';
+import type { AuditSegment } from '../../core/nouns/audit-segment.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
@@ -22,7 +23,6 @@ import type { Measured } from '../../core/outcome.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
 import type { AccountRecord, BacklogRecord, ListRegistrations, UsageRecord } from '../query.ts';
-import type { Segment } from './audit/audit-chain.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
 
@@ -198,7 +198,7 @@ export function reportFromRow(row: Row): Report {
   };
 }
 
-export function segmentFromRow(row: Row): Segment {
+export function segmentFromRow(row: Row): AuditSegment {
   return {
     chain: row.chain as number,
     firstN: row.first_n as number,

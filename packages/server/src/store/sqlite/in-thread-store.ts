@@ -9,15 +9,13 @@ import { storeFault, type ThreadData } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 import { SqliteWriter } from './write/writer.ts';
 
-export interface InThreadOptions extends ThreadData {
+interface InThreadOptions extends ThreadData {
   readonly clock: Clock;
   readonly onNotice: (notice: StoreNotice) => void;
   readonly resumeAtOpen?: boolean;
 }
 
-/**
- * The same writer and reader without threads: for commands that open a stopped server's data, and for tests.
- */
+/** The same writer and reader without threads, for commands on a stopped server's data and for tests. */
 export function openInThreadStore(options: InThreadOptions): Store {
   const { file, onNotice } = options;
   const writer = new SqliteWriter(options);
@@ -66,7 +64,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
   };
 }
 
-/** Whoever opened a stopped server's data may know where it is. */
+/** Faults say where the data is, which whoever opens a stopped server's data may know. */
 function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : storeFault(error);
 }

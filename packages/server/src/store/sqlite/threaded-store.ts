@@ -19,14 +19,15 @@ import {
 } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 
-export interface ThreadedOptions extends ThreadData {
+interface ThreadedOptions extends ThreadData {
   readonly onNotice: (notice: StoreNotice) => void;
 }
 
 /**
- * The SQLite file is owned by a thread of its own, so that a slow sync never holds up HTTP; a second thread
- * answers questions, so that no report holds up a heartbeat. The one question that takes long, whether the
- * audit log is whole, gets a thread for itself.
+ * Opens the store in threads: one owns the SQLite file and writes, so that a slow sync never holds up HTTP;
+ * one answers queries, so that no report holds up a heartbeat; and one is started to verify the audit log,
+ * which takes long. If the writing or the reading thread ends, the store is lost: everything that waits
+ * fails, and nothing is acknowledged any more.
  */
 export async function openThreadedStore(options: ThreadedOptions): Promise<Store> {
   const store = new ThreadedStore(options);
@@ -47,14 +48,14 @@ class ThreadedStore implements Store {
   readonly #unpacker = new ResultUnpacker();
   readonly #verifier: Verifier;
   #reader: ReaderThread | null = null;
-  /** All that the secrets may be sealed with: one, and two while the one is being replaced. */
+  /** The keys that secrets may be sealed with: one, or two while it is being replaced. */
   #masterKeys: readonly MasterKey[];
   #clockWaiters: Waiting<ClockStatus>[] = [];
   #opening = Promise.withResolvers<void>();
   #closing = Promise.withResolvers<void>();
   #isHealthy = true;
   #isClosing = false;
-  /** The writer's time at its last word, and when we heard it. */
+  /** The writer's time in its last message, and when that arrived. */
   #heard: { now: Instant; atMs: number } = { now: instant(0), atMs: 0 };
 
   constructor(options: ThreadedOptions) {
@@ -72,7 +73,7 @@ class ThreadedStore implements Store {
     this.#writer.on('error', (error) => this.#lose(error));
     this.#writer.on('exit', () => {
       this.#closing.resolve();
-      this.#lose(new Error('The thread that writes has ended.'));
+      this.#lose(new Error('The writing thread has ended.'));
     });
   }
 
@@ -82,7 +83,7 @@ class ThreadedStore implements Store {
     try {
       await this.keepClock();
     } catch (error) {
-      // Nobody would close what could not be opened.
+      // The caller has nothing to close.
       await this.close();
       throw error;
     }
@@ -93,12 +94,12 @@ class ThreadedStore implements Store {
     return command.kind === 'rotate_master_key' ? this.#rotate(command) : this.#queue.submit(command);
   }
 
-  /** Until it is acknowledged, a question may find the secrets sealed either way. */
+  /** Until the change is acknowledged, a query may find the secrets sealed either way. */
   async #rotate(command: RotateMasterKey): Promise<Executed> {
     const newKey = command.newKey as MasterKey;
     const candidates = this.#masterKeys;
     this.#masterKeys = [...candidates, newKey];
-    // Questions are answered in their order: those that know nothing of the new key are over by now.
+    // Queries are answered in order, so those that do not know the new key are over after this one.
     const { sealedBy } = await this.read({ kind: 'describe_seal' });
     if (this.#isClosing) return refuseClosing();
     this.#masterKeys = [...candidates.filter((key) => fingerprint(key) === sealedBy), newKey];
@@ -126,7 +127,7 @@ class ThreadedStore implements Store {
     return this.#isHealthy;
   }
 
-  /** Nobody else has the folder. */
+  /** Nobody else uses the folder. */
   isLeader(): boolean {
     return true;
   }
@@ -193,7 +194,7 @@ class ThreadedStore implements Store {
     this.#heard = { now, atMs: this.#clock.readMonotonicMs() };
   }
 
-  /** The writer's time, near enough for a list: it is refreshed every second. */
+  /** The writer's time, close enough for a list: it is refreshed every second. */
   #estimateNow(): Instant {
     const elapsedMs = this.#clock.readMonotonicMs() - this.#heard.atMs;
     return plus(this.#heard.now, Math.floor(elapsedMs));
@@ -203,7 +204,7 @@ class ThreadedStore implements Store {
     for (const notice of notices) this.#options.onNotice(notice);
   }
 
-  /** The thread is gone: nothing can be stored any more, and nothing must be acknowledged. */
+  /** A thread is gone: nothing can be stored any more, and nothing must be acknowledged. */
   #lose(error: unknown): void {
     this.#opening.reject(error);
     const isExpected = this.#isClosing;
@@ -216,7 +217,6 @@ class ThreadedStore implements Store {
   }
 }
 
-/** Nobody would answer any more. */
 function refuseClosing(): Promise<never> {
   return Promise.reject(storeFault(new Error('The store is closing.')));
 }

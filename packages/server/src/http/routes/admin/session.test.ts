@@ -51,7 +51,7 @@ describe('a session', () => {
   });
 
   test('does not count over plain HTTP where TLS is asked for', async (t) => {
-    const app = await openTestApp(t, { rules: { requireTls: true } });
+    const app = await openTestApp(t, { auth: { requireTls: true } });
     const { answer } = await start(app, { peer: FOREIGN });
     assert.deepEqual([answer.status, answer.body.code], [403, 'tls_required']);
     const { sent } = await start(await openTestApp(t), { peer: FOREIGN });

@@ -4,7 +4,7 @@ import { ROLES } from '../../../core/access/role.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { type AccessRules, actorOf, type Caller, type Peer } from '../../access/caller.ts';
+import { type AuthSettings, actorOf, type Caller, type Peer } from '../../access/caller.ts';
 import {
   csrfTokenOf,
   endedSessionCookie,
@@ -12,7 +12,7 @@ import {
   requireSameOrigin,
   sessionCookie,
 } from '../../access/session.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 const sessionObject = z.object({
@@ -25,7 +25,7 @@ const sessionObject = z.object({
 
 interface SessionServices {
   readonly accounts: Accounts;
-  readonly rules: AccessRules;
+  readonly auth: AuthSettings;
 }
 
 /** How the browser signs in and out. Programs use `/auth` and a token instead. */
@@ -33,7 +33,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
   return [signInRoute(services), whoRoute(services), signOutRoute(services)];
 }
 
-function signInRoute({ accounts, rules }: SessionServices): Route {
+function signInRoute({ accounts, auth }: SessionServices): Route {
   return defineRoute({
     name: 'admin_sign_in',
     methods: ['POST'],
@@ -60,7 +60,7 @@ function signInRoute({ accounts, rules }: SessionServices): Route {
       const credentials = { name: body.name, password: body.password, address: peer.address };
       const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
-      await endReplaced(readSessionToken(request, peer, rules), credentials, accounts);
+      await endReplaced(readSessionToken(request, peer, auth), credentials, accounts);
       const reply = json({ name: body.name, csrf_token: csrfTokenOf(token) });
       return { ...reply, headers: { 'Set-Cookie': sessionCookie(token, peer) } };
     },
@@ -73,7 +73,7 @@ async function endReplaced(session: string | null, by: Actor, { tokens }: Accoun
   if (holder?.kind === 'session') await tokens.revoke(holder.tokenId, by);
 }
 
-function whoRoute({ rules }: SessionServices): Route {
+function whoRoute({ auth }: SessionServices): Route {
   return defineRoute({
     name: 'admin_session',
     methods: ['GET'],
@@ -86,15 +86,15 @@ function whoRoute({ rules }: SessionServices): Route {
       json({
         name: caller.name,
         role: caller.role,
-        csrf_token: findCsrfToken(request, peer, caller, rules),
+        csrf_token: findCsrfToken(request, peer, caller, auth),
         must_set_password: caller.holder?.restriction === 'password_only',
         is_secure: peer.isSecure === true || peer.isControl,
       }),
   });
 }
 
-function findCsrfToken(request: Request, peer: Peer, { holder }: Caller, rules: AccessRules): string | null {
-  const session = holder?.kind === 'session' ? readSessionToken(request, peer, rules) : null;
+function findCsrfToken(request: Request, peer: Peer, { holder }: Caller, auth: AuthSettings): string | null {
+  const session = holder?.kind === 'session' ? readSessionToken(request, peer, auth) : null;
   return session === null ? null : csrfTokenOf(session);
 }
 

@@ -184,7 +184,7 @@ describe('a one-time password', () => {
 
 describe('tokens', () => {
   test('are told once, listed without themselves, and worth nothing when revoked', async (t) => {
-    const app = await openTestApp(t, { rules: { clients: 'required' } });
+    const app = await openTestApp(t, { auth: { clients: 'required' } });
     const made = await app.post('/api/admin/tokens/create', { name: 'ci', role: 'user', days: 90 });
     const { id, token } = made.body as { id: string; token: string };
     const register = () =>

@@ -6,7 +6,7 @@ import { exampleFeature } from '../../../core/examples.ts';
 
 describe('where clients show who they are', () => {
   async function openRequired(t: TestContext) {
-    const app = await openTestApp(t, { rules: { clients: 'required' } });
+    const app = await openTestApp(t, { auth: { clients: 'required' } });
     const create = async (name: string, role: 'user' | 'operator') => {
       const { token } = await app.accounts.tokens.create({ name, role, days: null }, 'test');
       return { headers: { authorization: `Bearer ${token}` } };

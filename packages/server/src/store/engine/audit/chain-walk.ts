@@ -1,7 +1,8 @@
+import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import type { AuditProblem } from '../../query.ts';
 import { type Row, segmentFromRow } from '../rows.ts';
-import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, type Segment, segmentMac } from './audit-chain.ts';
+import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, segmentMac } from './audit-chain.ts';
 
 /** More than this is not told apart: the log is broken, and the first problems say where. */
 const MAX_PROBLEMS = 100;
@@ -17,7 +18,7 @@ export class ProblemList {
 
 /** The totals of a chain with the MAC that is kept beside them. */
 export interface StoredSegment {
-  readonly segment: Segment;
+  readonly segment: AuditSegment;
   readonly mac: Uint8Array;
 }
 

@@ -1,58 +1,39 @@
+import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import { instant } from '../../../core/nouns/instant.ts';
-import { type Done, type Refused, refuse } from '../../../core/outcome.ts';
-import { decideThinAudit, THIN_LIMIT, type ThinnableChain } from '../../../core/system/thin-audit.ts';
+import { THIN_LIMIT } from '../../../core/system/thin-audit.ts';
 import type { ThinAudit } from '../../../core/system-command.ts';
-import type { Batch } from '../execute-command.ts';
+import type { ThinnableChain } from '../../../core/system-module.ts';
+import type { Batch } from '../batch.ts';
 import { type Row, segmentFromRow } from '../rows.ts';
-import {
-  type ChainHead,
-  EMPTY_HEAD,
-  eventText,
-  isSameMac,
-  linkMac,
-  type Segment,
-  SYSTEM_CHAIN,
-  segmentMac,
-} from './audit-chain.ts';
+import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, SYSTEM_CHAIN, segmentMac } from './audit-chain.ts';
 import { headsOf } from './sign-heads.ts';
 
-/** Puts totals in the place of old links, in the same commit as the event that says so. */
-export function thinAudit(batch: Batch, command: ThinAudit): Done | Refused {
-  const heads = listMeant(batch, command);
-  if ('kind' in heads) return heads;
+type Wish = Pick<ThinAudit, 'before' | 'chain'>;
+
+/** The chains that are meant, a bounded number of links of them. None: there is no such chain. */
+export function loadChains(batch: Batch, wish: Wish): readonly ThinnableChain[] {
   let budget = THIN_LIMIT;
-  const chains: (ThinnableChain & { readonly folded: Segment | null })[] = [];
-  for (const [chain, head] of heads) {
-    const found = lookAt(batch, command, chain, head, budget);
+  return listMeant(batch, wish).map(([chain, head]) => {
+    const found = lookAt(batch, wish, chain, head, budget);
     budget -= Math.max(0, found.oldTo - found.thinnedTo);
-    chains.push(found);
-  }
-  const { outcome, events } = decideThinAudit(command, chains, batch.now);
-  const goingTo = new Map(events.flatMap(({ thinned }) => thinned.map(([chain, upTo]) => [chain, upTo])));
-  for (const { chain, folded } of chains) {
-    if (folded !== null && goingTo.get(chain) === folded.lastN) putSegment(batch, folded);
-  }
-  for (const event of events) batch.systemEvents.push(eventText(event));
-  if (events.length > 0) batch.isChanged = true;
-  return outcome;
+    return found;
+  });
 }
 
 /** A license that was removed keeps its chain, and it can be thinned out too. */
-function listMeant(batch: Batch, { chain }: ThinAudit): ReturnType<typeof headsOf> | Refused {
+function listMeant(batch: Batch, { chain }: Wish): ReturnType<typeof headsOf> {
   const heads = headsOf(batch);
   if (chain === null) return heads;
-  const meant = heads.filter(([id]) => id === (chain === 'system' ? SYSTEM_CHAIN : chain));
-  if (meant.length > 0) return meant;
-  return refuse('license_not_found', `This server holds no license with the id ${chain}.`);
+  return heads.filter(([id]) => id === (chain === 'system' ? SYSTEM_CHAIN : chain));
 }
 
 function lookAt(
   { statements, ledger }: Batch,
-  { before }: ThinAudit,
+  { before }: Wish,
   chain: number,
   head: ChainHead,
   budget: number,
-): ThinnableChain & { readonly folded: Segment | null } {
+): ThinnableChain {
   const row = statements.findSegment.get(chain);
   const segment = row === undefined ? null : segmentFromRow(row);
   const thinnedTo = segment?.lastN ?? 0;
@@ -70,9 +51,9 @@ function lookAt(
 function foldLinks(
   key: Uint8Array,
   chain: number,
-  segment: Segment | null,
+  segment: AuditSegment | null,
   links: readonly Row[],
-): Segment | null {
+): AuditSegment | null {
   let last: ChainHead = segment === null ? EMPTY_HEAD : { n: segment.lastN, mac: segment.lastMac };
   const totals = new Map<string, number>(Object.entries(JSON.parse(segment?.totals ?? '{}')));
   let events = segment?.events ?? 0;
@@ -101,7 +82,8 @@ function foldLinks(
   };
 }
 
-function putSegment({ statements, ledger }: Batch, segment: Segment): void {
+/** Puts a total in the place of the links that it sums up. */
+export function putSegment({ statements, ledger }: Batch, segment: AuditSegment): void {
   statements.putSegment.run({ ...segment, mac: segmentMac(ledger.key, segment) });
   statements.removeLinks.run(segment.chain, segment.lastN);
 }

@@ -1,5 +1,4 @@
-import type { ClockJump } from '../../../core/clock/clock.ts';
-import { CLOCK_TOLERANCE_MS } from '../../../core/clock/clock.ts';
+import { CLOCK_TOLERANCE_MS, type ClockJump } from '../../../core/clock/clock.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { Row } from '../../engine/rows.ts';
@@ -12,16 +11,16 @@ import { REST_MS } from '../write/resume.ts';
 import { STATEMENTS } from '../write/statements.ts';
 import type { PostgresWriter } from '../write/writer.ts';
 
-/** Leadership lasts this long after it was last renewed, which happens every second. */
-const LEASE_MS = 6 * SECOND_MS;
+/** How long the lead lasts after it was renewed, which happens every second. */
+export const LEASE_MS = 6 * SECOND_MS;
 
-/** A server stops to lead a little before the others may: it learns of its lease later than the database. */
-const LEASE_MARGIN_MS = SECOND_MS;
+/** The holder stops leading this much before others may start: it needs a moment to notice. */
+export const LEASE_MARGIN_MS = SECOND_MS;
 
-/** Servers that were not seen for a day are forgotten. */
-const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
+/** Servers that were not seen for this long leave the list. */
+export const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
 
-/** How many first answers are remembered is counted every so many rounds, about once a minute. */
+/** Remembered answers are counted every so many rounds, about once a minute. */
 const TRIM_ROUNDS = 60;
 
 const NOW = `coalesce($1::bigint, ${DATABASE_NOW})`;
@@ -38,8 +37,8 @@ const NOTE_INSTANCE = `INSERT INTO server_instance (id, hostname, version, start
 const FORGET_INSTANCES = `DELETE FROM server_instance WHERE abs(seen_at - ${NOW}) > $2::bigint`;
 
 /**
- * A lease that is far longer than any was given by a clock that was ahead. Somewhat longer is one that was
- * taken while we waited for the row.
+ * A lease that ends far too late was written by a clock that was ahead, so it is ignored. One that ends
+ * slightly too late was taken while this statement waited for the row.
  */
 const TAKE_LEAD = `WITH clock AS (SELECT ${NOW} AS wall)
   UPDATE leader SET holder = $2, expires_at = wall + $3::bigint FROM clock
@@ -51,20 +50,25 @@ const GIVE_UP_LEAD = 'UPDATE leader SET expires_at = 0 WHERE id = 1 AND holder =
 const COUNT_OTHERS = `SELECT count(*) AS count FROM server_instance
   WHERE id <> $2 AND abs(seen_at - ${NOW}) < $3::bigint`;
 
-export interface AttendanceOptions {
+interface AttendanceOptions {
   readonly pool: Pool;
   readonly writer: PostgresWriter;
   readonly serverId: string;
   readonly hostname: string;
   readonly version: string;
-  /** `false`: only looks at the time. */
+  /** `false`: it only reads the time. */
   readonly isServing: boolean;
   readonly readWall: (() => Instant) | null;
   readonly readMonotonicMs: () => number;
   readonly maxRememberedAnswers: number;
 }
 
-/** Which servers there are on the database, and which of them does the work that only one does. */
+/**
+ * Which servers work on the database, and which of them leads; `docs/leadership.md` tells all of it. Once a
+ * second each server says that it is alive and takes or renews the lead. The row in the database decides who
+ * may lead; how long this server relies on it is counted from before it asked, so a late answer, a pause or a
+ * lost connection ends its lead by itself. Nothing may depend on there being only one leader.
+ */
 export class Attendance {
   readonly #options: AttendanceOptions;
   #attending: Promise<ClockStatus> | null = null;
@@ -79,7 +83,7 @@ export class Attendance {
     return this.#options.readMonotonicMs() < this.#leadsUntilMs;
   }
 
-  /** Says that this server is alive, and takes the lead when nobody has it. */
+  /** Says that this server is alive, and takes the lead if nobody has it. */
   attend(): Promise<ClockStatus> {
     this.#attending ??= this.#attend().finally(() => {
       this.#attending = null;
@@ -87,7 +91,7 @@ export class Attendance {
     return this.#attending;
   }
 
-  /** Others can take over at once. */
+  /** Leaves the list and ends the lease, so that others can take over at once. */
   async leave(): Promise<void> {
     const { pool, serverId, isServing, readWall } = this.#options;
     if (!isServing) return;
@@ -102,7 +106,7 @@ export class Attendance {
     });
   }
 
-  /** How many other servers are alive. */
+  /** Counts the other servers that are alive. */
   async countOthers(): Promise<number> {
     const { pool, serverId, readWall } = this.#options;
     const rows = await pool.use((connection) =>
@@ -130,9 +134,9 @@ export class Attendance {
     return this.#describe(found.alive);
   }
 
-  /** What the leader does for all. */
+  /** Does what the leader does for all. */
   async #lookAfter(connection: Connection): Promise<void> {
-    // Whoever reads the log by a cursor finds links when they have a number.
+    // Readers that follow the log by a cursor find only links that have a number.
     await numberLinks(connection);
     if (this.#rounds++ % TRIM_ROUNDS === 0) await trimAnswers(connection, this.#options.maxRememberedAnswers);
   }
@@ -167,7 +171,7 @@ export class Attendance {
   }
 }
 
-/** The oldest go when there are too many; so many at once that the next time is not soon. */
+/** Removes the oldest answers if there are too many, with a margin so that it need not do so again soon. */
 async function trimAnswers(connection: Connection, limit: number): Promise<void> {
   const [row] = await connection.query('SELECT count(*) AS count FROM remembered_answer');
   const surplus = (row?.count as number) - limit;
@@ -176,7 +180,7 @@ async function trimAnswers(connection: Connection, limit: number): Promise<void>
   await connection.query(text, [surplus + Math.ceil(limit / 100)]);
 }
 
-/** A clock that was ahead and was set right leaves times behind that it has not reached again. */
+/** A clock that was ahead and was set right leaves times behind that it has not reached yet. */
 function findJump(now: Instant, wall: Instant): ClockJump | null {
   const gapMs = wall - now;
   return -gapMs <= CLOCK_TOLERANCE_MS ? null : { direction: 'behind', seenAt: now, gapMs };

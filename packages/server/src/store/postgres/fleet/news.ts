@@ -2,20 +2,20 @@ import type { Connection } from '../wire/connection.ts';
 
 const CHANNEL = 'berth_news';
 
-/** At most ten a second: each wakes everybody, and everybody reads. */
+/** At most ten a second: each makes every server read the log. */
 const TELL_INTERVAL_MS = 100;
 
-export interface NewsOptions {
-  /** A connection of its own, which calls when it is told something. */
+interface NewsOptions {
+  /** Opens a connection of its own, which calls back for every notification. */
   open(onTold: () => void): Promise<Connection>;
   onNews(): void;
 }
 
 /**
- * Tells the other servers that there are new events, and hears it from them. Not within the transactions that
- * write events: PostgreSQL lets such commits through one at a time only. What is told says nothing but that
- * there is something to read, and may get lost: whoever follows the log looks by itself every now and then,
- * as it must where a pooler stands before the database.
+ * Tells the other servers that there are new events, and hears it from them (NOTIFY and LISTEN). It does not
+ * do so within the transactions that write events, because PostgreSQL commits such transactions one at a
+ * time. A notification only says that there is something to read, and may get lost: whoever follows the log
+ * also polls it, as it must behind a pooler.
  */
 export class News {
   readonly #options: NewsOptions;
@@ -29,10 +29,7 @@ export class News {
     this.#options = options;
   }
 
-  /**
-   * Listens, anew when the connection was lost. It fails silently: it is tried again, and nothing depends on
-   * it.
-   */
+  /** Listens, again if the connection was lost. Failures are silent: nothing depends on it. */
   listen(): Promise<void> {
     if (this.#connection?.isDead === false || this.#isClosed) return Promise.resolve();
     this.#opening ??= this.#open()
@@ -43,7 +40,7 @@ export class News {
     return this.#opening;
   }
 
-  /** There are new events here. */
+  /** Tells the others that this server has written events. */
   tell(): void {
     this.#hasMore = true;
     if (this.#timer !== null || this.#isClosed) return;

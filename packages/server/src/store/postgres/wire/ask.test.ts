@@ -61,11 +61,11 @@ describe('what is asked as of one moment', { skip }, () => {
   test('cannot write', async () => {
     const write = (ask: Ask) => ask('INSERT INTO note VALUES (2)');
     const writing = pool.use((connection) => askAsOfOneMoment(connection, 10_000, write));
-    await assert.rejects(writing, { code: 'store_unavailable', message: /only lets us read/ });
+    await assert.rejects(writing, { code: 'store_unavailable', message: /is read-only/ });
   });
 
   test('is answered in time, or not at all', async () => {
-    const slow = asOfOneMoment(20, (ask) => ask('SELECT pg_sleep(60)'));
+    const slow = asOfOneMoment(500, (ask) => ask('SELECT pg_sleep(60)'));
     await assert.rejects(slow, { name: 'Error', code: 'store_unavailable', message: /took too long/ });
     const [row] = await query("SELECT current_setting('statement_timeout') AS timeout");
     assert.equal(row?.timeout, '0', 'the limit ends with the question');

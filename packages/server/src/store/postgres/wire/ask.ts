@@ -3,10 +3,10 @@ import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
 import type { Parameter } from './encode-parameter.ts';
 
-/** Asks the database one question. Questions that are asked at once travel together. */
+/** Runs one query. Queries that are sent without waiting share a round trip. */
 export type Ask = (text: string, parameters?: readonly Parameter[]) => Promise<readonly Row[]>;
 
-/** Whatever goes wrong is told as people are told it. */
+/** Errors become faults. */
 export function askOver(connection: Connection): Ask {
   return async (text, parameters) => {
     try {
@@ -21,8 +21,8 @@ const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const LIMIT_TIME = "SELECT set_config('statement_timeout', $1::text, true)";
 
 /**
- * Everything that `read` asks is answered as of one moment; what it asks first travels with the beginning. It
- * must have heard every answer when it ends. There is nothing to commit, and no transaction is left open.
+ * Answers everything that `read` asks from one snapshot. Its first queries share the round trip of the BEGIN.
+ * It must await all of its queries. No transaction is left open.
  */
 export async function askAsOfOneMoment<T>(
   connection: Connection,
@@ -39,13 +39,13 @@ export async function askAsOfOneMoment<T>(
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
+/** Clamps a number to what JavaScript can hold: Berth writes none beyond, but tampering must show. */
 export function readable(column: string, name = column): string {
   const clamped = `greatest(least(${column}, ${LARGEST}), -${LARGEST})`;
   return `CASE WHEN ${column} IS NOT NULL THEN ${clamped} END AS ${name}`;
 }
 
-/** No text in the database holds the character zero, so that nothing is found by one that does. */
+/** PostgreSQL cannot store the character zero, so a text with one matches nothing. */
 export function isStorable(text: string | null): boolean {
   return text === null || !text.includes('\0');
 }

@@ -5,20 +5,20 @@ import { ConnectionLost, isConnectionUseless } from './database-error.ts';
 import type { DatabaseTarget } from './database-url.ts';
 import { encodeParameters, type Parameter, WIRE_TYPES } from './encode-parameter.ts';
 
-/** `count`: of how many rows the statement spoke, also if it answered none. */
+/** `count`: how many rows the statement touched, even if it returned none. */
 export type Rows = Row[] & { readonly count: number };
 
 export interface ConnectionOptions {
   readonly target: DatabaseTarget;
-  /** Whether statements may be prepared once and used again. Some poolers in front of a database cannot. */
+  /** Whether statements are prepared once and used again. Some poolers do not support it. */
   readonly prepareStatements: boolean;
-  /** How long the other end may say nothing to what it was asked, until it counts as gone. */
+  /** How long the database may be silent while answers are due, before the connection counts as lost. */
   readonly answerTimeoutMs: number;
-  /** Called for what others tell over a channel that this connection listens to. */
+  /** Called for every notification on a channel that this connection listens to. */
   readonly onTold?: () => void;
 }
 
-/** What the driver keeps a connection as. It shows it to the hook that its own transactions use. */
+/** The driver's own connection object, as its hook for transactions shows it. */
 interface Wire {
   execute(query: { prepared: boolean }): unknown;
   terminate(): void;
@@ -26,21 +26,20 @@ interface Wire {
 
 type Reject = (error: unknown) => void;
 
-/** After such a silence the system asks whether the other end is still there. */
+/** After this long without traffic, TCP checks that the other end is still there. */
 const KEEP_ALIVE_SECONDS = 30;
 
 const LOST = 'The connection to the database was lost. Try again in a moment.';
 const SILENT = 'The database has not answered for too long. Try again in a moment.';
 
-/** For a last word to a server that may no longer listen. */
+/** How long the goodbye may take. */
 const FAREWELL_MS = 1000;
 
 /**
- * One connection to the database, from its opening to its end, and never another one. The driver has its own
- * idea of it: it connects again by itself, so that the rest of a transaction would be run outside of any; it
- * forgets what waits on a connection that closes; and it writes to one that has closed. None of it can
- * happen here, because it gets one socket only, is ended in the moment that socket ends, and is not asked
- * afterwards. Nor may it repeat anything.
+ * One connection to the database, from its opening to its end. Left alone, the driver would reconnect by
+ * itself and run the rest of a transaction outside of it; it would forget queries that wait on a connection
+ * that closes; it would write to a closed one; and it would repeat statements. None of this can happen here:
+ * the driver gets a single socket, ends when that socket does, and is not asked afterwards.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -63,7 +62,7 @@ export class Connection {
     this.#sql = this.#startDriver(options);
   }
 
-  /** Speaks to the database over a socket that has just been opened. The signal cuts it off. */
+  /** Logs in over a socket that has just been opened. The signal aborts it. */
   static async open(socket: Socket, options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
     const connection = new Connection(socket, options);
     const abort = () => connection.#lose('The database did not answer in time. Check that it runs.');
@@ -79,20 +78,20 @@ export class Connection {
     }
   }
 
-  /** Whether nothing can be asked any more. */
+  /** Whether the connection is lost or closed. */
   get isDead(): boolean {
     return this.#lost !== undefined;
   }
 
-  /** Whether something was asked and is not answered yet. */
+  /** Whether answers are due. */
   get isBusy(): boolean {
     return this.#waiting.size > 0;
   }
 
   /**
-   * Runs a statement. One that is asked before others are answered is sent behind them at once, and is
-   * answered in turn. Every one is answered, if only by an error when the connection is lost. Without
-   * parameters the text may have several statements; their answers are of no use then.
+   * Runs a statement. It is sent at once, even if earlier answers are due, and answered in order. If the
+   * connection is lost, it fails. Without parameters, the text may hold several statements; then the result
+   * means nothing.
    */
   query(text: string, parameters: readonly Parameter[] = []): Promise<Rows> {
     const answer = this.#wait(() => {
@@ -100,12 +99,12 @@ export class Connection {
       const encoded = encodeParameters(parameters);
       return this.#reserved.unsafe<Rows>(text, encoded as string[], { prepare: this.#prepare });
     });
-    // Of several that fail together only one may be looked at; the others are no bugs.
+    // The caller may look at only one of several that fail together.
     answer.catch(() => {});
     return answer as Promise<Rows>;
   }
 
-  /** Says good-bye; what has not been answered fails. */
+  /** Closes the connection; queries that were not answered fail. */
   async close(): Promise<void> {
     this.#end('The connection to the database was closed.');
     this.#socket.destroySoon();
@@ -118,14 +117,14 @@ export class Connection {
     if (this.#socket.destroyed) this.#lose(LOST);
     this.#socket.on('error', (error) => this.#lose(LOST, error));
     this.#socket.on('close', () => this.#lose(LOST));
-    // Heard again and again: silence means nothing while nothing was asked, and everything later.
+    // It fires again and again: silence only matters while answers are due.
     this.#socket.setTimeout(answerTimeoutMs);
     this.#socket.on('timeout', () => {
       if (this.isBusy) this.#lose(SILENT);
     });
   }
 
-  /** Its time-outs and its reconnecting are off, and what it takes from the environment is said here. */
+  /** Turns off the driver's timeouts and reconnecting, and everything it would take from the environment. */
   #startDriver({ target, onTold = () => {} }: ConnectionOptions): Sql {
     let isTaken = false;
     const options = {
@@ -140,7 +139,7 @@ export class Connection {
         isTaken = true;
         return this.#socket;
       },
-      // The socket that it gets is encrypted already.
+      // The socket is encrypted already.
       ssl: false,
       sslnegotiation: null,
       max: 1,
@@ -160,7 +159,7 @@ export class Connection {
     return connect(options as object);
   }
 
-  /** The driver connects when it is first asked something, and only then lets go of the connection. */
+  /** The driver connects at the first query; only then can the connection be reserved. */
   async #reserve(): Promise<void> {
     const onexecute = (wire: Wire) => {
       this.#wire = wire;
@@ -171,7 +170,7 @@ export class Connection {
     this.#reserved = (await this.#wait(() => this.#sql.reserve())) as ReservedSql;
   }
 
-  /** What the driver answers, or an error when the connection is lost, which the driver may not tell. */
+  /** The driver's answer, or an error if the connection is lost, which the driver may not report. */
   #wait(ask: () => PromiseLike<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#lost !== undefined) throw this.#lost;
@@ -207,9 +206,9 @@ export class Connection {
 }
 
 /**
- * The driver repeats a statement that the server no longer has as it was prepared, and does so behind all
- * that was sent meanwhile, be it the end of the transaction. It repeats what is marked as prepared, and looks
- * at the mark for nothing else once it is sent.
+ * The driver repeats a prepared statement that the server no longer knows, behind everything sent meanwhile,
+ * which may include the end of the transaction. It does so for statements marked as prepared, and uses the
+ * mark for nothing else once they are sent.
  */
 function forbidRepeating(wire: Wire): void {
   const { execute } = wire;

@@ -16,18 +16,18 @@ export interface CopyOptions {
   readonly prepareStatements: boolean;
 }
 
-/** One connection, on which one transaction reads or writes everything. */
+/** One connection, whose one transaction reads or writes everything. */
 export interface CopyConnection {
   readonly connection: Connection;
   readonly ask: Ask;
-  /** For people. */
+  /** Where it is, for people. */
   readonly place: string;
   readKeys(): Promise<VerifyingKeys>;
   verifyAudit(): Promise<AuditVerdict>;
 }
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** The whole log is counted and walked on it. */
+/** It walks the whole audit log. */
 const ANSWER_TIMEOUT_MS = 15 * 60_000;
 
 export async function connectForCopy(options: CopyOptions): Promise<CopyConnection> {
@@ -58,7 +58,7 @@ export async function connectForCopy(options: CopyOptions): Promise<CopyConnecti
   };
 }
 
-/** What a database may have set against transactions that take long. Not every release knows all of them. */
+/** Limits that a database may set for long transactions. Not every release knows all of them. */
 const BE_PATIENT = `SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
   ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 

@@ -6,7 +6,6 @@ import {
   isConnectionLost,
   isConnectionUseless,
   isDataError,
-  isLockTimeout,
   isRetryable,
   toFault,
 } from './database-error.ts';
@@ -15,7 +14,7 @@ function errorOf(code: string, severity = 'ERROR'): Error {
   return Object.assign(new Error('secret detail'), { code, severity });
 }
 
-const KINDS = { isConnectionLost, isConnectionUseless, isDataError, isLockTimeout, isRetryable };
+const KINDS = { isConnectionLost, isConnectionUseless, isDataError, isRetryable };
 
 function kindsOf(error: unknown): string[] {
   return Object.entries(KINDS).flatMap(([name, is]) => (is(error) ? [name] : []));
@@ -30,17 +29,17 @@ describe('an error of the database', () => {
     ['25P03', 'FATAL', ['isConnectionLost', 'isConnectionUseless'], /cannot be reached/],
     ['57P03', 'FATAL', ['isConnectionLost', 'isConnectionUseless'], /is starting or stopping/],
     ['28P01', 'FATAL', ['isConnectionLost', 'isConnectionUseless'], /the user or the password/],
-    ['25006', 'ERROR', ['isConnectionUseless'], /only lets us read/],
-    ['40001', 'ERROR', ['isRetryable'], /could not carry it out/],
-    ['40P01', 'ERROR', ['isRetryable'], /could not carry it out/],
-    ['55P03', 'ERROR', ['isLockTimeout'], /busy for too long/],
-    ['57014', 'ERROR', ['isLockTimeout'], /took too long/],
-    ['22021', 'ERROR', ['isDataError'], /could not carry it out/],
-    ['23505', 'ERROR', ['isDataError'], /could not carry it out/],
-    ['42501', 'ERROR', [], /lacks a right/],
+    ['25006', 'ERROR', ['isConnectionUseless'], /is read-only/],
+    ['40001', 'ERROR', ['isRetryable'], /could not do it/],
+    ['40P01', 'ERROR', ['isRetryable'], /could not do it/],
+    ['55P03', 'ERROR', [], /busy for too long/],
+    ['57014', 'ERROR', [], /took too long/],
+    ['22021', 'ERROR', ['isDataError'], /could not do it/],
+    ['23505', 'ERROR', ['isDataError'], /could not do it/],
+    ['42501', 'ERROR', [], /lacks a privilege/],
     ['53100', 'ERROR', [], /disk of the database is full/],
-    ['42P01', 'ERROR', [], /could not carry it out/],
-    ['EPERM', 'FATAL', [], /could not carry it out/],
+    ['42P01', 'ERROR', [], /could not do it/],
+    ['EPERM', 'FATAL', [], /could not do it/],
   ] as const) {
     test(`${code} becomes a sentence, and the error its cause`, () => {
       const error = errorOf(code, severity);

@@ -1,12 +1,12 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import { SealError } from '../../../secrets/seal.ts';
 
-/** A connection that is gone, and with it whatever was asked over it and not yet answered. */
+/** The connection is gone, and with it every answer that was due. */
 export class ConnectionLost extends Error {
   readonly code = 'CONNECTION_LOST';
 }
 
-/** What the driver and the system say when there is no connection, or none any more. */
+/** Codes of the driver and the system for a connection that is gone or cannot be opened. */
 const LOST = new Set([
   'CONNECTION_LOST',
   'CONNECTION_CLOSED',
@@ -27,17 +27,17 @@ const LOST = new Set([
   'ETIMEDOUT',
 ]);
 
-/** The server ends: by an administrator, by a crash; or it starts. */
+/** The database is shut down, crashes, starts, or ends an idle session. */
 const ENDING = new Set(['57P01', '57P02', '57P03', '57P05']);
 
-/** By SQLSTATE; of five characters the first two are a class. */
+/** By SQLSTATE, or by its class, the first two characters. */
 const SENTENCES: Readonly<Record<string, string>> = {
   '08': 'The connection to the database was lost. Check the database and the network.',
-  '25006': 'The database only lets us read. Point the URL to the one that can be written.',
+  '25006': 'The database is read-only. Point the URL to the one that can be written.',
   '28': 'The database refused the user or the password. Check both in the URL.',
   '3D000': 'There is no database of that name. Create it, or correct its name in the URL.',
   '3F000': 'There is no schema to work in. Create one that the search_path of the database user names.',
-  '42501': 'The database user lacks a right. Make it the owner of the database or of its schema.',
+  '42501': 'The database user lacks a privilege. Make it the owner of the database or of its schema.',
   '53100': 'The disk of the database is full. Make room there.',
   '53200': 'The database has no memory left. Try again in a moment.',
   '53300': 'The database has no connection left. Raise its max_connections, or let Berth use fewer.',
@@ -47,9 +47,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 const UNREACHABLE = 'The database cannot be reached. Check that it runs, its URL and the network.';
-const FAILED = 'The database could not carry it out. Try again in a moment; the log says more.';
+const FAILED = 'The database could not do it. Try again in a moment; the log says more.';
 
-/** Whether the connection is gone. Whether what was asked last has been done, nobody can tell then. */
+/** Whether the connection is gone. Nobody can tell then whether the last statement was carried out. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof Fault) return error.cause !== undefined && isConnectionLost(error.cause);
   const code = codeOf(error);
@@ -58,43 +58,36 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Whether the connection serves no longer: also the one to a server that others have taken over from, and one
- * on which statements are not what they were when they were prepared.
+ * Whether the connection must not be used again: it is gone, its server has become a standby, or its prepared
+ * statements are out of date.
  */
 export function isConnectionUseless(error: unknown): boolean {
   return isConnectionLost(error) || codeOf(error) === '25006' || isOutdated(error);
 }
 
-/** By the place in the server that says so: as codes, some of them mean other things too. */
+/** By the routine that reports it, because the code of some of these errors also means other things. */
 function isOutdated(error: unknown): boolean {
   const routine = error instanceof Error && 'routine' in error ? error.routine : undefined;
   return codeOf(error) === '26000' || routine === 'RevalidateCachedQuery';
 }
 
-/** Whether the whole transaction may go through when it is tried again: it met another one. */
+/** Whether the transaction met another one, and may succeed when it is repeated as a whole. */
 export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error));
 }
 
-/** Whether it gave up waiting: for a lock, or for its own end. */
-export function isLockTimeout(error: unknown): boolean {
-  return ['55P03', '57014'].includes(codeOf(error));
-}
-
-/** Whether the values are at fault, so that trying again would not help. */
+/** Whether the values are at fault, so that repeating would not help. */
 export function isDataError(error: unknown): boolean {
   return /^2[23]...$/.test(codeOf(error));
 }
 
-/**
- * What the database is to blame for is a fault, and goes by; anything else is a bug, and stays what it is.
- */
+/** Turns errors of the database into faults. Anything else is a bug and stays as it is. */
 export function translate(error: unknown): unknown {
   if (error instanceof SealError) return new Fault('store_unavailable', error.message, { cause: error });
   return isConnectionLost(error) || isState(codeOf(error)) ? toFault(error) : error;
 }
 
-/** What people are told. The error itself is its cause, for the log. */
+/** What people are told. The error is kept as the cause, for the log. */
 export function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault('store_unavailable', describe(error), { cause: error });
 }
@@ -107,7 +100,7 @@ function describe(error: unknown): string {
   return isConnectionLost(error) ? UNREACHABLE : FAILED;
 }
 
-/** A driver's error has the server's SQLSTATE in the same place as the system's errors have their code. */
+/** The code of a system error, or the SQLSTATE of a driver's error. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : '';

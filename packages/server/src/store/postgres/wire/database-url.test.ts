@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { describeUrl, type Encryption, parseDatabaseUrl } from './database-url.ts';
+import { describeTarget, type Encryption, parseDatabaseUrl } from './database-url.ts';
 
 const PLAIN: Encryption = { kind: 'off' };
 
@@ -55,15 +55,14 @@ describe('a database URL', () => {
           return true;
         },
       );
-      assert.doesNotMatch(describeUrl(text), /secret/);
     });
   }
 
   test('is described without its password', () => {
     const url = 'postgres://ada:secret@[::1]:6432/d?sslmode=require';
-    assert.equal(describeUrl(url), 'postgres://ada@[::1]:6432/d');
-    assert.equal(describeUrl('postgres://ada:secret@%2Frun/d'), 'postgres://ada@%2Frun:5432/d');
-    assert.equal(describeUrl('secret'), 'a database URL that cannot be read');
+    assert.equal(describeTarget(parseDatabaseUrl(url)), 'postgres://ada@[::1]:6432/d');
+    const socket = parseDatabaseUrl('postgres://ada:secret@%2Frun/d');
+    assert.equal(describeTarget(socket), 'postgres://ada@%2Frun:5432/d');
   });
 });
 

@@ -1,37 +1,37 @@
 import { isIP } from 'node:net';
 
-/** How far the database must prove who it is: that its certificate is known, and is for its name. */
-export type Proof = 'none' | 'certificate' | 'certificate_and_name';
+/** What the database has to prove: nothing, a trusted certificate, or one for its name as well. */
+type Proof = 'none' | 'certificate' | 'certificate_and_name';
 
 export type Encryption =
   | { readonly kind: 'off' }
-  /** Encrypts if the database can; whoever is between the two can say that it cannot. */
+  /** Encrypts if the database offers it; an attacker in between can claim that it does not. */
   | { readonly kind: 'if_offered' }
-  /** `authorities`: a file with the certificates to trust; null for those that the machine trusts. */
+  /** `authorities`: a file with certificates to trust; null for those that the machine trusts. */
   | { readonly kind: 'always'; readonly proof: Proof; readonly authorities: string | null };
 
-/** Where a database is, and as whom to speak to it. */
+/** Where a database is, and who logs in. */
 export interface DatabaseTarget {
-  /** A name, an address, or the folder of a socket. */
+  /** A name, an address, or the folder of a Unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Null: none is written in the URL. */
+  /** `null` if the URL has none. */
   readonly password: string | null;
   readonly database: string;
   readonly encryption: Encryption;
-  /** What the session starts with, such as `options`. */
+  /** Parameters that the session starts with, such as `options`. */
   readonly startup: Readonly<Record<string, string>>;
 }
 
 const DEFAULT_PORT = 5432;
 const EXAMPLE = 'postgres://berth:PASSWORD@db.example:5432/berth';
 
-/** What a URL may say behind its question mark. Anything else would be a wish that nobody heard. */
+/** Query parameters that a URL may have. Others are refused rather than ignored. */
 const PARAMETERS = ['sslmode', 'sslrootcert', 'application_name', 'options'];
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** Takes URLs as the other programs of PostgreSQL do. What is wrong is said without its password. */
+/** Reads URLs as PostgreSQL's own programs do. Errors never show the password. */
 export function parseDatabaseUrl(text: string): DatabaseTarget {
   const url = parseUrl(text);
   const parameters = readParameters(url);
@@ -50,21 +50,13 @@ export function parseDatabaseUrl(text: string): DatabaseTarget {
   };
 }
 
-/** For people and logs: nothing in it is secret. */
-export function describeUrl(text: string): string {
-  try {
-    return describeTarget(parseDatabaseUrl(text));
-  } catch {
-    return 'a database URL that cannot be read';
-  }
-}
-
+/** For people and logs, without the password. */
 export function describeTarget({ user, host, port, database }: DatabaseTarget): string {
   const place = isSocketFolder(host) ? encodeURIComponent(host) : isIP(host) === 6 ? `[${host}]` : host;
   return `postgres://${encodeURIComponent(user)}@${place}:${port}/${encodeURIComponent(database)}`;
 }
 
-/** Sockets of this machine are named by their folder: `postgres://berth@%2Frun%2Fpostgresql/berth`. */
+/** A Unix socket is named by its folder: `postgres://berth@%2Frun%2Fpostgresql/berth`. */
 export function isSocketFolder(host: string): boolean {
   return host.startsWith('/');
 }
@@ -107,10 +99,9 @@ function requirePart(value: string, what: string): string {
 }
 
 /**
- * Where the URL says nothing, what stays on this machine goes in plain, and everything else is encrypted. Of
- * who is at the other end there is no proof then, since a database usually has a certificate that nobody
- * knows; whoever names the authority gets the proof. Falling back to plain by itself, as other programs do,
- * would let anybody between the two read along.
+ * By default, connections within this machine are plain and all others are encrypted. They do not check the
+ * certificate, since most databases have one that no authority signed; naming an authority turns the check
+ * on. Falling back to plain, as other programs do, would let anybody in between read along.
  */
 function readEncryption(host: string, parameters: ReadonlyMap<string, string>): Encryption {
   const authorities = parameters.get('sslrootcert');
@@ -133,7 +124,7 @@ function chooseMode(host: string, authorities: string | undefined): string {
   return isOnThisMachine(host) ? 'disable' : 'require';
 }
 
-/** An authority that is named is asked, also by `require`, as libpq does it. */
+/** A named authority is used with `require` too, as in libpq. */
 function readProof(mode: string, authorities: string | undefined): Proof {
   if (mode === 'verify-full' || authorities === 'system') return 'certificate_and_name';
   return mode === 'verify-ca' || authorities !== undefined ? 'certificate' : 'none';

@@ -6,30 +6,30 @@ import { describeTarget } from './database-url.ts';
 import { openSocket } from './open-socket.ts';
 
 export interface OpeningOptions extends ConnectionOptions {
-  /** For everything until the connection can be used. */
+  /** For everything until the connection is ready. */
   readonly connectTimeoutMs: number;
 }
 
-/** Older releases get no corrections any more, and lack settings that we use. */
+/** Older releases are no longer maintained, and lack settings that Berth uses. */
 const OLDEST_SERVER = 140_000;
 
-/** Of each, 'off' means that what was answered can be lost, or that a crash can damage what is stored. */
+/** If one of these is off, committed data can be lost, or a crash can damage the database. */
 const DURABLE = ['fsync', 'full_page_writes', 'synchronous_commit'];
 
-/** An engine that speaks like PostgreSQL may not know one of them, and then it is null. */
+/** Null for a setting that an engine compatible with PostgreSQL does not know. */
 const READ_SETTINGS = `SELECT ${[...DURABLE, 'server_version_num', 'server_encoding']
   .map((name) => `current_setting('${name}', true) AS ${name}`)
   .join(', ')}`;
 
 const READ_RECOVERY = 'SELECT pg_is_in_recovery()::text AS is_standby';
 
-/** What engines without that function say: no such function, or not supported. */
+/** From engines without that function: no such function, or not supported. */
 const UNKNOWN_FUNCTION = ['42883', '0A000'];
 
 /**
- * A connection to a database that keeps what it was told. Settings on which that rests are read back from
- * every connection, not assumed: they can be changed while we run, also for one user alone. Nothing is set
- * for the session, since behind a pooler the next transaction may have another one.
+ * Opens a connection to a database that keeps what it commits. Every connection checks the settings for that,
+ * since they can be changed at any time, even for a single user. It sets nothing for the session, because
+ * behind a pooler the next transaction may run in another one.
  */
 export async function openConnection(options: OpeningOptions): Promise<Connection> {
   const attempt = new AbortController();
@@ -76,7 +76,7 @@ async function readStandby(connection: Connection): Promise<boolean> {
   }
 }
 
-/** The rest of the sentence that begins with the database; null if it is fit. */
+/** Completes a sentence that begins with the database; null if it is fit. */
 export function explainUnfit(settings: Row, isStandby: boolean): string | null {
   const off = DURABLE.find((name) => settings[name] === 'off');
   if (off !== undefined)

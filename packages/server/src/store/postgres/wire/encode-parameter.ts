@@ -1,15 +1,14 @@
-export type Scalar = string | number | bigint | boolean | Uint8Array | null;
+type Scalar = string | number | bigint | boolean | Uint8Array | null;
 
-/** What a statement can be given. A list is for `= ANY($1)` and `unnest($1)`. */
+/** A parameter of a statement. Lists are for `= ANY($1)` and `unnest($1)`. */
 export type Parameter = Scalar | readonly Scalar[];
 
-/** The wire has two bytes for how many there are. */
+/** The protocol counts them in two bytes. */
 const MOST_PARAMETERS = 65_534;
 
 /**
- * Parameters as the driver takes them. It must not fail over one: when it does while other statements are on
- * their way, it takes the next answers for those of the wrong statements. So whatever it would fail over is
- * found here.
+ * Encodes and checks parameters. The driver must not throw over one: while other statements are under way it
+ * would match the next answers to the wrong statements.
  */
 export function encodeParameters(parameters: readonly Parameter[]): Scalar[] {
   if (parameters.length > MOST_PARAMETERS)
@@ -18,8 +17,8 @@ export function encodeParameters(parameters: readonly Parameter[]): Scalar[] {
 }
 
 /**
- * How values travel: as the text that PostgreSQL knows them by. The driver's own ways for dates and JSON fail
- * over values that they do not like. Large numbers become numbers: times and counters are far below 2^53.
+ * Values travel as PostgreSQL's text. The driver's own encoders for dates and JSON throw over some values.
+ * 64-bit integers become numbers: times and counters are far below 2^53.
  */
 export const WIRE_TYPES = {
   int8: { to: 20, from: [20], serialize: String, parse: Number },
@@ -41,7 +40,7 @@ function check(value: Scalar): Scalar {
   return value;
 }
 
-/** The text of an array. Which type its elements have, the statement says. */
+/** The text of an array. The statement says of which type. */
 function encodeList(values: readonly Scalar[]): string {
   const texts = values.map((value) => {
     if (check(value) === null) return 'NULL';

@@ -7,12 +7,12 @@ import { respellUsers } from '../move/respell-users.ts';
 import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
 
-/** The name of the lock ("BRTH") that servers migrate under, one after the other. */
+/** The advisory lock ("BRTH") under which servers migrate one after the other. */
 const MIGRATION_LOCK = 0x42525448;
 
 /**
- * What is in the schema that we would create tables in. Tables that came with an extension of the database
- * are nobody's data. `elsewhere` is a schema further back in the search path that Berth works in already.
+ * What the schema for our tables holds. Tables of extensions do not count. `elsewhere` is a schema further
+ * back in the search path that has Berth's tables already.
  */
 const LOOK = `
   SELECT current_schema() AS schema,
@@ -26,7 +26,7 @@ const LOOK = `
         AND o.nspname = ANY (current_schemas(false))) AS elsewhere
   FROM (SELECT 1) AS one LEFT JOIN pg_namespace n ON n.nspname = current_schema()`;
 
-/** Marks the schema as ours, so that no other one is ever migrated by mistake. `applied_at` is for people. */
+/** Marks the schema as Berth's, so that no other is migrated by mistake. `applied_at` is for people. */
 const CREATE_MARK = `
   CREATE TABLE berth_schema (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())`;
 
@@ -38,14 +38,14 @@ interface Place {
 }
 
 /**
- * Brings the schema up to date, all steps in one transaction. Servers that start together wait for the one
- * that came first, and find it done. The lock belongs to the transaction, so it also holds behind a pooler.
+ * Brings the schema up to date in one transaction. Servers that start together wait for the first one and
+ * find the work done. The lock belongs to the transaction, so it also works behind a pooler.
  */
 export async function migrate(connection: Connection): Promise<void> {
-  // A snapshot from before the lock would not show what others did while we waited for it.
+  // READ COMMITTED: a snapshot from before the lock would not show what others did meanwhile.
   await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE').catch(rethrow);
   try {
-    // Of a large database a step may take long; time-outs are made for requests.
+    // On a large database a step may take long.
     await connection.query('SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0');
     await connection.query('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
     await applyMissing(connection);
@@ -56,10 +56,7 @@ export async function migrate(connection: Connection): Promise<void> {
   }
 }
 
-/**
- * Creates all tables in a database that has none, within a transaction that was begun before; `false`: they
- * are there.
- */
+/** Creates all tables, within the caller's transaction; returns false if they are there already. */
 export async function createTables(connection: Connection): Promise<boolean> {
   await connection.query('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
   if (await hasTables(connection)) return false;
@@ -67,12 +64,12 @@ export async function createTables(connection: Connection): Promise<boolean> {
   return true;
 }
 
-/** Whether Berth has tables there. */
+/** Whether Berth has tables in the schema. */
 export async function hasTables(connection: Connection): Promise<boolean> {
   return (await look(connection)).ours > 0;
 }
 
-/** Throws for a database that this release must not touch; answers the version that it has. */
+/** Returns the schema's version. Throws for a database that this release must not touch. */
 async function requireKnownSchema(connection: Connection): Promise<number> {
   const place = await look(connection);
   if (place.ours === 0) {
@@ -127,7 +124,7 @@ async function applyMigration(connection: Connection, name: string, version: num
   await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [version]);
 }
 
-/** The identity is random and never changes: it is what all servers on this database are together. */
+/** The identity is random and never changes. All servers on the database share it. */
 async function createServerRow(connection: Connection): Promise<void> {
   await connection.query('INSERT INTO server (id, identity, audit_mac) VALUES (1, $1, $2)', [
     randomBytes(16).toString('hex'),

@@ -35,24 +35,24 @@ import { migrate } from './migrate.ts';
 import { Pool, type PoolOptions } from './pool.ts';
 import { rollBack, setLimits } from './transaction.ts';
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly url: string;
   readonly masterKey: MasterKeySource;
   readonly maxConnections: number;
-  /** Whether statements may be prepared once and used again. Some poolers in front of a database cannot. */
+  /** Whether statements are prepared once and used again. Some poolers do not support it. */
   readonly prepareStatements: boolean;
-  /** Of Berth, for others to see. */
+  /** Of Berth, shown in the list of servers. */
   readonly version: string;
   readonly onNotice: (notice: StoreNotice) => void;
-  /** There may be new events in the log, from whichever server; at most ten times a second. */
+  /** The log may have new events, from any server; called at most ten times a second. */
   readonly onNews: () => void;
-  /** `false`: a command that only opens the data; it leads nothing and prolongs nothing. */
+  /** `false` for a command that opens the data while its server is stopped: it never leads. */
   readonly isServing: boolean;
-  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  /** Whether users that differ only in case are one; if left out, it stays as it is. */
   readonly ignoresCase?: boolean | undefined;
   /** Most commands in one transaction. */
   readonly maxBatch?: number;
-  /** How many first answers are remembered at most. */
+  /** Most answers to remember for repeated requests. */
   readonly maxRememberedAnswers?: number;
   /** Replaces the database's clock in tests. */
   readonly clock?: Clock;
@@ -79,7 +79,7 @@ const ANSWER_TIMEOUT_MS = 20_000;
 const READ_TIMEOUT_MS = 40_000;
 const PATIENCE_MS = 15 * 60_000;
 
-/** Opens the store in a database, which other servers may have open too. */
+/** Opens the store in a database that other servers may use too. */
 export async function openDatabase(options: DatabaseOptions): Promise<Store> {
   const opening = openingOptions(options);
   const pools = openPools(options, opening);
@@ -94,17 +94,17 @@ export async function openDatabase(options: DatabaseOptions): Promise<Store> {
 interface Pools {
   readonly writing: Pool;
   readonly reading: Pool;
-  /** For a check of the whole log, which counts all of it. */
+  /** For verifying the whole log, which takes minutes. */
   readonly patient: Pool;
 }
 
-/** Questions have connections of their own, so that no list keeps a command waiting. */
+/** Queries have connections of their own, so that no list keeps a command waiting. */
 function openPools({ maxConnections, timeouts }: DatabaseOptions, opening: Opening): Pools {
   const acquireTimeoutMs = timeouts?.acquireMs ?? TIMEOUTS.acquireMs;
   const open = (max: number, answerTimeoutMs: number) =>
     new Pool({ ...opening, max, answerTimeoutMs, acquireTimeoutMs });
   const reading = Math.max(1, Math.floor(maxConnections / 4));
-  // One is for the check of the log, and one for what is told from server to server.
+  // One is for verifying the log, and one for notifications.
   const writing = Math.max(1, maxConnections - reading - 2);
   return {
     writing: open(writing, ANSWER_TIMEOUT_MS),
@@ -134,7 +134,7 @@ export function readTarget(url: string): DatabaseTarget {
 
 async function openStore(options: DatabaseOptions, pools: Pools, opening: Opening): Promise<Store> {
   const { writing: pool, reading, patient } = pools;
-  // Others may be at it, and their migration may take long.
+  // Another server may be migrating, which can take long.
   await patient.use((connection) => migrate(connection));
   const { ignoresCase } = options;
   if (ignoresCase !== undefined) {
@@ -188,7 +188,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     await store.keepClock();
     return store;
   } catch (error) {
-    // Nobody would close what could not be opened.
+    // The caller has nothing to close.
     await news?.close();
     throw error;
   }
@@ -199,10 +199,7 @@ interface OpenedKeys {
   readonly keys: AuditKeys;
 }
 
-/**
- * The keys of the store; made when it is new. Whoever comes first makes them, and the others wait: the row of
- * the server is locked.
- */
+/** The keys of the store. The first server makes them; the lock on the server's row makes others wait. */
 async function openKeys(connection: Connection, source: MasterKeySource, where: string): Promise<OpenedKeys> {
   await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
@@ -228,7 +225,7 @@ const SAME_KEY =
   'All servers on one database need the same master key: take it from another one (berth key export, berth ' +
   'key import), or set BERTH_MASTER_KEY.';
 
-/** A key is made up only for a database that nothing was sealed in yet. */
+/** A new key is made only for a database in which nothing is sealed yet. */
 export function takeMasterKey(secrets: SealedSecrets, source: MasterKeySource, where: string): MasterKey {
   const sealedBy = findSealingFingerprint(secrets);
   const nextKey = source.value === null ? findNextKey(source.file) : null;
@@ -267,8 +264,8 @@ async function takeKey(
 }
 
 /**
- * A database that is in use and has lost the key of its log gets a new key, and never an anchor: nothing is
- * left that could vouch for what is found.
+ * Anchors the log of a new database. One that was used and has lost its audit key gets a new key but no
+ * anchor: nothing can vouch for what it holds.
  */
 async function anchorUnused(connection: Connection, audit: Uint8Array): Promise<void> {
   await connection.query(

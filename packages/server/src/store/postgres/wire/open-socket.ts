@@ -9,22 +9,19 @@ import { type DatabaseTarget, describeTarget, type Encryption, isSocketFolder } 
 
 type Encrypted = Extract<Encryption, { kind: 'always' }>;
 
-/** Asks for encryption before anything else is said; the answer is one letter. */
+/** Asks for encryption before anything else; the answer is one letter. */
 const SSL_REQUEST = Uint8Array.of(0, 0, 0, 8, 4, 210, 22, 47);
 const YES = 'S'.charCodeAt(0);
 const NO = 'N'.charCodeAt(0);
 
 const UNVERIFIED: Encrypted = { kind: 'always', proof: 'none', authorities: null };
 
-/**
- * A connection of which the other end is known as well as the URL demands. The signal cuts off the attempt; a
- * connection that is there is no longer its business.
- */
+/** Connects, and checks the other end as the URL demands. The signal only aborts the attempt. */
 export async function openSocket(target: DatabaseTarget, signal: AbortSignal): Promise<Socket> {
   const socket = isSocketFolder(target.host)
     ? openTcp(join(target.host, `.s.PGSQL.${target.port}`))
     : openTcp(target.port, target.host);
-  // Whoever waits is told by the waiting; without any listener an error would end the process.
+  // `waitFor` reports errors; without a listener they would end the process.
   socket.on('error', () => {});
   const abort = () => socket.destroy();
   signal.addEventListener('abort', abort);
@@ -56,7 +53,7 @@ async function encrypt(socket: Socket, target: DatabaseTarget, signal: AbortSign
 async function offersEncryption(socket: Socket, signal: AbortSignal): Promise<boolean> {
   socket.write(SSL_REQUEST);
   const [answer] = (await waitFor(socket, 'data', signal)) as [Buffer];
-  // Whatever follows the letter in plain was not said by the one who encrypts.
+  // Anything unencrypted after the letter comes from somebody in between.
   if (answer.length !== 1 || (answer[0] !== YES && answer[0] !== NO))
     throw new Fault('store_unavailable', 'What answers at the address of the database is not PostgreSQL.');
   return answer[0] === YES;
@@ -106,7 +103,7 @@ function explainTls(error: unknown, target: DatabaseTarget): unknown {
   );
 }
 
-/** Every wait ends: with the event, an error, the end of the socket, or the signal. */
+/** Ends with the event, an error, the end of the socket, or the signal. */
 async function waitFor(socket: Socket, event: string, signal: AbortSignal): Promise<unknown[]> {
   const done = new AbortController();
   try {

@@ -3,22 +3,21 @@ import type { Connection } from './connection.ts';
 import { type OpeningOptions, openConnection } from './database.ts';
 
 export interface PoolOptions extends OpeningOptions {
-  /** How many connections there are at most. */
+  /** Most connections at a time. */
   readonly max: number;
-  /** How long somebody waits for a connection when all are in use. */
+  /** How long to wait for a connection while all are in use. */
   readonly acquireTimeoutMs: number;
 }
 
-/** Somebody who waits until a place is free. */
 interface Waiter {
   enter(): void;
   leave(error: Fault): void;
 }
 
 /**
- * Connections for all who need one, opened when needed and kept. A place comes before a connection: there are
- * as many places as there may be connections, and who has one takes a connection that lies idle or opens one.
- * So a connection that cannot be opened fails the one who wanted it, and nobody else.
+ * Connections that are opened when needed and kept. There are as many places as there may be connections;
+ * whoever gets a place takes an idle connection or opens a new one. So a connection that cannot be opened
+ * only fails the caller who wanted it.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -32,7 +31,7 @@ export class Pool {
     this.#options = options;
   }
 
-  /** Every one must be given back. */
+  /** The caller must release it. */
   async acquire(): Promise<Connection> {
     await this.#takePlace();
     try {
@@ -43,16 +42,16 @@ export class Pool {
     }
   }
 
-  /** One that is lost is dropped, and so is one of which answers are due: the next one would get them. */
+  /** Drops a connection that is lost, or that has answers due: the next caller would get them. */
   release(connection: Connection): void {
-    // What has cut this one off has most likely cut off the others too, and each would be waited for anew.
+    // The idle ones are most likely lost too, and each would have to time out by itself.
     if (connection.isDead) void this.#closeIdle();
     if (connection.isBusy || this.#closing !== undefined) void connection.close();
     else if (!connection.isDead) this.#idle.push(connection);
     this.#freePlace();
   }
 
-  /** Whoever works on it leaves it outside of any transaction. */
+  /** `work` must leave no transaction open. */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.acquire();
     try {
@@ -62,14 +61,14 @@ export class Pool {
     }
   }
 
-  /** Waits until all work under way is done. */
+  /** Resolves when all work under way is done. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    for (const waiter of this.#waiters) waiter.leave(closedFault());
+    for (const waiter of this.#waiters) waiter.leave(stoppingFault());
     const empty = new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
@@ -82,7 +81,7 @@ export class Pool {
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
   }
 
-  /** The one that was used last: others may have been closed for lying idle. */
+  /** The one used last: others are more likely to have been closed for being idle. */
   #takeIdle(): Connection | undefined {
     for (let found = this.#idle.pop(); found !== undefined; found = this.#idle.pop()) {
       if (!found.isDead) return found;
@@ -91,7 +90,7 @@ export class Pool {
   }
 
   async #takePlace(): Promise<void> {
-    if (this.#closing !== undefined) throw closedFault();
+    if (this.#closing !== undefined) throw stoppingFault();
     if (this.#taken < this.#options.max) {
       this.#taken++;
       return;
@@ -115,7 +114,7 @@ export class Pool {
     });
   }
 
-  /** The place goes to the one who has waited longest. */
+  /** Gives the place to whoever has waited longest. */
   #freePlace(): void {
     const [next] = this.#waiters;
     if (next === undefined) this.#taken--;
@@ -132,6 +131,6 @@ function busyFault({ max, acquireTimeoutMs }: PoolOptions): Fault {
   );
 }
 
-function closedFault(): Fault {
+export function stoppingFault(): Fault {
   return new Fault('store_unavailable', 'The server is stopping.');
 }

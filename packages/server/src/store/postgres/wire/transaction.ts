@@ -4,21 +4,18 @@ import type { Scope } from '../write/scope.ts';
 import type { Sender } from '../write/working-set.ts';
 import type { Connection } from './connection.ts';
 
-/**
- * How long a transaction waits for a lock, how long one statement may take, and how long we may say nothing.
- */
 const LOCK_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** A server that is stopped in the middle of a transaction loses its locks before others give up waiting. */
+/** A server that is stopped in a transaction loses its locks before others give up waiting for them. */
 const SILENCE_TIMEOUT_MS = 3000;
 
 /**
- * Ways to read whole tables. A plan that was made while a table was small is used until the database has
- * looked at the table again, a minute later or never: a table that grew meanwhile would be read whole.
+ * Plans that read whole tables. PostgreSQL keeps a plan made while a table was small until it analyzes the
+ * table again, a minute later or never; meanwhile the table may have grown large.
  */
 const WHOLE_TABLE = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin'];
 
-/** Behind a pooler nothing can be set for longer than a transaction. */
+/** Only for the transaction: behind a pooler the session belongs to others too. */
 const LIMITS = {
   text: `SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
     set_config('idle_in_transaction_session_timeout', $3, true),
@@ -26,45 +23,45 @@ const LIMITS = {
   values: [LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS, SILENCE_TIMEOUT_MS].map(String),
 };
 
-/** The database's clock, in milliseconds. Not that of the statement or transaction, which had to wait. */
+/** The database's clock in milliseconds; not the start of the transaction, which may have waited. */
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** With a parameter: the driver prepares nothing that has none, so that it is planned anew each time. */
+/** Has a parameter only because the driver does not prepare statements without any. */
 const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision, alive_at FROM server WHERE id = $1`;
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
 const LOCK_SOME = 'SELECT * FROM license WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE';
 
-/** Bounds what the transaction that was just begun may take. */
+/** Limits how long the transaction that was just begun may take. */
 export function setLimits(sender: Sender): Promise<unknown> {
   return sender.query(LIMITS.text, LIMITS.values);
 }
 
-/** What a transaction found when it had its locks. */
+/** What a transaction reads once it has its locks. */
 export interface Opened {
-  /** `null`: it is not locked. */
+  /** `null` if it is not locked. */
   readonly server: Row | null;
   readonly licenses: readonly Row[];
   readonly wall: number;
   readonly revision: number;
-  /** When a server was last alive; `null`: none ever was. */
+  /** When a server was last alive; `null` if none ever was. */
   readonly aliveAt: number | null;
-  /** One for each question. */
+  /** One for each of the queries. */
   readonly answers: readonly (readonly Row[])[];
 }
 
 /**
- * Begins, locks, and asks: one way to the database and back. Every statement sees what was committed before
- * it began, so the questions, which come after the locks, see all that those who held them have done.
+ * Begins, locks and queries in one round trip. In READ COMMITTED each statement sees what was committed
+ * before it began, so the queries, sent after the locks, see everything that earlier holders have done.
  */
-export async function begin(sender: Sender, scope: Scope, questions: readonly Sql[]): Promise<Opened> {
+export async function begin(sender: Sender, scope: Scope, queries: readonly Sql[]): Promise<Opened> {
   const ask = ({ text, values }: Sql) => sender.query(text, values);
   const sent = [sender.query('BEGIN ISOLATION LEVEL READ COMMITTED', []), setLimits(sender)];
   const server = scope.server ? sender.query(LOCK_SERVER, []) : null;
   const licenses = lockLicenses(sender, scope.licenses);
   const facts = sender.query(READ_FACTS, [1]);
-  const answers = questions.map(ask);
+  const answers = queries.map(ask);
   await Promise.all([...sent, server, licenses, facts, ...answers]);
   const [row] = await facts;
   return {
@@ -83,13 +80,13 @@ async function lockLicenses(sender: Sender, licenses: Scope['licenses']): Promis
   return licenses.length === 0 ? [] : sender.query(LOCK_SOME, [licenses]);
 }
 
-/** Ends a transaction that has changed nothing, or is to have changed nothing. */
+/** Ends a transaction without changing anything. */
 export async function rollBack(connection: Connection): Promise<void> {
   if (connection.isDead) return;
   try {
     await connection.query('ROLLBACK');
   } catch {
-    // Nobody may go on with it.
+    // Its state is unknown, so nobody may use it again.
     await connection.close();
   }
 }

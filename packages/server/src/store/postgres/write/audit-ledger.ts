@@ -14,19 +14,19 @@ import {
   signHeadsText,
   sumHeads,
 } from '../../engine/audit/audit-chain.ts';
-import type { HeadSigner } from '../../engine/execute-command.ts';
+import type { HeadSigner } from '../../engine/batch.ts';
 import type { Sql } from './bulk-writes.ts';
 
-/** What was signed before, and how many links there are now; `null` where nobody can sign. */
-export interface SigningState {
+/** How many links there are, and how many there were when the heads were last signed. */
+interface SigningState {
   readonly links: number;
   readonly signedLinks: number | null;
 }
 
-/** A link that is to be written, and what the row of its chain says then. */
-export interface NewLink {
+/** A new link, and what the row of its chain says afterwards. */
+interface NewLink {
   readonly head: ChainHead;
-  /** `null`: the one that is there stays. */
+  /** `null`: the old one stays. */
   readonly anchor: Uint8Array | null;
   readonly writes: readonly Sql[];
 }
@@ -34,13 +34,13 @@ export interface NewLink {
 const ADD_LINK = 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES ($1, $2, $3, $4, $5)';
 
 /**
- * Vouches for the log. One anchor over all chains would make every license wait for every other, so here each
- * chain has an anchor of its own, and the set of chains has one that changes only when a license is added.
+ * Makes the log tamper-evident. One anchor over all chains would make every license wait for every other, so
+ * each chain has its own, and the set of chains has one that changes only when a license is added.
  */
 export class AuditLedger implements HeadSigner {
   readonly #keys: AuditKeys;
   readonly #state: SigningState | null;
-  /** An anchor did not fit. It is left as it is: a new one would cover up what was done to the log. */
+  /** False if an anchor did not match. It is left alone: a new one would hide what was done to the log. */
   isSound = true;
 
   constructor(keys: AuditKeys, state: SigningState | null) {
@@ -70,8 +70,7 @@ export class AuditLedger implements HeadSigner {
     if (events.length === 0) return { head, anchor: null, writes: [] };
     const link = { chain, n: head.n + 1, at, events: joinEvents(events) };
     const newest = { n: link.n, mac: linkMac(this.key, head.mac, link) };
-    // The commit that adds a license is the first link of its chain; the system's chain is as old as the
-    // store.
+    // Adding a license writes the first link of its chain. The system's chain is as old as the store.
     const isNew = head.n === 0 && chain !== SYSTEM_CHAIN;
     const isSound = isNew || isSameMac(anchor, headDigest(this.key, chain, head));
     if (!isSound) this.isSound = false;
@@ -82,7 +81,7 @@ export class AuditLedger implements HeadSigner {
     };
   }
 
-  /** The anchor of the set of chains with one more in it; `null`: the one that is there does not fit. */
+  /** The anchor of the set of chains with `added` in it; `null` if the old one does not match. */
   addChains(
     anchor: Uint8Array | null,
     chains: readonly LicenseId[],
@@ -96,7 +95,7 @@ export class AuditLedger implements HeadSigner {
   }
 }
 
-/** Vouches for which chains there are. */
+/** The anchor over which chains there are. */
 export function chainsMac(key: Uint8Array, chains: readonly number[]): Uint8Array {
   const { heads } = sumHeads(
     key,

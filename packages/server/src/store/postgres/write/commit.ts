@@ -1,5 +1,5 @@
 import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import type { Batch } from '../../engine/execute-command.ts';
+import type { Batch } from '../../engine/batch.ts';
 import type { Row } from '../../engine/rows.ts';
 import type { ShelfEntry } from '../../engine/shelf.ts';
 import type { Connection } from '../wire/connection.ts';

@@ -20,7 +20,7 @@ interface Queue {
 /** `other_lane`: nothing was done, because the licenses changed and the command belongs elsewhere now. */
 export type LaneResult = CommandResult | 'other_lane';
 
-export interface LaneOptions {
+interface LaneOptions {
   route(command: Command): Lane;
   execute(lane: Lane, commands: readonly Command[]): Promise<readonly LaneResult[]>;
   readonly maxBatch: number;

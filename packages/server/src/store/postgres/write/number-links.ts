@@ -1,30 +1,29 @@
 import type { Connection } from '../wire/connection.ts';
 
-/** So many links are numbered in one transaction: after a long pause there may be millions. */
+/** Most links numbered in one transaction: after a long pause there may be millions. */
 const MOST_AT_ONCE = 10_000;
 
-/** How long the lock is waited for, and one statement may take. */
 const LOCK_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
-/** Whoever is stopped in the middle must not keep the others from numbering. */
+/** A server that is stopped in the middle must not keep the others from numbering. */
 const SILENCE_TIMEOUT_MS = 3000;
 
-/** A number this far ahead was not given here, and is left alone. */
+/** A number this far ahead was written by somebody else, and is left alone. */
 const FAR_AHEAD = 1_000_000_000;
 
-/** In the order of the index of those that wait, so that it is looked at and not the table. */
+/** In the order of the partial index of waiting links, so that PostgreSQL uses it. */
 const FIND_WAITING = 'SELECT id FROM audit_link WHERE seq IS NULL ORDER BY id LIMIT 1';
 
 const LIMIT_TIME = `SELECT set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true),
   set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true),
   set_config('idle_in_transaction_session_timeout', '${SILENCE_TIMEOUT_MS}', true)`;
 
-/** Whoever has this row gives numbers, and nobody else does until they can be seen. */
+/** Only who holds this lock gives numbers, until those are committed. */
 const LOCK_ORDER = 'SELECT last_seq FROM audit_order WHERE id = 1 FOR UPDATE';
 
 /**
- * A statement of its own, so that it sees what was committed while the lock was waited for. A number that
- * somebody has put a little ahead is gone past: otherwise no link would ever get a number again.
+ * A statement of its own, so that it sees what was committed while it waited for the lock. It goes past a
+ * number that somebody wrote a little ahead: otherwise no link would ever get a number again.
  */
 const NUMBER_WAITING = `
   WITH start AS (
@@ -43,9 +42,9 @@ const NUMBER_WAITING = `
   RETURNING (SELECT count(*) FROM numbered) AS count`;
 
 /**
- * Gives the links that were committed since the last time the numbers by which the log is read, in the order
- * of writing. With several servers, numbers that were given while writing would come to be seen out of order,
- * and whoever reads on from the last one they have seen would miss a link. How many were numbered.
+ * Numbers the links that were committed since the last time, in the order of writing, and returns how many.
+ * The log is read by these numbers. If several servers gave them while writing, they would become visible
+ * out of order, and a reader that goes on from the last one it saw would miss a link.
  */
 export async function numberLinks(connection: Connection): Promise<number> {
   let total = 0;
@@ -58,7 +57,7 @@ export async function numberLinks(connection: Connection): Promise<number> {
   }
 }
 
-/** All statements travel together. After one that fails the last one ends the transaction all the same. */
+/** One round trip. If a statement fails, the COMMIT still ends the transaction. */
 async function numberSome(connection: Connection): Promise<number> {
   const texts = [
     'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',

@@ -1,5 +1,5 @@
 import { instant } from '../../../core/nouns/instant.ts';
-import type { Batch } from '../../engine/execute-command.ts';
+import type { Batch } from '../../engine/batch.ts';
 import type { Row } from '../../engine/rows.ts';
 import { Shelf } from '../../engine/shelf.ts';
 import type { Opened } from '../wire/transaction.ts';

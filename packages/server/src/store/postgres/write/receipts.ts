@@ -1,9 +1,9 @@
 import type { Row } from '../../engine/rows.ts';
 
-/** Of so many lanes the last batch on a row is remembered: a few of each server. */
+/** How many lanes a row remembers the last batch of: a few of each server. */
 const MAX_RECEIPTS = 24;
 
-/** Whose batch it is: a lane of a server has one under way at a time. */
+/** Names a batch. A lane of a server has one under way at a time. */
 export interface BatchName {
   readonly server: string;
   readonly lane: string;
@@ -11,9 +11,9 @@ export interface BatchName {
 }
 
 /**
- * Every row that a batch locks and changes says which batch of which lane of which server was the last. A
- * server whose connection broke while it committed asks the row: as long as it waits for the answer of one
- * batch it begins no other in that lane, so what the row says of the lane is what became of that batch.
+ * Every row that a batch locks and changes remembers the last batch of each lane of each server. A server
+ * whose connection broke during a commit looks there. Until it knows, it begins no other batch in that lane,
+ * so the row names that very batch if it was committed.
  */
 export function withReceipt(row: Row, name: BatchName | null): string {
   if (name === null) return row.receipts as string;

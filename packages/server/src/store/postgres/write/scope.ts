@@ -1,66 +1,46 @@
 import type { Command, LicenseCommand } from '../../../core/command.ts';
-import { targetOf } from '../../../core/decide.ts';
-import { isDecided } from '../../../core/decide-system.ts';
+import { isLicenseCommand, moduleOf, targetOf } from '../../../core/decide.ts';
+import { systemModuleOf } from '../../../core/decide-system.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
+import type { SystemScope } from '../../../core/system-module.ts';
 import type { Catalogue } from './catalogue.ts';
 
-/**
- * What a transaction locks, always in this order: the row of the server, then licenses by their ids. Who
- * waits for whom can never go round in a circle.
- */
+/** What a transaction locks, always in this order, so that none deadlock: the server, then licenses by id. */
 export interface Scope {
   readonly server: boolean;
-  /** `heads`: all are read, none is locked. */
+  /** `heads`: all are read and none is locked. */
   readonly licenses: readonly LicenseId[] | 'all' | 'heads';
 }
 
-/** Commands with the same name wait for each other, and share transactions. */
+/** Commands in lanes of the same name wait for each other and share transactions. */
 export interface Lane {
   readonly name: string;
   scopeIn(catalogue: Catalogue): Scope;
 }
 
-const SERVER: Lane = { name: 'server', scopeIn: () => ({ server: true, licenses: [] }) };
-/** Apart from the others: a server whose master key was replaced can do all but this. */
-const SECRETS: Lane = { name: 'secrets', scopeIn: () => ({ server: true, licenses: [] }) };
-const HEADS: Lane = { name: 'heads', scopeIn: () => ({ server: true, licenses: 'heads' }) };
-const ALL: Lane = { name: 'all', scopeIn: () => ({ server: true, licenses: 'all' }) };
-/** For what no license is found for. */
+const SYSTEM_LANES: Readonly<Record<SystemScope, Lane>> = {
+  server: { name: 'server', scopeIn: () => ({ server: true, licenses: [] }) },
+  /** A lane of its own, because it is all that a server whose master key was replaced cannot do. */
+  secrets: { name: 'secrets', scopeIn: () => ({ server: true, licenses: [] }) },
+  heads: { name: 'heads', scopeIn: () => ({ server: true, licenses: 'heads' }) },
+  all: { name: 'all', scopeIn: () => ({ server: true, licenses: 'all' }) },
+};
+/** For commands that no license is found for. */
 const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licenses: [] }) };
 
 export function laneOf(command: Command, catalogue: Catalogue): Lane {
-  switch (command.kind) {
-    case 'set_rules':
-      return SERVER;
-    case 'set_cloud_keys':
-    case 'rotate_master_key':
-      return SECRETS;
-    case 'sign_heads':
-    case 'thin_audit':
-      return HEADS;
-    case 'bind_hardware':
-    case 'accept_clock':
-    case 'reset_clock':
-      return ALL;
-    case 'install_license':
-      return catalogueLane(command.license.id);
-    case 'remove_license':
-    case 'apply_verdict':
-      return catalogueLane(command.licenseId);
-    default:
-      return isDecided(command) ? SERVER : lendingLane(command, catalogue);
-  }
+  if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
+  return moduleOf(command).changesLicense
+    ? catalogueLane(targetOf(command).licenseId as LicenseId)
+    : lendingLane(command, catalogue);
 }
 
-/** Changes which licenses there are: two of these at once must not miss each other. */
+/** Adds or removes a license: two of these at once must see each other. */
 function catalogueLane(id: LicenseId): Lane {
   return { name: `catalogue ${id}`, scopeIn: () => ({ server: true, licenses: [id] }) };
 }
 
-/**
- * All licenses of a product are locked together: which one a command means depends on what its user holds of
- * the others.
- */
+/** Locks all licenses of the product: which one a command means depends on what its user holds. */
 function lendingLane(command: LicenseCommand, catalogue: Catalogue): Lane {
   const { product, licenseId } = targetOf(command);
   if (product !== null) return productLane(product, catalogue);
@@ -69,12 +49,11 @@ function lendingLane(command: LicenseCommand, catalogue: Catalogue): Lane {
   return only === undefined || others.length > 0 ? NOTHING : productLane(only, catalogue);
 }
 
-/** Products that nobody has are made up, and each name another one. */
+/** Clients can make up any number of products: those that do not exist share one lane. */
 function productLane(product: string, { byProduct }: Catalogue): Lane {
   if (!byProduct.has(product)) return NOTHING;
   return {
     name: `product ${product}`,
-
     scopeIn: (catalogue) => ({ server: false, licenses: catalogue.byProduct.get(product) ?? [] }),
   };
 }
@@ -82,7 +61,7 @@ function productLane(product: string, { byProduct }: Catalogue): Lane {
 function licenseLane(id: LicenseId, catalogue: Catalogue): Lane {
   const product = catalogue.productOf.get(id);
   if (product !== undefined) return productLane(product, catalogue);
-  // What was lent of a license that was removed comes to its end, too.
+  // Slots of a license that was removed end, too.
   if (!catalogue.chains.includes(id)) return NOTHING;
   return { name: `license ${id}`, scopeIn: () => ({ server: false, licenses: [id] }) };
 }

@@ -1,4 +1,5 @@
-import { MissingRows, type Savepoint } from '../../engine/execute-command.ts';
+import type { Savepoint } from '../../engine/batch.ts';
+import { MissingRows } from '../../engine/execute-command.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
 import {
   STATEMENT_NAMES,

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
@@ -13,7 +13,7 @@ import {
 import { SealError } from '../../../secrets/seal.ts';
 import { systemClock } from '../../clock.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
-import { explainFolder } from '../../folder-access.ts';
+import { DATABASE_FILE, explainFolder, hasData } from '../../folder-access.ts';
 import { handOver, holdFolder, lockFolder } from '../../folder-lock.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
@@ -23,8 +23,6 @@ import { listSecrets } from '../write/sealed-secrets.ts';
 import { tellDamage } from './damage.ts';
 import { openReadOnly } from './database.ts';
 
-export const DATABASE_FILE = 'berth.db';
-
 export interface DataFolderOptions {
   readonly folder: string;
   readonly masterKey: GivenKey;
@@ -33,12 +31,6 @@ export interface DataFolderOptions {
   readonly useThreads: boolean;
   /** Whether users that differ only in case are one; left out, it stays as it is. */
   readonly ignoresCase?: boolean | undefined;
-}
-
-/** An empty file has none: that is what a full disk leaves of a copy, and a kill of a first start. */
-export function hasData(folder: string): boolean {
-  const file = join(folder, DATABASE_FILE);
-  return existsSync(file) && statSync(file).size > 0;
 }
 
 /** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */

@@ -4,12 +4,14 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Answer, Query } from '../../query.ts';
 import { type FromReader, storeFault, type ToReader } from './thread-messages.ts';
 
+const ENDED = 'The reading thread has ended.';
+
 interface Waiting {
   resolve(answer: never): void;
   reject(error: unknown): void;
 }
 
-/** The end of the reading thread that the rest of the server talks to. */
+/** Talks to a reading thread. Once the thread has ended, every query fails. */
 export class ReaderThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -28,12 +30,12 @@ export class ReaderThread {
     worker.on('error', lose);
     worker.on('exit', () => {
       this.#ended.resolve();
-      lose(new Error('The thread that reads has ended.'));
+      lose(new Error(ENDED));
     });
   }
 
   ask<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
-    if (this.#isLost) return Promise.reject(storeFault(new Error('The thread that reads has ended.')));
+    if (this.#isLost) return Promise.reject(storeFault(new Error(ENDED)));
     const id = ++this.#lastId;
     const message: ToReader = { id, query, now, masterKeys };
     return new Promise((resolve, reject) => {
@@ -47,7 +49,7 @@ export class ReaderThread {
     return this.#ended.promise;
   }
 
-  /** Answers nothing any more. */
+  /** Ends the thread without waiting for its answers. */
   async cut(): Promise<void> {
     await this.#worker.terminate();
   }

@@ -10,13 +10,13 @@ import type { CommandResult } from '../../engine/execute-command.ts';
 import type { Query } from '../../query.ts';
 import type { ClockStatus, Executed, GrantedNow } from '../../store.ts';
 
-/** What a thread of the store is started with. */
+/** What the writing thread is started with. */
 export interface ThreadData {
   readonly file: string;
   readonly masterKey: MasterKey;
-  /** One that was to take its place: the store may be sealed with either. */
+  /** A key that was to replace it: the store may be sealed with either. */
   readonly nextMasterKey?: MasterKey | null;
-  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  /** Whether users that differ only in case are one; if left out, it stays as it is. */
   readonly ignoresCase?: boolean | undefined;
 }
 
@@ -31,7 +31,7 @@ export type FromWriter =
   | {
       readonly kind: 'executed';
       readonly results: readonly PackedResult[];
-      /** Licenses that `results` refer to and that were not sent before. */
+      /** Licenses that `results` refer to and that were not sent yet. */
       readonly licenses: readonly License[];
       readonly now: Instant;
       readonly notices: readonly StoreNotice[];
@@ -39,13 +39,13 @@ export type FromWriter =
   | { readonly kind: 'batch_failed'; readonly count: number; readonly message: string }
   | { readonly kind: 'clock'; readonly status: ClockStatus; readonly notices: readonly StoreNotice[] }
   | { readonly kind: 'clock_failed'; readonly message: string }
-  | { readonly kind: 'closed'; readonly message: string | null };
+  | { readonly kind: 'closed' };
 
 export interface ToReader {
   readonly id: number;
   readonly query: Query;
   readonly now: Instant;
-  /** Only with a question that needs them. */
+  /** Only for a query that needs them. */
   readonly masterKeys: readonly MasterKey[];
 }
 
@@ -53,21 +53,18 @@ export type FromReader =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly message: string };
 
-/**
- * An outcome whose license and standing stay behind: they are large, change less often than slots are
- * renewed, and travel once.
- */
-export type PackedResult =
+/** An outcome without its license and standing: they are large, change seldom, and are sent once. */
+type PackedResult =
   | { readonly outcome: Exclude<Executed, GrantedNow> | PackedGranted }
   | { readonly message: string; readonly stack: string };
 
 type PackedGranted = Omit<Granted, 'license'> & {
   readonly licenseId: number;
-  /** Only where it is another one than the last that was sent for this license. */
+  /** `null` if it is the one last sent for this license. */
   readonly standing: Standing | null;
 };
 
-/** Takes licenses out of outcomes; the unpacker on the other side puts the same object in again. */
+/** Takes licenses out of outcomes; the unpacker in the other thread puts them back. */
 export class ResultPacker {
   readonly #sent = new Map<number, License>();
   readonly #sentStandings = new Map<number, Standing>();
@@ -121,7 +118,7 @@ export class ResultUnpacker {
   }
 }
 
-/** What every command of a failed batch is answered with. */
+/** The answer to every command of a failed batch. */
 export function storeFault(cause: unknown): Fault {
   return new Fault('store_unavailable', 'The server cannot write its data now. Try again in a moment.', {
     cause,

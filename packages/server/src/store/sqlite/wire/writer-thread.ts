@@ -4,7 +4,7 @@ import { systemClock } from '../../clock.ts';
 import { SqliteWriter } from '../write/writer.ts';
 import { type FromWriter, ResultPacker, type ThreadData, type ToWriter } from './thread-messages.ts';
 
-/** No further message joins a batch of this size, so that its first command does not wait for ever. */
+/** A batch of this size takes no further message, so that its first command does not wait for ever. */
 const MAX_BATCH = 512;
 
 const port = parentPort as MessagePort;
@@ -28,7 +28,7 @@ function openWriter(): SqliteWriter | null {
   }
 }
 
-/** Takes in what arrived while the last batch was being synced. */
+/** Fetches messages that arrived while the last batch was being synced. */
 function fillInbox(): void {
   for (;;) {
     const received = receiveMessageOnPort(port);
@@ -37,7 +37,7 @@ function fillInbox(): void {
   }
 }
 
-/** The commands at the front of the inbox, from as many messages as fit into a batch. */
+/** Takes commands from the front of the inbox, from as many messages as fit into a batch. */
 function takeCommands(): readonly Command[] {
   const commands: Command[] = [];
   while (inbox[0]?.kind === 'execute' && commands.length < MAX_BATCH) {
@@ -66,13 +66,12 @@ function keepClock(writer: SqliteWriter): void {
 }
 
 function close(writer: SqliteWriter): void {
-  let message: string | null = null;
   try {
     writer.close();
-  } catch (error) {
-    message = messageOf(error);
+  } catch {
+    // Everything that was acknowledged is on disk; the next start makes up for the rest.
   }
-  send({ kind: 'closed', message });
+  send({ kind: 'closed' });
   port.close();
 }
 

@@ -9,14 +9,13 @@ interface Waiter {
 }
 
 /**
- * Gathers commands that arrive together and sends them as one batch, so that a sync is shared by all of
- * them. While one batch is on its way to the disk the next one fills; whoever asked hears back when the own
- * batch is there.
+ * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While one
+ * batch is being written the next one fills. Each caller hears back when its batch is on disk, or failed.
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;
   #gathering: Waiter[] = [];
-  /** Sent and not yet answered, in the order in which they were sent: answers come in the same order. */
+  /** Sent and not yet answered. Answers come in the order of sending. */
   #sent: Waiter[] = [];
   #drained: (() => void)[] = [];
 
@@ -49,7 +48,7 @@ export class GroupCommit {
     this.#noteDrained();
   }
 
-  /** Nobody will answer any more. */
+  /** Fails everything: there will be no more answers. */
   failAll(error: unknown): void {
     const waiters = [...this.#sent, ...this.#gathering];
     this.#sent = [];
@@ -83,7 +82,7 @@ export class GroupCommit {
     try {
       this.#send(waiters.map((waiter) => waiter.command));
     } catch (error) {
-      // Something in them is no plain data: nothing was sent, and those who wait must hear of it.
+      // A command holds something that cannot be sent, so none of them was.
       for (const waiter of this.#sent.splice(-waiters.length)) waiter.reject(error);
       this.#noteDrained();
     }

@@ -32,12 +32,12 @@ export class ServerClock {
     return this.#clock.readWall();
   }
 
-  /** What the time is, without moving the mark. */
+  /** Reads the time without moving the mark. */
   peek(): ClockReading {
     return readClock(this.#state, this.#elapsedMs(), this.#clock.readWall());
   }
 
-  /** What the time is. From here on it is never earlier. */
+  /** Reads the time and moves the mark: from here on it is never earlier. */
   read(): ClockReading {
     const elapsedMs = this.#elapsedMs();
     const reading = readClock(this.#state, elapsedMs, this.#clock.readWall());
@@ -46,13 +46,13 @@ export class ServerClock {
     return reading;
   }
 
-  /** Goes on from another instant, forward or (only by an administrator's reset) back. */
+  /** Continues from another instant, later or (only for an administrator's reset) earlier. */
   moveTo(now: Instant): void {
     this.#monotonicAtMark = this.#clock.readMonotonicMs();
     this.#state = { mark: now, jump: null };
   }
 
-  /** Remembers the time as it is, and answers how to go on from there: for a command that fails. */
+  /** Returns a function that restores the time as it is now, for a command that fails. */
   remember(): () => void {
     const state = this.#state;
     const monotonicAtMark = this.#monotonicAtMark;
@@ -62,7 +62,7 @@ export class ServerClock {
     };
   }
 
-  /** Forgets a jump that could not be recorded, so that the next reading finds it anew. */
+  /** Forgets a jump that could not be recorded, so that the next reading finds it again. */
   forgetJump(): void {
     this.#state = { ...this.#state, jump: null };
   }

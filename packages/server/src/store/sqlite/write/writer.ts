@@ -10,12 +10,8 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
 import type { AnswerCount } from '../../engine/apply/apply.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import {
-  type Batch,
-  type CommandResult,
-  executeCommand,
-  type Savepoint,
-} from '../../engine/execute-command.ts';
+import type { Batch, Savepoint } from '../../engine/batch.ts';
+import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
 import { instantOrNull, rulesFromRow } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
@@ -33,35 +29,36 @@ export interface WriterOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly masterKey: MasterKey;
-  /** One that was to take its place: the store may be sealed with either. */
+  /** A key that was to replace it: the store may be sealed with either. */
   readonly nextMasterKey?: MasterKey | null;
-  /** How many first answers are remembered at most. */
+  /** Most answers to remember for repeated requests. */
   readonly maxRememberedAnswers?: number;
-  /** Whether users that differ only in case are one; left out, it stays as it is. */
+  /** Whether users that differ only in case are one; if left out, it stays as it is. */
   readonly ignoresCase?: boolean | undefined;
   /**
-   * A server goes on at once. A command that opens a stopped server's data only to look does not: until it
-   * writes, time stands still, and nobody's slot is touched.
+   * True for a server. A command that opens a stopped server's data resumes only when it writes: until then
+   * time stands still, and no slot is touched.
    */
   readonly resumeAtOpen?: boolean;
 }
 
-export interface BatchReply {
+interface BatchReply {
   readonly results: readonly CommandResult[];
   readonly now: Instant;
   readonly notices: readonly StoreNotice[];
 }
 
-/** The mark is written at least this often while the server is idle. */
+/** How often the mark is written while the server is idle. */
 const MARK_INTERVAL_MS = MINUTE_MS;
 
-/** After a failed commit the file is opened anew, at most this often. */
+/** How often the file is reopened after a failed commit, at most. */
 const REOPEN_INTERVAL_MS = 1000;
 
 /**
- * The only one who writes to the SQLite file. Takes commands in batches: one transaction, one sync to disk,
- * every command decided on what the one before it left. Synchronous throughout; it lives in a thread of its
- * own.
+ * The only writer of the SQLite file; synchronous, in a thread of its own. A batch of commands is one
+ * transaction and one sync, each command decided on what the one before it left. Between batches the shelf
+ * in memory equals the file, which is authoritative: after a failed commit the file is reopened, checked and
+ * loaded again before anything else is acknowledged.
  */
 export class SqliteWriter {
   readonly #options: WriterOptions;
@@ -71,7 +68,7 @@ export class SqliteWriter {
   #answers!: AnswerCount;
   #clock!: ServerClock;
   #ledger!: AuditLedger;
-  /** One; two of which either may be the one, while a commit that replaces the key has failed. */
+  /** One, or two if a commit that replaces the key failed: then either may be right. */
   #masterKeys: readonly MasterKey[];
   #rules!: Rules;
   #ignoresCase!: boolean;
@@ -79,7 +76,7 @@ export class SqliteWriter {
   #storedMark!: Instant;
   #notices: StoreNotice[] = [];
   #jumpAtStart: ClockJumped | null = null;
-  /** The time at which the store was last seen alive. */
+  /** When the store was last alive. */
   #awayFrom: Instant | null = null;
   #isResumed = false;
   #isBroken = false;
@@ -93,9 +90,7 @@ export class SqliteWriter {
     this.#tellDamage(() => this.#open());
   }
 
-  /**
-   * Decides and commits. Throws when the commit failed: then nothing of it was acknowledged or is remembered.
-   */
+  /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
   executeBatch(commands: readonly Command[]): BatchReply {
     return this.#tellDamage(() => this.#executeBatch(commands));
   }
@@ -110,7 +105,7 @@ export class SqliteWriter {
     return { results, now: this.#clock.mark, notices: this.#takeNotices() };
   }
 
-  /** See `Store.keepClock`: writes only when there is something to remember. */
+  /** See `Store.keepClock`. Writes only if there is something to remember. */
   keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
     return this.#tellDamage(() => this.#keepClock());
   }
@@ -125,17 +120,14 @@ export class SqliteWriter {
     return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
   }
 
-  /**
-   * The time for a question: asking moves nothing, so a clock that is due to be followed is not followed
-   * here.
-   */
+  /** The time for a query, which moves nothing: it does not follow a clock that has jumped. */
   peekNow(): Instant {
     if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
     const { isTakenOver, ranTo, now } = this.#clock.peek();
     return isTakenOver ? ranTo : now;
   }
 
-  /** All that the secrets may be sealed with now. */
+  /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {
     return this.#masterKeys;
   }
@@ -198,7 +190,7 @@ export class SqliteWriter {
     };
   }
 
-  /** The store was away since `mark`: nobody who was live then loses a slot for it. */
+  /** The store was away since `mark`: slots that were live then get their time back. */
   #resume(mark: Instant | null, jump: ClockJumped | null): void {
     this.#transact(
       this.#readClock(),
@@ -211,7 +203,7 @@ export class SqliteWriter {
     );
   }
 
-  /** Opens the file anew after a failed commit, and checks it before anything is acknowledged again. */
+  /** After a failed commit, reopens and checks the file before anything is acknowledged again. */
   #heal(): void {
     if (!this.#isBroken) return;
     const nowMs = this.#options.clock.readMonotonicMs();
@@ -238,7 +230,7 @@ export class SqliteWriter {
     return jump !== null && this.#clock.mark >= jump.wallAt ? jump : null;
   }
 
-  /** Whether the stored mark would say something wrong after a crash. */
+  /** Whether the stored mark would be wrong after a crash. */
   #mustRemember({ isNewJump, isTakenOver, now }: ClockReading): boolean {
     if (isNewJump || isTakenOver || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
     for (const { license } of this.#shelf.entries()) {
@@ -249,7 +241,7 @@ export class SqliteWriter {
     return false;
   }
 
-  /** One transaction, all or nothing. Without a change and without `force` nothing is written. */
+  /** One transaction. Writes nothing unless something changed or `force` is set. */
   #transact(reading: ClockReading, work: (batch: Batch) => CommandResult[], { force = false } = {}) {
     const batch: Batch = {
       statements: this.#statements,
@@ -325,10 +317,10 @@ export class SqliteWriter {
     this.#statements.updateLicenseHead.run({ id: license.id, inUse: storedInUse, n, mac });
   }
 
-  /** What is held in memory may be ahead of the file now: it is loaded anew before the next batch. */
+  /** Memory may be ahead of the file now: it is loaded again before the next batch. */
   #abandon({ isNewJump, isTakenOver, ranTo, now }: ClockReading): void {
     this.#isBroken = true;
-    // A wall clock whose taking over was not stored is not followed: the next reading finds it ahead again.
+    // A jump that was to be followed was not stored: the next reading finds it again.
     const reached = isTakenOver ? ranTo : now;
     if (this.#clock.mark > reached) this.#clock.moveTo(reached);
     if (isNewJump) this.#clock.forgetJump();
@@ -356,9 +348,7 @@ function savepointOf({ savepoint, release, rollbackTo }: SqliteStatements): Save
 
 const SQLITE_CONSTRAINT = 19;
 
-/**
- * A disk that is full or broken concerns the whole batch; a violated constraint or a bug only its command.
- */
+/** A full or broken disk concerns the whole batch; a violated constraint or a bug only its command. */
 function concernsTheFile(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error)) return false;
   return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;

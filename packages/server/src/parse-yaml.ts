@@ -1,0 +1,8 @@
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+
+/** The parser is loaded with the first file: most commands read none, and it takes long to load. */
+export function parseYaml(text: string, options: object = {}): unknown {
+  return require('yaml').parse(text, options);
+}

@@ -1,0 +1,51 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Rough seconds of a file that has not run here yet: those that start processes go first. */
+const GUESSES: readonly (readonly [RegExp, number])[] = [
+  [/\/test\/(?:faults|fuzz|model)\/|\/group-/, 15],
+  [/\/test\/(?:e2e|cli|browser)\//, 10],
+];
+
+/** How long each test file took when it last ran, in a file that may be missing. */
+export class Durations {
+  readonly #file: string;
+  readonly #milliseconds: Record<string, number>;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#milliseconds = readDurations(file);
+  }
+
+  /** Milliseconds. */
+  estimate(path: string): number {
+    const guess = GUESSES.find(([pattern]) => pattern.test(path))?.[1] ?? 1;
+    return this.#milliseconds[path] ?? guess * 1000;
+  }
+
+  /** The longest first, so that none of them is left for the end, when the other cores have nothing to do. */
+  sort(paths: readonly string[]): string[] {
+    return paths.toSorted((a, b) => this.estimate(b) - this.estimate(a) || (a < b ? -1 : 1));
+  }
+
+  note(path: string, milliseconds: number): void {
+    this.#milliseconds[path] = Math.round(milliseconds);
+  }
+
+  save(): void {
+    try {
+      mkdirSync(dirname(this.#file), { recursive: true });
+      writeFileSync(this.#file, `${JSON.stringify(this.#milliseconds, null, 1)}\n`);
+    } catch {
+      // The next run guesses.
+    }
+  }
+}
+
+function readDurations(file: string): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return {};
+  }
+}
