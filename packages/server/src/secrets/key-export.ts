@@ -80,17 +80,12 @@ export async function sealExport(
   };
 }
 
-<<<<<<< HEAD
 /** Opens an export, or throws; the message says whether the file or the passphrase is wrong. */
-export async function openExport(text: string, passphrase: string): Promise<ExportedKey> {
-=======
-/** Opens an export, or throws; the message says whether the file or the passphrase is to blame. */
 export async function openExport(
   text: string,
   passphrase: string,
   toKey: Stretch = stretch,
 ): Promise<ExportedKey> {
->>>>>>> wt-tests-b
   const file = readExport(text);
   const key = await toKey(passphrase.normalize('NFC'), file.salt);
   try {
