@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
@@ -125,7 +125,7 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
 
 /**
  * Writes the log as it arrives and checks it on the way, so that a truncated download does not pass as an
-  * export.
+ * export.
  */
 async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
   if (out !== undefined) return downloadTo(client, out);

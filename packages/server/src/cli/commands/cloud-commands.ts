@@ -10,8 +10,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     words: 'license add',
     arguments: ['PRODUCT'],
     usage: '[--license-key K | --user U]',
-    about:
-      'activate a license at the cloud and add it; standard input may provide the key or the password',
+    about: 'activate a license at the cloud and add it; standard input may provide the key or the password',
     reads: (flags) => listAsked(flags),
     precheck: async (client, _, flags) => (listAsked(flags).length === 0 ? null : refuseWithoutCloud(client)),
     ask: askAdd,
@@ -35,7 +34,7 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     usage: '[--license-id N] [--accept-older] [--accept-unbound]',
     about:
       'report consumption to the cloud and check licenses there now; --accept-older accepts totals that ' +
-            'are lower than before, --accept-unbound accepts answers without the nonce of the request',
+      'are lower than before, --accept-unbound accepts answers without the nonce of the request',
     ask: (client, _, flags) =>
       client.post('/api/admin/licenses/sync', {
         license_id: flags['license-id'],
@@ -107,7 +106,8 @@ function listAsked(flags: Flags) {
 async function refuseWithoutCloud(client: AdminClient): Promise<AdminAnswer | null> {
   const { ok, body } = await client.get('/api/admin/status');
   if (!ok || (body as { cloud: { state: string } }).cloud.state !== 'not_configured') return null;
-  const message = 'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.';
+  const message =
+    'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.';
   return { ok: false, body: { status: 400, code: 'cloud_not_configured', message } as never };
 }
 
@@ -124,7 +124,7 @@ function askAdd(
   if ((key ?? typed ?? '') === '') {
     throw new InputError(
       'Give the license key with --license-key, or --user and the password. The key or the password may ' +
-              'also come from standard input.',
+        'also come from standard input.',
     );
   }
   const holder = username === undefined ? { license_key: key ?? typed } : { username, password: typed };

@@ -113,7 +113,7 @@ function nameFlags(answer: AdminAnswer): AdminAnswer {
   const body = answer.body as { readonly code?: string; readonly message: string };
   if (answer.ok || body.code !== 'missing_parameters') return answer;
   const message = body.message
-    .replace('"product" is meant', '"product" is meant (--product)')
+    .replace('Name the "product"', 'Name the "product" (--product)')
     .replace('"user" is missing', 'name USER, or --address');
   return { ok: false, body: { ...body, message } as never };
 }
@@ -150,7 +150,8 @@ async function askRegistrations(
 
 function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
   const { clock, ...rest } = status;
-  const time = clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
+  const time =
+    clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { formatFacts } from '@berth/protocol/console/console-text';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { CallOf } from '@berth/protocol/console/hints';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { createKeyExportFile } from '../../services/upkeep/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags, LocalContext } from '../command.ts';
@@ -18,10 +18,7 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key set',
     about: 'set the keys for the licensing cloud; standard input provides one per line',
-    reads: () => [
-      { text: 'API key (empty: unchanged)' },
-      { text: 'shared key (empty: unchanged)' },
-    ],
+    reads: () => [{ text: 'API key (empty: unchanged)' }, { text: 'shared key (empty: unchanged)' }],
     ask: askSetKeys,
     show: showSet,
   },
@@ -148,7 +145,7 @@ function showExport(body: SavedExport | object): string {
   if (!('saved_as' in body)) return JSON.stringify(body);
   return (
     `Saved master key ${body.fingerprint} in ${body.saved_as}. ` +
-        'The file was read back and opens with the passphrase.\n' +
+    'The file was read back and opens with the passphrase.\n' +
     'Keep the file away from the data, and the passphrase away from both.'
   );
 }

@@ -9,7 +9,7 @@ import {
   readTypedCode,
 } from '@berth/protocol/carried/typed-code';
 import { formatFacts } from '@berth/protocol/console/console-text';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';
@@ -62,7 +62,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     usage: '[--license-key K] [--policy-id N] [--confirmation-code C]',
     about:
       'install a policy file; the confirmation code may come from standard input, and a scanned QR code ' +
-            'includes the other two values',
+      'includes the other two values',
     reads: (flags) =>
       flags['confirmation-code'] === undefined ? [codePrompt('confirmation code', SIGNED_CODE_BYTES)] : [],
     ask: askPolicy,
@@ -121,7 +121,9 @@ function askPolicy(
   const policy_id = flags['policy-id'] ?? scanned?.get('policy_id');
   if (license_key === undefined || policy_id === undefined) {
     const missing = license_key === undefined ? '--license-key K' : '--policy-id N';
-    throw new InputError(`Add ${missing}: the vendor provides it with the confirmation code. Nothing was done.`);
+    throw new InputError(
+      `Add ${missing}: the vendor provides it with the confirmation code. Nothing was done.`,
+    );
   }
   return carry(file, (policy) =>
     client.post('/api/v4/airgap/license', {
@@ -194,7 +196,10 @@ async function carry(file: string, send: (text: string) => Promise<AdminAnswer>)
   const body = answer.body as { readonly code: string; readonly message: string };
   if (answer.ok || !BAD_FILE.has(body.code)) return answer;
   const problem = body.code === 'payload_too_large' ? 'It is too large for a license.' : body.message;
-  return { ok: false, body: { ...body, message: `${file} was not installed. ${problem} ${REMEDY}` } as never };
+  return {
+    ok: false,
+    body: { ...body, message: `${file} was not installed. ${problem} ${REMEDY}` } as never,
+  };
 }
 
 function readInput(file: string): string {

@@ -35,7 +35,7 @@ export const USER_COMMANDS: readonly Command[] = [
     },
     precheck: async (client, [name]) =>
       (await hasAccount(client, name)) === true
-        ? refused('account_exists', `The account "${name}" already exists.`)
+        ? refused('account_exists', `There is already an account "${name}".`)
         : null,
     ask: async (client, [name], { role }, [password]) =>
       withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), { role }),
@@ -96,7 +96,7 @@ export const USER_COMMANDS: readonly Command[] = [
     },
     show: ({ id, token, expires_at }: CreatedToken) =>
       `${token}\nThis is token ${id}. It is shown only once. Send it as "Authorization: Bearer TOKEN". ` +
-            (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
+      (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
   },
   {
     words: 'token revoke',
@@ -147,7 +147,7 @@ function showUsers({ users }: { users: readonly Facts[] }): string {
 
 /**
  * Lists the other operators and administrators when an administrator's password changes: during setup,
-  * any user of the machine could have added some.
+ * any user of the machine could have added some.
  */
 function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
   const { name: own } = answer.body as PasswordAnswer;

@@ -8,12 +8,12 @@ import { checkPassword, hashPassword, makeUpPassword, requireGoodPassword } from
 import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 
-/** The name of the administrator that the first start creates. */
+/** The administrator that the first start creates. */
 export const FIRST_ADMINISTRATOR = 'admin';
 
 interface AccountsOptions {
   readonly readMonotonicMs: () => number;
-  /** Whether wrong passwords slow down; `false` only for measuring. */
+  /** Whether wrong passwords slow down sign-ins; `false` only for measurements. */
   readonly isThrottled?: boolean;
 }
 
@@ -22,7 +22,7 @@ interface SignInRequest {
   readonly password: string;
   readonly address: string;
   readonly isBrowser?: boolean;
-  /** Whoever asks has gone away. */
+  /** The client has disconnected. */
   readonly signal?: AbortSignal;
 }
 
@@ -31,38 +31,38 @@ interface PasswordChange {
   readonly oldPassword: string;
   readonly newPassword: string;
   readonly address: string;
-  /** The token that asks, and goes on. */
+  /** The caller's token, which stays valid. */
   readonly keptToken: string | null;
   readonly signal?: AbortSignal;
 }
 
-/** A password that the server made up is told only now; `null`: it was given. */
+/** A generated password, which is shown only once; `null` if it was given. */
 export interface PasswordSet {
   readonly kind: 'password_set';
   readonly oneTimePassword: string | null;
 }
 
-/** The people and programs that have a name and a password here. */
+/** Accounts: a name, a password and a role. */
 export interface Accounts {
   readonly tokens: Tokens;
   /**
-   * Creates the administrator if there is none, and shows the one-time password. Of several servers that do
-   * so at once only one succeeds, and the others show nothing. One that dies in between has shown nothing
-   * either: "berth user password admin" on its machine then makes up another one.
+   * Creates the administrator if there is none, and shows the one-time password. If several servers do so at
+   * once, only one succeeds and shows it. If the server dies before it shows the password,
+   * "berth user password admin" on its machine creates another one.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /**
-   * A new token, or `null` for a wrong name or password: the same answer in the same time. A one-time
-   * password that is too old is rejected with what to do.
+   * Returns a new token, or `null` for a wrong name or password, in the same time for both. An expired
+   * one-time password is rejected with what to do.
    */
   signIn(request: SignInRequest): Promise<string | null>;
-  /** No administrator has replaced the password that the server made up. */
+  /** Whether no administrator has replaced the generated password yet. */
   isBeingSetUp(): Promise<boolean>;
   list(): Promise<readonly AccountRecord[]>;
-  /** Without a password the server makes one up. */
+  /** Generates a password if none is given. */
   add(account: NewAccount, by: Actor): Promise<PasswordSet | Refused>;
   setPassword(account: string, password: string | null, by: Actor): Promise<PasswordSet | Refused>;
-  /** By whoever knows the old one. */
+  /** Requires the old password. */
   changePassword(change: PasswordChange, by: Actor): Promise<Executed>;
   setRole(account: string, role: Role, by: Actor): Promise<Executed>;
   remove(account: string, by: Actor): Promise<Executed>;
@@ -108,7 +108,7 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
         throw new RequestError('invalid_credentials', 'The old password is wrong. Nothing was changed.');
       }
       if (oldPassword.normalize('NFC') === newPassword.normalize('NFC')) {
-        throw new RequestError('validation_error', 'The new password must be another one than the old.');
+        throw new RequestError('validation_error', 'The new password must differ from the old one.');
       }
       const passwordHash = await hashPassword(newPassword);
       const wish = { kind: 'set_password', account, passwordHash, oneTime: false } as const;
@@ -148,7 +148,7 @@ async function signIn(
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
 
-/** The hash that the password fits; `null` for a wrong name or password. */
+/** The hash that matches the password; `null` for a wrong name or password. */
 async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<string | null> {
   const { name, password, address, signal } = request;
   const attempt = throttle.begin(name, address);
@@ -158,7 +158,7 @@ async function judge(store: Store, throttle: SignInThrottle, request: SignInRequ
     isRight = await checkPassword(password, hash, address, signal);
     return isRight ? hash : null;
   } finally {
-    // Whoever was sent away by a queue or a disk has guessed nothing.
+    // A request rejected by the queue or the disk was not a guess.
     attempt.end(isRight ?? 'unknown');
   }
 }
@@ -177,7 +177,7 @@ function passwordSet(outcome: Executed, oneTimePassword: string | null): Passwor
   return outcome.kind === 'refused' ? outcome : { kind: 'password_set', oneTimePassword };
 }
 
-/** How the audit log calls those who have no account, and the server itself. */
+/** Names in the audit log for callers without an account and for the server itself. */
 const RESERVED_NAMES = new Set(['client', 'cloud', 'control', 'local', 'server']);
 const GOOD_NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}._@+-]{0,62}[\p{L}\p{N}])?$/u;
 
@@ -185,8 +185,8 @@ function requireGoodName(name: string): void {
   if (GOOD_NAME.test(name) && !RESERVED_NAMES.has(name.toLowerCase())) return;
   throw new RequestError(
     'validation_error',
-    `"${name}" cannot be the name of an account: up to 64 letters, digits and . _ @ + - between them, ` +
-      `and none of ${[...RESERVED_NAMES].join(', ')}.`,
+    `"${name}" is not a valid account name. Use up to 64 letters, digits and . _ @ + - between them, ` +
+      `but not ${[...RESERVED_NAMES].join(', ')}.`,
     { field: 'name' },
   );
 }

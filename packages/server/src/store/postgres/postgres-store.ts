@@ -1,6 +1,6 @@
 import type { Command } from '../../core/command.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
-import { refuse } from '../../core/outcome.ts';
+import { refuseRotation } from '../../core/system/secrets.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import type { Attendance } from './fleet/attendance.ts';
@@ -44,7 +44,7 @@ export class PostgresStore implements Store {
   async execute(command: Command): Promise<Executed> {
     if (this.#isClosing) throw stoppingFault();
     if (command.kind === 'rotate_master_key') {
-      const refusal = await this.#refuseRotation();
+      const refusal = refuseRotation(await this.#watch(() => this.#parts.attendance.countOthers()));
       if (refusal !== null) return refusal;
     }
     return this.#lanes.submit(command);
@@ -103,16 +103,5 @@ export class PostgresStore implements Store {
       }
       throw translated;
     }
-  }
-
-  /** Other servers could open nothing any more, and would go on sealing with the old key. */
-  async #refuseRotation(): Promise<Executed | null> {
-    const others = await this.#watch(() => this.#parts.attendance.countOthers());
-    if (others === 0) return null;
-    return refuse(
-      'other_servers_running',
-      `${others} other ${others === 1 ? 'server uses' : 'servers use'} this database with the same master ` +
-        'key. Stop them first, replace the key, and give them the new one before they start.',
-    );
   }
 }
