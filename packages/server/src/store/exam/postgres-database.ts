@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MasterKeySource } from '../../secrets/master-key.ts';
 import { openDatabase } from '../postgres/wire/open-database.ts';
+import type { PoolOptions } from '../postgres/wire/pool.ts';
 import type { Store } from '../store.ts';
 import { askBeside } from './ask-beside.ts';
 import type { OpenOptions } from './exam-store.ts';
@@ -18,6 +19,7 @@ export async function openExamined(
   { folder, clock, onNotice, ignoresCase }: OpenOptions,
   createDatabase: () => Promise<string>,
   masterKey: MasterKeySource = { value: MASTER_KEY, file: join(folder, 'master.key') },
+  open?: PoolOptions['open'],
 ): Promise<Store> {
   const file = urlFile(folder);
   if (!existsSync(file)) writeFileSync(file, await createDatabase());
@@ -33,6 +35,7 @@ export async function openExamined(
     isServing: true,
     ignoresCase,
     clock,
+    open,
   });
   let aliveAt: number = clock.readWall();
   let living: Promise<unknown> = Promise.resolve();
