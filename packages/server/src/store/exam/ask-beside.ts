@@ -39,6 +39,6 @@ async function open(url: string): Promise<Beside> {
   const target = parseDatabaseUrl(url);
   const { signal } = new AbortController();
   const socket = await openSocket(target, signal);
-  const options = { target, prepareStatements: true, answerTimeoutMs: 60_000 };
+  const options = { target, prepareStatements: true, answerTimeoutMs: 120_000 };
   return { socket, connection: await Connection.open(socket, options, signal) };
 }

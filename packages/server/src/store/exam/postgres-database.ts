@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MasterKeySource } from '../../secrets/master-key.ts';
-import { openDatabase } from '../postgres/wire/open-database.ts';
+import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/wire/open-database.ts';
 import type { PoolOptions } from '../postgres/wire/pool.ts';
 import type { Store } from '../store.ts';
 import { askBeside } from './ask-beside.ts';
@@ -10,6 +10,24 @@ import { expectSoundRows } from './rows.ts';
 
 /** One key for all: a store is opened again with the key that it was made with. */
 const MASTER_KEY = 'ab'.repeat(32);
+
+/** A busy machine may stall for longer than a server waits for its database. */
+export const PATIENT: Timeouts = { connectMs: 120_000, acquireMs: 120_000, askMs: 120_000 };
+
+/** Opens a store as a server does, but waits patiently for the database. */
+export function openPatiently(options: Partial<DatabaseOptions> & { readonly url: string }): Promise<Store> {
+  return openDatabase({
+    masterKey: { value: MASTER_KEY, file: '' },
+    maxConnections: 4,
+    prepareStatements: true,
+    version: 'test',
+    onNotice: () => {},
+    onNews: () => {},
+    isServing: true,
+    timeouts: PATIENT,
+    ...options,
+  });
+}
 
 /**
  * Opens the database that belongs to a folder, or makes one. Time passes by the clock that is given; a server
@@ -24,19 +42,8 @@ export async function openExamined(
   const file = urlFile(folder);
   if (!existsSync(file)) writeFileSync(file, await createDatabase());
   const url = readFileSync(file, 'utf8');
-  const store = await openDatabase({
-    url,
-    masterKey,
-    maxConnections: 5,
-    prepareStatements: true,
-    version: 'exam',
-    onNotice,
-    onNews: () => {},
-    isServing: true,
-    ignoresCase,
-    clock,
-    open,
-  });
+  const options = { url, masterKey, maxConnections: 5, onNotice, ignoresCase, clock, open };
+  const store = await openPatiently(options);
   let aliveAt: number = clock.readWall();
   let living: Promise<unknown> = Promise.resolve();
   /** Those who come together wait together: nobody overtakes. */
