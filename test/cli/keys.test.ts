@@ -97,7 +97,7 @@ describe('an export into a file', () => {
     const before = readFileSync(file, 'utf8');
     assert.equal(JSON.parse(before).format, 'berth key export');
     const again = await run(`key export --out ${file}`, `${PASSPHRASE}\n`);
-    assert.match(again.stderr, /exists already\. Name another file/);
+    assert.match(again.stderr, /already exists\. Choose another file/);
     assert.equal(readFileSync(file, 'utf8'), before);
     const nowhere = await run(`key export --out ${join(file, 'none')}`, `${PASSPHRASE}\n`);
     assert.match(nowhere.stderr, /^\S+ cannot be written: a part of its path is a file/);
@@ -159,7 +159,7 @@ describe('an exported master key', () => {
     writeFileSync(join(restored, 'master.key'), randomBytes(32).toString('hex'));
     const other = await importOf('export.json', PASSPHRASE);
     assert.equal(other.code, 1);
-    assert.match(other.stderr, /is another master key .*Nothing was written\.\n$/);
+    assert.match(other.stderr, /is a different master key .*Nothing was written\.\n$/);
     const busy = await runBerth(data, ['key', 'import', join(files, 'export.json')], {}, `${PASSPHRASE}\n`);
     assert.match(
       busy.stderr,

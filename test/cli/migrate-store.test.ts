@@ -156,7 +156,7 @@ describe('berth migrate-store', { skip }, () => {
 
   test('needs both places', async (t) => {
     const { data, postgres } = await setUp(t);
-    await expectRefusal(/^Name the database in BERTH_DATABASE_URL/, data, 'to-postgres', {});
+    await expectRefusal(/^Set the database with BERTH_DATABASE_URL/, data, 'to-postgres', {});
     const none = join(data, 'none');
     await expectRefusal(/^There is no data in .*none\./, none, 'to-postgres', postgres);
     await expectRefusal(
@@ -223,7 +223,7 @@ describe('berth migrate-store refuses, and leaves all as it was', { skip }, () =
     const env = { ...postgres, BERTH_MASTER_KEY_FILE: join(data, 'other.key') };
     await (await startServerProcess({ data: join(data, 'other'), env })).stop();
     await expectRefusal(/^There is data of another server in postgres:/, data, 'to-postgres', postgres);
-    await expectRefusal(/^There is data of another server in /, data, 'to-sqlite', env);
+    await expectRefusal(/contains data of another server/, data, 'to-sqlite', env);
     const url = await (await shared()).createDatabase();
     await queryDatabase(url, 'CREATE TABLE theirs (id int)');
     const foreign = { BERTH_DATABASE_URL: url };

@@ -62,7 +62,7 @@ describe('a rules file that cannot be used', () => {
     writeFileSync(join(data, 'rules.yaml'), 'deny: [');
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^The rules file \S+rules\.yaml cannot be used: it is not valid YAML: [^\n]+\n$/);
+    assert.match(stderr, /^The rules file \S+rules\.yaml is not valid: it is not valid YAML: [^\n]+\n$/);
     const named = await runBerth(data, ['serve', '--port', '0', '--rules', join(data, 'none.yaml')]);
     assert.equal(named.code, 1);
     assert.match(named.stderr, /none\.yaml is not valid: it does not exist\. Correct the file: [^\n]+\n$/);
@@ -76,7 +76,7 @@ describe('a rules file that cannot be used', () => {
     await server.stop();
     writeFileSync(file, 'deny: [');
     await server.start();
-    assert.match(server.log, /the rules file was not taken; the rules in force stay/);
+    assert.match(server.log, /the rules file is not valid; the rules in force stay/);
     const { body } = await server.api.get('/api/admin/rules');
     assert.deepEqual(body.deny, { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] });
     assert.match(String(body.error), /it is not valid YAML/);

@@ -199,7 +199,7 @@ describe('what cannot be done', () => {
     assert.equal(stdout, '');
     assert.match(
       stderr,
-      /^There is no data in .*none\. Start the server once, name its folder with --data, or set .*\n$/,
+      /^There is no data in .*none\. Start the server once, select its folder with --data, or set .*\n$/,
     );
     assert.equal(existsSync(data), false);
   });

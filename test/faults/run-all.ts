@@ -21,6 +21,11 @@ const STORMS: readonly Storm[] = [
   { name: 'fuzz', words: ['test/fuzz/fuzz.test.ts', '200000'] },
   { name: 'kill-storm', words: ['test/faults/crash/kill-storm.ts', '--cycles', '100'] },
   { name: 'count-storm', words: ['test/faults/crash/count-storm.ts', '--cycles', '20'] },
+  {
+    name: 'consumption',
+    words: ['--test', 'test/e2e/consumption-contention.test.ts'],
+    env: { BERTH_COUNTS: '5000' },
+  },
   { name: 'fleet-storm', words: ['test/faults/fleet/fleet-storm.ts', '--seconds', '60'] },
   { name: 'database-storm', words: ['test/faults/fleet/database-storm.ts', '--cycles', '20'] },
   { name: 'stopped-server', words: ['test/faults/fleet/stopped-server.ts', '--seconds', '70'] },

@@ -13,7 +13,7 @@ interface TestContext {
 }
 
 /** What became of the requests that were made for a route. */
-export interface RouteTally {
+interface RouteTally {
   /** Called so seldom that only those who may not might have called it. */
   readonly isCostly: boolean;
   calls: number;
@@ -24,7 +24,7 @@ export interface RouteTally {
 
 export type Tally = Map<string, RouteTally>;
 
-export interface Episode {
+interface Episode {
   readonly seed: number;
   readonly requests: number;
   /** Afterwards every route has been called by somebody who may. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import { suggest } from '@berth/protocol/console/suggest';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { parseYaml } from './parse-yaml.ts';
 import { SETTINGS, type Setting, type SettingEntry, type Value } from './settings.ts';
 

@@ -15,7 +15,7 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Crashes the database under the load of two servers, again and again. */
-export interface DatabaseStormOptions {
+interface DatabaseStormOptions {
   /** One that can be stopped and started. */
   readonly postgres: TestPostgres;
   readonly seed: number;
@@ -27,7 +27,7 @@ export interface DatabaseStormOptions {
   readonly longestRestMs?: number;
 }
 
-export interface DatabaseStormReport {
+interface DatabaseStormReport {
   readonly book: FleetBook;
   /** From when the database took connections until each server had stored something again. */
   readonly recoveriesMs: readonly number[];

@@ -4,9 +4,9 @@ import { createRandom, pickNumber, pickOne, type Random } from '../../support/ra
 import type { FleetBook } from './fleet-book.ts';
 
 /** What may happen to a request; whatever else happens is a violation. */
-export type Trouble = 'unavailable' | 'cut';
+type Trouble = 'unavailable' | 'cut';
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly api: BerthApi;
   readonly book: FleetBook;
   readonly clients: number;

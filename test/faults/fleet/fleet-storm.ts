@@ -8,7 +8,7 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Many clients want one license of three servers at once; nothing is in their way but each other. */
-export interface FleetStormOptions {
+interface FleetStormOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   readonly seconds: number;

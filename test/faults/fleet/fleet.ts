@@ -21,7 +21,7 @@ export interface FleetLife {
  */
 export const SUITE_PATIENCE = 6;
 
-export interface FleetOptions {
+interface FleetOptions {
   readonly postgres: TestPostgres;
   readonly size: number;
   readonly licenses: readonly License[];

@@ -11,7 +11,7 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Stops one of two servers in the middle of a transaction, and lets it go on when the world has moved. */
-export interface StoppedServerOptions {
+interface StoppedServerOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   /** How long it is stopped. A slot lives for a minute without a heartbeat. */
@@ -21,7 +21,7 @@ export interface StoppedServerOptions {
   readonly longestRestMs?: number;
 }
 
-export interface StoppedServerReport {
+interface StoppedServerReport {
   readonly book: FleetBook;
   /** From the stop until the other one has decided something. */
   readonly waitedMs: number;

@@ -13,7 +13,7 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Kills the server that does the background work for all, while clients ask and events are sent. */
-export interface TakeoverOptions {
+interface TakeoverOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   /** How often; each time the one that was killed is started again. */
@@ -23,7 +23,7 @@ export interface TakeoverOptions {
   readonly longestRestMs?: number;
 }
 
-export interface TakeoverReport {
+interface TakeoverReport {
   readonly book: FleetBook;
   /** From the kill until another one leads. */
   readonly takeoversMs: readonly number[];

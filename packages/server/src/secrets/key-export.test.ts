@@ -15,7 +15,7 @@ function says(pattern: RegExp): (error: unknown) => boolean {
 const isDamaged = says(/^The export cannot be opened: the file is damaged\./);
 const isWrong = says(/^The export cannot be opened: the passphrase is wrong\.$/);
 const isEither = says(/^The export cannot be opened: the passphrase is wrong, or the file is damaged\.$/);
-const isNone = says(/^The file holds no key export\./);
+const isNone = says(/^The file does not contain a key export\./);
 
 function change(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ ...sealed, ...fields });

@@ -4,7 +4,7 @@ import { formatFacts } from '@berth/protocol/console/console-text';
 import { ValueError } from '../../core/read-values.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { createFileWriter, judgeLicense } from '../../http/portal/write-files.ts';
-import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../../store/airgap.ts';
+import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../../store/offline/airgap.ts';
 import { writeCarriedFile } from '../carried-files.ts';
 import type { Call, Command } from '../command.ts';
 import { presentDate } from './present.ts';

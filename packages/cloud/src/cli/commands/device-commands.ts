@@ -5,9 +5,14 @@ import { isRefusal, type Refusal } from '../../core/refusal.ts';
 import type { CloudStore } from '../../store/cloud-store.ts';
 import { blockDevice, listBlocked, listDevices, unblockDevice } from '../../store/devices.ts';
 import { listEvents } from '../../store/events.ts';
+import { type ListedKey, listServerKeys } from '../../store/keys/server-keys.ts';
+import {
+  type ApprovedKey,
+  approveKey,
+  listWaitingKeys,
+  type WaitingKey,
+} from '../../store/keys/waiting-keys.ts';
 import { getLicense } from '../../store/licenses.ts';
-import { type ListedKey, listServerKeys } from '../../store/server-keys.ts';
-import { type ApprovedKey, approveKey, listWaitingKeys, type WaitingKey } from '../../store/waiting-keys.ts';
 import type { Call, Command } from '../command.ts';
 import { presentDate, presentDevice, presentEvent } from './present.ts';
 import { showDevices } from './show-license.ts';

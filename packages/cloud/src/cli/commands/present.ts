@@ -4,7 +4,7 @@ import { isExpired, isStarted, type License, type Product } from '../../core/lic
 import type { ConsumptionLimits, Feature, Lending } from '../../core/terms.ts';
 import type { ListedDevice } from '../../store/devices.ts';
 import type { ListedEvent } from '../../store/events.ts';
-import type { CallerKey } from '../../store/keys.ts';
+import type { CallerKey } from '../../store/keys/keys.ts';
 
 /** What `--json` prints: names as on the wire, units at their end. */
 export function presentDate(at: number | null): string | null {

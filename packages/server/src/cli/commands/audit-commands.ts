@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { formatFacts } from '@berth/protocol/console/console-text';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import type { CallOf } from '@berth/protocol/console/hints';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { createKeyExportFile } from '../../services/upkeep/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags, LocalContext } from '../command.ts';

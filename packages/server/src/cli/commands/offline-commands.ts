@@ -9,7 +9,7 @@ import {
   readTypedCode,
 } from '@berth/protocol/carried/typed-code';
 import { formatFacts } from '@berth/protocol/console/console-text';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';

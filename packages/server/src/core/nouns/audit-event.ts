@@ -185,7 +185,7 @@ export interface ServerStopped {
 }
 
 /** Tells the fingerprints of the keys that were set. */
-export interface CloudKeysSet {
+interface CloudKeysSet {
   readonly kind: 'cloud_keys_set';
   readonly changed: readonly CloudKeyName[];
   readonly apiKeyFingerprint: string | null;
@@ -214,7 +214,7 @@ export interface HeadsSigned {
 }
 
 /** Old links were replaced by totals. */
-export interface AuditThinned {
+interface AuditThinned {
   readonly kind: 'audit_thinned';
   readonly before: string;
   /** Up to which link each chain is thinned out now, and how many of its links went this time. */
@@ -287,7 +287,7 @@ export type AuditEvent = LicenseEvent | SystemEvent;
 export type RecordedEvent = (AuditEvent | Unreadable) & { readonly origin?: string };
 
 /** In place of events that were overwritten. */
-export interface Unreadable {
+interface Unreadable {
   readonly kind: 'unreadable';
 }
 

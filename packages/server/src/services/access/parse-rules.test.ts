@@ -31,11 +31,11 @@ deny:
   });
 
   for (const [title, text, sentence] of [
-    ['empty', ' \n', /^it is empty; to bar nobody, write "deny: \{\}"/],
+    ['empty', ' \n', /^it is empty\. To bar nobody, write "deny: \{\}"/],
     ['an unknown name', 'denny: {}', /^"denny" is unknown\. Did you mean "deny"\?$/],
     ['an unknown list', 'deny: {user: [ada]}', /^"deny\.user" is unknown\. Did you mean "users"\?$/],
-    ['no section', '- ada', /^it must hold "deny"\.$/],
-    ['a text for a section', 'deny: ada', /^"deny" must hold "users", "hosts", "addresses"\.$/],
+    ['no section', '- ada', /^it must contain "deny"\.$/],
+    ['a text for a section', 'deny: ada', /^"deny" must contain "users", "hosts", "addresses"\.$/],
     ['a text for a list', 'deny: {users: ada}', /^"deny\.users" must be a list\.$/],
     ['a list in a list', 'deny: {users: [a, [b]]}', /^"deny\.users\[1\]" must be text\.$/],
     ['a pair in a list', 'deny: {users: [a: b]}', /^"deny\.users\[0\]" must be text\.$/],
@@ -49,7 +49,7 @@ deny:
     [
       'no address',
       'deny: {addresses: [10.0.0.1, 10.0.0]}',
-      /^"deny\.addresses\[1\]" is "10\.0\.0", which is no/,
+      /^"deny\.addresses\[1\]" is "10\.0\.0", which is not/,
     ],
     ['a pattern for an address', 'deny: {addresses: ["10.*"]}', /^"deny\.addresses\[0\]" is "10\.\*", which/],
     ['too wide a mask', 'deny: {addresses: [10.0.0.0/33]}', /^"deny\.addresses\[0\]"/],

@@ -108,7 +108,7 @@ describe('while the server runs', () => {
       assert.equal(await book.refresh(), null);
       const { rules, error, file } = await book.describe();
       assert.deepEqual(rules, denying({ users: ['ada'] }));
-      assert.ok(error?.startsWith(`The rules file ${path} cannot be used: it is `));
+      assert.ok(error?.startsWith(`The rules file ${path} is not valid: it is `));
       assert.equal(file, path);
     }
     write(ADA);

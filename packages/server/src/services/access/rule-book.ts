@@ -23,9 +23,9 @@ interface RulesDescription extends RulesRecord {
 /** The administrator's rules. Those in the store are in force; they come from the file. */
 export interface RuleBook {
   /**
-   * Reads the file before the server accepts requests. An invalid file prevents the start only if no rules are
-   * in force, because the server would then bar nobody. Only the leader's file counts, so that two servers
-   * with different files do not overwrite each other. The rules in the store apply to all servers.
+   * Reads the file before the server accepts requests. An invalid file prevents the start only if no rules
+   * are in force, because the server would then bar nobody. Only the leader's file counts, so that two
+   * servers with different files do not overwrite each other. The rules in the store apply to all servers.
    */
   begin(): Promise<RulesNotice>;
   /** Reads the file if it has changed; `null` if not. */

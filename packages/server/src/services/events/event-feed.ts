@@ -4,8 +4,8 @@ import type { Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 
 /**
- * The audit log as it grows. Subscribers read it by a cursor, so they also see events of other servers and can
- * resume where they were. A subscriber that is behind reads the log at its own pace; one poll serves all
+ * The audit log as it grows. Subscribers read it by a cursor, so they also see events of other servers and
+ * can resume where they were. A subscriber that is behind reads the log at its own pace; one poll serves all
  * that have caught up.
  */
 export interface EventFeed {

@@ -202,7 +202,7 @@ describe('an event that is not taken', () => {
     await webhooks.deliver();
     const { dropped, waiting, state } = await webhooks.describe();
     assert.deepEqual([dropped, waiting, state], [1, 1, 'failing']);
-    assert.match(lines.join(''), /"dropped":1,.*were given up/);
+    assert.match(lines.join(''), /"dropped":1,.*were dropped/);
     receiver.react();
     pass(clock);
     await webhooks.deliver();

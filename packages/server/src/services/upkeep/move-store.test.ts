@@ -307,7 +307,7 @@ describe('a move that was cut off after the new place was written', { skip }, ()
         await store.close();
       }
       const again = move(fromFolder(folder), () => toDatabase(url));
-      await assert.rejects(again, /is in postgres:.* already, and one of the two was used since/, used);
+      await assert.rejects(again, /is already in postgres:.*, and one of the two has been used since/, used);
     }
   });
 });

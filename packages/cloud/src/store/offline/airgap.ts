@@ -7,16 +7,16 @@ import {
 } from '@berth/protocol/carried/airgap-codes';
 import { readHardwareId, readTypedCode } from '@berth/protocol/carried/typed-code';
 import { name } from '@berth/protocol/fields';
-import type { Licensed } from '../core/decision.ts';
-import { type License, UNKNOWN_HOST } from '../core/license.ts';
-import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { type JudgeLicense, refuseWithoutSlots } from '../core/refuse-for-server.ts';
-import { type CloudStore, record, transact } from './cloud-store.ts';
-import { perform } from './execute.ts';
+import type { Licensed } from '../../core/decision.ts';
+import { type License, UNKNOWN_HOST } from '../../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { type JudgeLicense, refuseWithoutSlots } from '../../core/refuse-for-server.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { perform } from '../execute.ts';
+import { makeUpInitializationCode } from '../keys/made-up-keys.ts';
+import { getLicense } from '../licenses.ts';
+import { toLicense } from '../rows.ts';
 import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
-import { getLicense } from './licenses.ts';
-import { makeUpInitializationCode } from './made-up-keys.ts';
-import { toLicense } from './rows.ts';
 
 interface AirgapStart {
   readonly licenseKey: string;

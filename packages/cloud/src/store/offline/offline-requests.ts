@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { ReadRequest } from '@berth/protocol/carried/offline-request';
 import { type Usage, usage as usageShape } from '@berth/protocol/carried/usage-file';
-import type { Identity } from '../core/command.ts';
-import type { Licensed } from '../core/decision.ts';
-import { judgeRepeat, type SeenRequest } from '../core/judge-request.ts';
-import { type HostFacts, UNKNOWN_HOST } from '../core/license.ts';
-import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { type CloudStore, record, transact } from './cloud-store.ts';
-import { perform, performOn } from './execute.ts';
+import type { Identity } from '../../core/command.ts';
+import type { Licensed } from '../../core/decision.ts';
+import { judgeRepeat, type SeenRequest } from '../../core/judge-request.ts';
+import { type HostFacts, UNKNOWN_HOST } from '../../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { perform, performOn } from '../execute.ts';
+import { meetServer, type SignedFile } from '../keys/server-keys.ts';
+import { type Voucher, verifyRequest } from '../keys/verify-request.ts';
+import { release } from '../keys/waiting-keys.ts';
+import { type Row, toLicense } from '../rows.ts';
 import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
-import { type Row, toLicense } from './rows.ts';
-import { meetServer, type SignedFile } from './server-keys.ts';
 import { type CountedUsage, countUsage } from './usage.ts';
-import { type Voucher, verifyRequest } from './verify-request.ts';
-import { release } from './waiting-keys.ts';
 
 /** A request of a server without internet, and the license key that came with it. */
 export interface CarriedRequest {

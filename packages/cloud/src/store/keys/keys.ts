@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
-import { type Refusal, refuse } from '../core/refusal.ts';
-import { type CloudStore, record, transact } from './cloud-store.ts';
+import { type Refusal, refuse } from '../../core/refusal.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import type { Row } from '../rows.ts';
 import { makeUpApiKey, makeUpSharedKey } from './made-up-keys.ts';
-import type { Row } from './rows.ts';
 
 /** What a caller of the API proves itself with. All of them belong to the vendor's account. */
 export interface CallerKey extends CloudKeys {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { createTestPortal, given, refused } from '../../../../test/support/cloud/test-portal.ts';
-import { blockDevice, listDevices } from './devices.ts';
-import { listEvents } from './events.ts';
-import { disableKey } from './keys.ts';
-import { changeLicense, getLicense, resetLicense, setLicenseEnabled } from './licenses.ts';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused } from '../../../../../test/support/cloud/test-portal.ts';
+import { blockDevice, listDevices } from '../devices.ts';
+import { listEvents } from '../events.ts';
+import { disableKey } from '../keys/keys.ts';
+import { changeLicense, getLicense, resetLicense, setLicenseEnabled } from '../licenses.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 

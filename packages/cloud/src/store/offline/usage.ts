@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { ReadUsage, Usage } from '@berth/protocol/carried/usage-file';
-import type { Identity } from '../core/command.ts';
-import { type Counted, WHOLE_LICENSE } from '../core/decision.ts';
-import { judgeSequence, listTold, refuseShrunk, type TakenUsage, type Told } from '../core/judge-usage.ts';
-import type { License } from '../core/license.ts';
-import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { type CloudStore, record, transact } from './cloud-store.ts';
-import { performOn } from './execute.ts';
-import { type Row, toLicense } from './rows.ts';
-import { meetServer } from './server-keys.ts';
-import { release } from './waiting-keys.ts';
+import type { Identity } from '../../core/command.ts';
+import { type Counted, WHOLE_LICENSE } from '../../core/decision.ts';
+import { judgeSequence, listTold, refuseShrunk, type TakenUsage, type Told } from '../../core/judge-usage.ts';
+import type { License } from '../../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { performOn } from '../execute.ts';
+import { meetServer } from '../keys/server-keys.ts';
+import { release } from '../keys/waiting-keys.ts';
+import { type Row, toLicense } from '../rows.ts';
 
 /** What was new in a usage file, and is counted now. */
 export interface CountedUsage {

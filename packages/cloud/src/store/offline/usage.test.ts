@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { createTestPortal, given, refused, told } from '../../../../test/support/cloud/test-portal.ts';
-import type { TermsChange } from '../core/change-terms.ts';
-import { parseFeatureSpec } from '../core/feature-spec.ts';
-import { blockDevice } from './devices.ts';
-import { listEvents } from './events.ts';
-import { loadTotals } from './execute.ts';
-import { changeLicense, getLicense, resetLicense, setLicenseEnabled } from './licenses.ts';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import type { TermsChange } from '../../core/change-terms.ts';
+import { parseFeatureSpec } from '../../core/feature-spec.ts';
+import { blockDevice } from '../devices.ts';
+import { listEvents } from '../events.ts';
+import { loadTotals } from '../execute.ts';
+import { changeLicense, getLicense, resetLicense, setLicenseEnabled } from '../licenses.ts';
 
 /** A license that counts, activated by file on one machine. */
 function createCounting(t: TestContext, terms: TermsChange = {}) {

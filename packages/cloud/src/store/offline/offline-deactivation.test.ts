@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { OfflineRequest } from '@berth/protocol/carried/offline-request';
-import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { createTestPortal, given, refused, told } from '../../../../test/support/cloud/test-portal.ts';
-import { blockDevice, listDevices } from './devices.ts';
-import { loadTotals } from './execute.ts';
-import { getLicense, setLicenseEnabled } from './licenses.ts';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { blockDevice, listDevices } from '../devices.ts';
+import { loadTotals } from '../execute.ts';
+import { getLicense, setLicenseEnabled } from '../licenses.ts';
 
 /** A license on one machine that is about to give it back. */
 function createActivated(t: TestContext) {

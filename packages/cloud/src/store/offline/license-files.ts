@@ -1,12 +1,12 @@
 import { findUnreadable } from '@berth/protocol/carried/license-file';
-import type { Licensed } from '../core/decision.ts';
-import { dateFile } from '../core/judge-request.ts';
-import { type License, say } from '../core/license.ts';
-import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
-import { refuseUnreadable, refuseWithoutSlots } from '../core/refuse-for-server.ts';
-import { type CloudStore, record, transact } from './cloud-store.ts';
-import { perform } from './execute.ts';
-import { getLicense } from './licenses.ts';
+import type { Licensed } from '../../core/decision.ts';
+import { dateFile } from '../../core/judge-request.ts';
+import { type License, say } from '../../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { refuseUnreadable, refuseWithoutSlots } from '../../core/refuse-for-server.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { perform } from '../execute.ts';
+import { getLicense } from '../licenses.ts';
 
 /** How a license becomes a signed file: the answer to a request, its refresh, or a policy. */
 export interface FileWriter {

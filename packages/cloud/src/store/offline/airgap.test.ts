@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { isConfirmationCode, readInitializationCode } from '@berth/protocol/carried/airgap-codes';
-import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { createTestPortal, given, refused, told } from '../../../../test/support/cloud/test-portal.ts';
-import { cutShort, flipBits } from '../../../../test/support/damage.ts';
-import { blockDevice, listDevices } from './devices.ts';
-import { listEvents } from './events.ts';
-import { changeLicense, resetLicense, setLicenseEnabled } from './licenses.ts';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { cutShort, flipBits } from '../../../../../test/support/damage.ts';
+import { blockDevice, listDevices } from '../devices.ts';
+import { listEvents } from '../events.ts';
+import { changeLicense, resetLicense, setLicenseEnabled } from '../licenses.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
-import { type CarriedServer, createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { createTestPortal, given, refused, told } from '../../../../test/support/cloud/test-portal.ts';
-import { WAITING } from '../core/judge-request.ts';
-import { isRefusal } from '../core/refusal.ts';
-import { listEvents } from './events.ts';
+import { type CarriedServer, createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { WAITING } from '../../core/judge-request.ts';
+import { isRefusal } from '../../core/refusal.ts';
+import { listEvents } from '../events.ts';
 import { approveKey, listWaitingKeys } from './waiting-keys.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

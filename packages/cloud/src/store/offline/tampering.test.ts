@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
-import { createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { createTestPortal, given, refused, told } from '../../../../test/support/cloud/test-portal.ts';
-import { damage } from '../../../../test/support/damage.ts';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { damage } from '../../../../../test/support/damage.ts';
 
 describe('no flipped bit and no truncation gets through, and nothing is stored', () => {
   for (const [name, byKeys] of [

@@ -1,8 +1,8 @@
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
-import { type FilePurpose, hasRoomToWait, refuseWaiting, WAITING } from '../core/judge-request.ts';
-import { type Refusal, refuse } from '../core/refusal.ts';
-import { type CloudStore, record, transact } from './cloud-store.ts';
-import type { Row } from './rows.ts';
+import { type FilePurpose, hasRoomToWait, refuseWaiting, WAITING } from '../../core/judge-request.ts';
+import { type Refusal, refuse } from '../../core/refusal.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import type { Row } from '../rows.ts';
 
 /** A refusal that leaves something behind, while `transact` would take everything back with it. */
 export class Held {

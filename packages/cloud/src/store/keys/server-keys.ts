@@ -1,7 +1,7 @@
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
-import { type FilePurpose, judgeServerKey, type KnownKey } from '../core/judge-request.ts';
-import { isRefusal, type Refusal } from '../core/refusal.ts';
-import { type CloudStore, record } from './cloud-store.ts';
+import { type FilePurpose, judgeServerKey, type KnownKey } from '../../core/judge-request.ts';
+import { isRefusal, type Refusal } from '../../core/refusal.ts';
+import { type CloudStore, record } from '../cloud-store.ts';
 import { type Held, holdForVendor } from './waiting-keys.ts';
 
 /** A file that a person carried, as far as it matters who may speak for its machine. */

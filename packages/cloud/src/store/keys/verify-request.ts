@@ -3,8 +3,8 @@ import {
   isSignedWithKeys,
   type ReadRequest,
 } from '@berth/protocol/carried/offline-request';
-import { type Refusal, refuse } from '../core/refusal.ts';
-import type { CloudStore } from './cloud-store.ts';
+import { type Refusal, refuse } from '../../core/refusal.ts';
+import type { CloudStore } from '../cloud-store.ts';
 import { findCaller } from './keys.ts';
 
 /** Who vouches for a request. */

@@ -6,15 +6,15 @@ import { describe, type TestContext, test } from 'node:test';
 import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { type ReadUsage, readUsageFile } from '@berth/protocol/carried/usage-file';
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
-import { type CarriedServer, createCarriedServer } from '../../../../test/support/cloud/carried-server.ts';
-import { cloudFolder } from '../../../../test/support/cloud/test-cloud.ts';
-import { given, refused, told } from '../../../../test/support/cloud/test-portal.ts';
-import { NO_CONSUMPTION } from '../core/terms.ts';
-import { createFileWriter } from '../http/portal/write-files.ts';
-import { openDataFolder } from './data-folder.ts';
-import { answerActivation, answerDeactivation } from './offline-requests.ts';
+import { type CarriedServer, createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { cloudFolder } from '../../../../../test/support/cloud/test-cloud.ts';
+import { given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { NO_CONSUMPTION } from '../../core/terms.ts';
+import { createFileWriter } from '../../http/portal/write-files.ts';
+import { openDataFolder } from '../data-folder.ts';
+import { answerActivation, answerDeactivation } from '../offline/offline-requests.ts';
+import { takeUsage } from '../offline/usage.ts';
 import { listServerKeys } from './server-keys.ts';
-import { takeUsage } from './usage.ts';
 import { approveKey } from './waiting-keys.ts';
 
 const LICENSE = 2;
@@ -31,7 +31,7 @@ function createEarlierCloud(t: TestContext) {
   const path = cloudFolder(t);
   const db = new DatabaseSync(join(path, 'cloud.db'));
   for (const name of ['0001-cloud.sql', '0002-portal.sql']) {
-    db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+    db.exec(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
   }
   const terms = JSON.stringify(TERMS);
   db.exec(`INSERT INTO cloud (id, next_id) VALUES (1, 4711);
