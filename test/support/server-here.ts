@@ -6,7 +6,7 @@ import type { StartOptions } from './server-process.ts';
 import { environmentOf } from './stores/test-stores.ts';
 
 /** A server in this process, with its own port and threads. */
-export interface ServerHere {
+interface ServerHere {
   readonly url: string;
   /** What it has told the person who starts it. */
   readonly announced: string;

@@ -107,7 +107,7 @@ function byName(
 }
 
 /** Rows that go, and rows that come. */
-export interface Rewrite {
+interface Rewrite {
   readonly removed: readonly Row[];
   readonly added: readonly Row[];
 }
