@@ -20,7 +20,7 @@ const OPTIONS = Object.fromEntries(
   ]),
 );
 
-/** The same as `startServerProcess` in a third of the time, for tests in which the process does not matter. */
+/** Like `startServerProcess`, in a third of the time, for tests in which the process does not matter. */
 export async function startServerHere({ data, args = [], env = {} }: Omit<StartOptions, 'under'>) {
   const words = ['--port', '0', '--data', data, '--log-level', 'error', ...args];
   const options = { ...OPTIONS, demo: { type: 'boolean' as const } };

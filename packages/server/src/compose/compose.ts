@@ -198,7 +198,11 @@ export function composeApp(
   const { version } = world;
   const { readMonotonicMs } = world.clock;
   const startedMs = readMonotonicMs();
-  const accounts = createAccounts(store, { readMonotonicMs, isThrottled: config.auth.throttleSignIns });
+  const accounts = createAccounts(store, {
+    readMonotonicMs,
+    isThrottled: config.auth.throttleSignIns,
+    passwordCost: world.passwordCost,
+  });
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
   const auth = { ...config.auth, isLoopbackOnly };
   const audit = createAuditTrail(store);

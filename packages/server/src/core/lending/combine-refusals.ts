@@ -65,7 +65,7 @@ function addUpConsumption({ count, feature }: AddConsumption, product: string, s
   const what = feature === null ? `"${product}"` : `the feature "${feature}" of "${product}"`;
   return refuse(
     (said[0] as Refused).code,
-    `${count} cannot be added: no license of ${what} has as much left. ` +
+    `${count} cannot be added: no license of ${what} has that much left. ` +
       `The most that one of them has is ${left}.`,
     {
       left,

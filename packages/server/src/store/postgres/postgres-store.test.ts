@@ -6,7 +6,7 @@ import { expectSoundDatabase, openExamined } from '../exam/postgres-database.ts'
 
 const shared = sharedPostgres();
 // The cases come one after the other, and leave nobody behind.
-const takeDatabase = reuseDatabase(async () => (await shared()).createDatabase());
+const takeDatabase = reuseDatabase(async () => (await shared()).createDatabase('tables'));
 
 if (hasPostgres) {
   exerciseStore('the PostgreSQL store', (options) => openExamined(options, takeDatabase), {
