@@ -92,7 +92,7 @@ function byName(
 }
 
 /** Rows that go, and rows that come. */
-export interface Rewrite {
+interface Rewrite {
   readonly removed: readonly UserRow[];
   readonly added: readonly UserRow[];
 }
