@@ -37,7 +37,7 @@ async function findFile(bytes: ArrayBuffer, type: string): Promise<ArrayBuffer> 
   });
   const parts = [...form.values()];
   const first = parts.find((part) => typeof part !== 'string') ?? parts[0];
-  if (first === undefined) throw new RequestError('missing_parameters', 'The form holds no file.');
+  if (first === undefined) throw new RequestError('missing_parameters', 'The form does not contain a file.');
   return typeof first === 'string' ? toBuffer(first) : first.arrayBuffer();
 }
 
@@ -59,7 +59,7 @@ async function readWithin(request: Request, limit: number): Promise<ArrayBuffer 
     return declared <= limit ? await request.arrayBuffer() : await readBounded(request, limit);
   } catch {
     // The client went away, or was cut for its slowness. That is no bug of ours.
-    throw new RequestError('bad_request', 'The body broke off before its end.');
+    throw new RequestError('bad_request', 'The connection was closed before the end of the body.');
   }
 }
 

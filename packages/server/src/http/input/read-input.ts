@@ -53,7 +53,7 @@ function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
   for (const [name, value] of Object.entries(fields)) {
     const field = name.slice(0, MAX_SHOWN);
     if (!known.includes(name)) {
-      const taken = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`;
+      const taken = known.length === 0 ? 'It has no fields.' : `Its fields are ${known.join(', ')}.`;
       const message = `This request has no field "${field}".${suggest(field, known)} ${taken}`;
       throw new RequestError('validation_error', message, { field });
     }
@@ -94,7 +94,10 @@ function withoutAliases(fields: Fields): Fields {
   for (const [alias, name] of ALIASES) {
     if (!Object.hasOwn(fields, alias)) continue;
     if (Object.hasOwn(fields, name)) {
-      throw new RequestError('validation_error', `"${alias}" and "${name}" are the same field: send one.`);
+      throw new RequestError(
+        'validation_error',
+        `"${alias}" and "${name}" are the same field. Send only one of them.`,
+      );
     }
     fields[name] = fields[alias];
   }
