@@ -39,7 +39,7 @@ for (const state of ['running', 'stopped'] as const) {
       const { run } = await setUpData(t, state);
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, input, message] of [
-        ['user add ada --role user', OWN, 'The account "ada" already exists.'],
+        ['user add ada --role user', OWN, 'There is already an account "ada".'],
         ['user add bob --role king', OWN, '--role must be one of user, operator, admin, not "king".'],
         ['token create ci --role amdin', '', 'not "amdin". Did you mean "admin"?'],
         ['user add bob --role user', '', 'The password is empty.'],
@@ -59,7 +59,7 @@ for (const state of ['running', 'stopped'] as const) {
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, message] of [
         ['user add bob --role king', '--role must be one of'],
-        ['user add ada --role user', 'The account "ada" already exists.'],
+        ['user add ada --role user', 'There is already an account "ada".'],
         ['user password nobody', 'There is no account "nobody".'],
       ] as const) {
         // Whoever reads standard input waits for ever: nothing comes, and it is not closed.

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { runCli } from '@berth/server/cli/cli';
-import { COMMANDS } from '@berth/server/cli/commands';
+import { COMMANDS } from '@berth/server/cli/commands/commands';
 import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 

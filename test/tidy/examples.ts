@@ -38,6 +38,19 @@ const rejectedPurity: Rejected[] = [
   reject('core-purity', 'a timer', `${SERVER}/core/a.ts`, 'setTimeout(f, 1);\n'),
   reject('core-purity', 'a promise', `${SERVER}/core/a.ts`, 'export async function f() {}\n'),
   reject('core-purity', 'the network', `${SERVER}/core/a.ts`, 'const x = fetch(address);\n'),
+  reject(
+    'refusal-origin',
+    'a service which refuses',
+    `${SERVER}/services/a.ts`,
+    "import { type Refused, refuse } from '../core/outcome.ts';\n",
+  ),
+  reject(
+    'refusal-origin',
+    'a store which refuses',
+    `${SERVER}/store/a.ts`,
+    "\nreturn { kind: 'refused' };\n",
+    2,
+  ),
   reject('one-clock', 'the time', `${SERVER}/http/a.ts`, 'const now = Date.now();\n'),
   reject('one-clock', 'a new date', `${SERVER}/http/a.ts`, 'const now = new Date( );\n'),
   reject('one-clock', 'a date without parentheses', `${SERVER}/http/a.ts`, 'const now = new Date;\n'),
@@ -180,6 +193,18 @@ const acceptedPurity: Example[] = [
   accept('core-purity', 'a comment', `${SERVER}/core/a.ts`, '// Date.now() and process.env\n'),
   accept('core-purity', 'a property', `${SERVER}/core/a.ts`, 'const a = { process: b.process };\n'),
   accept('core-purity', 'a test of the core', `${SERVER}/core/a.test.ts`, 'await f(Date.now());\n'),
+  accept(
+    'refusal-origin',
+    'the core',
+    `${SERVER}/core/lending/a.ts`,
+    "import { refuse } from '../outcome.ts';\n",
+  ),
+  accept(
+    'refusal-origin',
+    'a store which passes a refusal on',
+    `${SERVER}/store/a.ts`,
+    "import type { Refused } from '../core/outcome.ts';\nif (outcome.kind === 'refused') return;\n",
+  ),
   accept('one-clock', 'the clock', `${SERVER}/store/clock.ts`, 'export const now = () => Date.now();\n'),
   accept(
     'one-clock',

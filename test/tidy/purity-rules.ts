@@ -45,6 +45,27 @@ export function findCoreImpurity(files: SourceFile[]): Finding[] {
   );
 }
 
+const SERVER = 'packages/server/src/';
+const REFUSE_IMPORT = /import \{[^}]*\brefuse\b[^}]*\} from '[^']*core\/outcome(?:\.ts)?'/;
+const REFUSAL = /\bkind: 'refused'/;
+
+/** Whoever else refuses takes a decision that no test of the core sees, and that only one store knows. */
+export function findForeignRefusals(files: SourceFile[]): Finding[] {
+  return productFiles(files, SERVER)
+    .filter(({ path }) => !path.startsWith(`${SERVER}core/`))
+    .flatMap((file) => {
+      const isStore = file.path.startsWith(`${SERVER}store/`);
+      const pattern = isStore ? anyOf([REFUSE_IMPORT, REFUSAL]) : REFUSE_IMPORT;
+      return findPattern(
+        file,
+        file.text,
+        pattern,
+        'refusal-origin',
+        () => 'Only the core refuses, so that every store gives the same answers; move the decision there.',
+      );
+    });
+}
+
 export function findClockReads(files: SourceFile[]): Finding[] {
   return productFiles(files, 'packages/')
     .filter((file) => !CLOCKS_OF_PROGRAMS.includes(file.path))

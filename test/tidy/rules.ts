@@ -8,14 +8,20 @@ import {
   findUndecidedScripts,
   findUndeclaredPackages,
 } from './package-rules.ts';
-import { findClockReads, findConsoleLog, findCoreImpurity, findUnfinishedWords } from './purity-rules.ts';
+import {
+  findClockReads,
+  findConsoleLog,
+  findCoreImpurity,
+  findForeignRefusals,
+  findUnfinishedWords,
+} from './purity-rules.ts';
 import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
 import { findForbiddenImports } from './room-rules.ts';
 import { findLongFiles, findLongFunctions, findLongLines } from './size-rules.ts';
 import type { Finding, SourceFile } from './source.ts';
 import { findCrowdedFolders, findImportCycles } from './structure-rules.ts';
 
-export type Rule = (files: SourceFile[]) => Finding[];
+type Rule = (files: SourceFile[]) => Finding[];
 
 /** Every rule by the name its findings carry. */
 export const rules: Record<string, Rule> = {
@@ -23,6 +29,7 @@ export const rules: Record<string, Rule> = {
   'import-cycle': findImportCycles,
   'crowded-folder': findCrowdedFolders,
   'core-purity': findCoreImpurity,
+  'refusal-origin': findForeignRefusals,
   'one-clock': findClockReads,
   'linear-regex': findSlowRegexes,
   'plain-regex': findHiddenRegexes,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { suggest } from '@berth/protocol/console/suggest';
@@ -210,6 +210,17 @@ describe('a file that cannot be used', () => {
     assert.throws(() => load(t, 'just text'), { message: /must contain names and values/ });
     assert.throws(() => load(t, '- 1'), { message: /must contain names and values/ });
   });
+});
+
+test('every setting is read by something', () => {
+  const here = import.meta.dirname;
+  const files = globSync('**/*.ts', { cwd: here, exclude: ['**/*.test.ts', 'settings.ts', '**/exam/**'] });
+  const words = new Set(files.flatMap((file) => readFileSync(join(here, file), 'utf8').split(/\W+/)));
+  const names = SETTINGS.map(({ path }) => path.split('.').at(-1) as string);
+  assert.deepEqual(
+    names.filter((name) => !words.has(name)),
+    [],
+  );
 });
 
 test('what is not as usual can be told, without what others must not know', (t) => {

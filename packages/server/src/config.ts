@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import { suggest } from '@berth/protocol/console/suggest';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { parseYaml } from './parse-yaml.ts';
 import { SETTINGS, type Setting, type SettingEntry, type Value } from './settings.ts';
 
@@ -38,18 +38,18 @@ export const LIMITS = {
   bodyBytes: 64 * 1024,
   /**
    * For bodies with a license file: base64 makes the largest file a third larger than its license, and a
-      * client that escapes every "/" in JSON adds a quarter of that.
+   * client that escapes every "/" in JSON adds a quarter of that.
    */
   fileBodyBytes: 2 * MOST_LICENSE_BYTES,
   /**
-      * How much of an oversized body is read, so that the client gets an error and not a broken connection.
+   * How much of an oversized body is read, so that the client gets an error and not a broken connection.
    */
   discardBytes: 4 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
   /**
    * Slow clients hold connections; honest ones need milliseconds. The next check finds slow connections and
-      * sends an error before it closes them: none lives longer than 15 s.
+   * sends an error before it closes them: none lives longer than 15 s.
    */
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
@@ -150,7 +150,7 @@ function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
   if (!HIDDEN_CREDENTIALS.test(String(flags['database-url'] ?? ''))) return [];
   return [
     'The database password is on the command line, where every user of this machine can read it. ' +
-          'Set it in BERTH_DATABASE_URL or berth.yaml.',
+      'Set it in BERTH_DATABASE_URL or berth.yaml.',
   ];
 }
 
@@ -160,7 +160,7 @@ function check(setting: Setting, given: unknown): Value {
   const value = wanted === 'string' ? given : coerce(wanted, given);
   if (typeof value !== wanted || !isAllowed(setting, value as Value)) {
     const what = setting.form === undefined ? `cannot be "${given}"` : 'is not valid';
-        throw new ConfigError(`"${setting.path}" ${what}. ${allowedOf(setting)}`);
+    throw new ConfigError(`"${setting.path}" ${what}. ${allowedOf(setting)}`);
   }
   if (setting.form === undefined && HIDDEN_CREDENTIALS.test(String(value))) {
     throw new ConfigError(`"${setting.path}" must not contain a user name or a password.`);

@@ -49,7 +49,7 @@ const TABLE = [
     form: {
       called:
         'postgres://USER:PASSWORD@HOST:PORT/DATABASE, where "/", "?", "#" and "@" in the password are ' +
-                'written as %2F, %3F, %23 and %40',
+        'written as %2F, %3F, %23 and %40',
       isValid: isDatabaseUrl,
     },
     show: showDatabaseUrl,
@@ -174,10 +174,15 @@ const TABLE = [
   {
     path: 'users.ignoreCase',
     default: false,
-    about:
-      'Whether user names ignore case; slots keep the spelling of the first request.',
+    about: 'Whether user names ignore case; slots keep the spelling of the first request.',
   },
-  { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Maximum number of open connections.' },
+  {
+    path: 'http.maxConnections',
+    default: 10000,
+    from: 1,
+    to: 100000,
+    about: 'Maximum number of open connections.',
+  },
   {
     path: 'http.maxConnectionsPerAddress',
     default: 2000,
@@ -207,7 +212,7 @@ const TABLE = [
     each: {
       called:
         'origins as browsers send them, such as https://app.example.com or http://localhost:3000: in lower ' +
-                'case, without a path or trailing slash, and without wildcards such as "*"',
+        'case, without a path or trailing slash, and without wildcards such as "*"',
       isValid: isOrigin,
     },
     about: 'Origins whose web pages may use the client API.',
@@ -221,7 +226,7 @@ const TABLE = [
     },
     about:
       'Host names under which browsers may use this server, in addition to localhost, the name of the ' +
-            'machine and the names in its TLS certificate.',
+      'machine and the names in its TLS certificate.',
   },
   {
     path: 'http.allowKeysInUrl',
@@ -278,8 +283,7 @@ const TABLE = [
     default: 14,
     from: 1,
     to: 365,
-    about:
-      'How many days before a license or token ends the audit log and the webhook are notified.',
+    about: 'How many days before a license or token ends the audit log and the webhook are notified.',
   },
   {
     path: 'notices.cloudMinutes',

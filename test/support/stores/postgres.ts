@@ -10,7 +10,7 @@ import { findBinaries, findRunAs, makeUsable, type RunAs } from './postgres-bina
 
 export type Settings = Readonly<Record<string, string>>;
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** Settings of the server, such as `synchronous_commit`. */
   readonly settings?: Settings;
   /** Keeps the data on the disk rather than in memory. */

@@ -7,7 +7,7 @@ import { hasPostgres, sharedPostgres, type TestPostgres } from './postgres.ts';
 delete process.env.FORCE_COLOR;
 
 /** Where servers can keep their data. */
-export type StoreKind = 'SQLite' | 'PostgreSQL';
+type StoreKind = 'SQLite' | 'PostgreSQL';
 
 /** Where the tests that run at the moment want it. */
 let current: StoreKind = 'SQLite';

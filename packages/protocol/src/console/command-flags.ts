@@ -43,6 +43,8 @@ export function explainFlagError(error: unknown, names: readonly string[]): stri
     return `Unknown flag "${flag}".${suggest(flag, known)}`;
   }
   if (message.includes('does not take an argument')) return `${flag} does not take a value.`;
-  const dashed = message.includes('ambiguous') ? ` If the value begins with a dash, write ${flag}=VALUE.` : '';
+  const dashed = message.includes('ambiguous')
+    ? ` If the value begins with a dash, write ${flag}=VALUE.`
+    : '';
   return `${flag} needs a value.${dashed}`;
 }

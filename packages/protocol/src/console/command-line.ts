@@ -13,7 +13,6 @@ import {
   type Manual,
   overview,
 } from './command-help.ts';
-
 import { didYouMean } from './suggest.ts';
 import { findNearCommands } from './suggest-command.ts';
 

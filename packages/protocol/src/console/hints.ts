@@ -39,7 +39,7 @@ export function withHints<T extends Messages>(terminal: T, hints: Hints): T {
 
 /**
  * Messages name commands in one way, such as "berth status", because they may be read on another machine.
-  * This replaces them with what the user can type here. Only existing commands are replaced.
+ * This replaces them with what the user can type here. Only existing commands are replaced.
  */
 export function rewriteHints(text: string, { name, commands, callOf }: Hints): string {
   const [before = '', ...parts] = text.split(`"${name} `);

@@ -15,7 +15,7 @@ const SAME_MS = 500;
 
 /**
  * Resolves at the first stop signal. A second one ends the process at once. Signals that already have a
-  * handler or are ignored, such as SIGHUP under nohup, are left alone.
+ * handler or are ignored, such as SIGHUP under nohup, are left alone.
  */
 export function waitForStop(source: SignalSource): Promise<void> {
   return new Promise((resolve) => {

@@ -50,7 +50,7 @@ const ATTEMPT_INTERVAL_MS = 100;
 
 /**
  * Connects to the server: over its socket if it runs, in this process if it is stopped. While it starts or
-  * stops, or another command runs, this retries for a while.
+ * stops, or another command runs, this retries for a while.
  */
 export async function connectAdmin(
   config: Config,
@@ -68,7 +68,7 @@ export async function connectAdmin(
   }
   throw new ServerUnreachable(
     `${config.data} is in use by ${await describeHolder(config.data)}, which does not answer. ` +
-          'It may be starting, or it may hang.',
+      'It may be starting, or it may hang.',
   );
 }
 

@@ -45,7 +45,7 @@ export interface House {
   isExpected(error: unknown): Promise<boolean>;
 }
 
-export interface CliDependencies extends House {
+interface CliDependencies extends House {
   /** How the caller starts the program, such as `./berth`; hints use it. */
   readonly program: string;
   /** The folder with the default data folder and settings file. */

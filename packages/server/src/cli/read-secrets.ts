@@ -15,7 +15,7 @@ export interface SecretPrompt {
 /** The input cannot be used; the message says why. */
 export class InputError extends Error {}
 
-export interface Input extends AsyncIterable<Uint8Array> {
+interface Input extends AsyncIterable<Uint8Array> {
   readonly isTTY?: boolean;
 }
 

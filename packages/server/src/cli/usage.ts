@@ -2,7 +2,7 @@ import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-hel
 import { envOf, flagOf } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS } from './commands/commands.ts';
 
 /** A command as the command line knows it; `null` runs the server. */
 export interface Entry extends CommandUsage {
@@ -14,7 +14,7 @@ const SERVE = {
   usage: '[--demo | --demo-cloud] [--host H] [--port N] [--data DIR]',
   about:
     'run the server; --demo adds a demo license to an empty store, --demo-cloud also starts a licensing ' +
-        'cloud and adds a license from it',
+    'cloud and adds a license from it',
   command: null,
 };
 
@@ -29,18 +29,18 @@ const TO_STOP = () =>
 
 const TO_BAR = (program: string) =>
   'There is no command for that. Edit rules.yaml in the data folder (see docs/operating.md); ' +
-    `"${program} rules check FILE" checks it first, "${program} rules show" shows who is barred.`;
+  `"${program} rules check FILE" checks it first, "${program} rules show" shows who is barred.`;
 
 const TO_BACK_UP = () =>
   'There is no such command yet. docs/install.md shows how to back up the data of a running server and how ' +
-    'to restore it.';
+  'to restore it.';
 
 const TO_UNINSTALL = () => 'There is no command for that. docs/install.md explains how to remove Berth.';
 
 const TO_LOG_IN = (program: string) =>
   'The command line needs no login: users who can read the data folder may run commands. ' +
-    `"${program} user password NAME" sets the password of an account, "${program} token create NAME" creates ` +
-    'a token for a program.';
+  `"${program} user password NAME" sets the password of an account, "${program} token create NAME" creates ` +
+  'a token for a program.';
 
 const TO_SET_UP = (program: string) =>
   `Start the server with "${program} serve", then replace the first password with ` +

@@ -1,7 +1,7 @@
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import type { CloudCounts } from '../core/command.ts';
 import { Fault } from '../core/nouns/fault.ts';
-import type { License, LicenseId, Verdict } from '../core/nouns/license.ts';
+import type { License, LicenseId } from '../core/nouns/license.ts';
 
 /**
  * The vendor's licensing cloud. It may be away, slow, or not what it claims to be; whoever asks it gets an
@@ -100,16 +100,6 @@ export const KEY_REFUSALS: ReadonlySet<string> = new Set([
   'invalid_api_key',
   'signature_mismatch',
   'date_not_valid',
-]);
-
-/** What a cloud says about a license that it no longer grants. */
-export const VERDICTS: ReadonlySet<string> = new Set<Verdict>([
-  'license_not_enabled',
-  'license_not_active',
-  'license_expired',
-  'blacklisted',
-  'device_not_found',
-  'license_not_found',
 ]);
 
 export type CloudFaultReason =

@@ -6,7 +6,7 @@ import {
 } from '../background/event-loops.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import type { Config } from '../config.ts';
-import { presentEvent } from '../http/present-event.ts';
+import { presentEvent } from '../http/reply/present-event.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';

@@ -28,6 +28,8 @@ export interface CommandModule<C extends LicenseCommand> {
   readonly isFromClients: boolean;
   /** It gives the user's slot back. */
   readonly isReturn: boolean;
+  /** It changes the license itself, or which licenses there are. */
+  readonly changesLicense: boolean;
   /** It also applies to a license that was removed, until what was lent or reported of it has ended. */
   readonly mayBeRemoved: boolean;
 }
@@ -41,6 +43,7 @@ const DEFAULTS = {
   needs: () => NO_NEEDS,
   isFromClients: false,
   isReturn: false,
+  changesLicense: false,
   mayBeRemoved: false,
 };
 

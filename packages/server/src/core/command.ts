@@ -5,13 +5,10 @@ import type { License, LicenseId, Verdict } from './nouns/license.ts';
 import type { HostInfo } from './nouns/registration.ts';
 import type { SystemCommand } from './system-command.ts';
 
-/**
- * All that can be asked of the store. Plain data, so it can cross to another thread, wait in a batch, be
- * repeated.
- */
+/** Every change to the store. Plain data, so it can cross to another thread, wait in a batch, be retried. */
 export type Command = LicenseCommand | SystemCommand;
 
-/** Commands that act on one license. The store serialises them per license. */
+/** Commands on one license, which the store carries out one after the other. */
 export type LicenseCommand =
   | Register
   | Borrow
@@ -32,50 +29,50 @@ export type LicenseCommand =
   | SettleReport
   | ResolveReport;
 
-/** Which license is meant. Nothing given means: the one product that the server holds. */
+/** Which license is meant. If both are `null`: the only product on the server. */
 export interface Target {
   readonly product: string | null;
   readonly licenseId: LicenseId | null;
 }
 
-/** What clients ask for. Who asks is only left out where nobody wants to know. */
+/** A request of a client. `by` is left out where it does not matter. */
 interface Asked {
   readonly by?: Actor;
-  /** How the user was spelled, where the store knows them by another name; see `user-name.ts`. */
+  /** How the user was spelled, if the store uses another name; see `user-name.ts`. */
   readonly spelling?: string;
 }
 
-/** Requests that take a slot, or give it back. */
+/** A request that takes a slot or gives it back. */
 interface Holding extends Asked {
   /**
-   * What the caller has shown, where clients have to: a name for it, nothing secret. A slot that was taken
-   * with one is given back with the same one, or by a request without: those come from operators.
+   * Names the credentials that the client has shown, where it must; it is no secret. A slot that was taken
+   * with credentials is given back with the same ones, or by an operator, whose requests carry none.
    */
   readonly credential?: string;
 }
 
-/** How much of one license requests from one place may hold; 0 is without a limit. */
+/** How much of one license may be held from one place; 0: no limit. */
 export interface AddressLimits {
   readonly slots: number;
   readonly borrows: number;
 }
 
-/** Servers that share a database may be set up differently, so every request brings its own limits. */
+/** Servers on one database may be configured differently, so each request carries its own limits. */
 interface Limited {
   readonly perAddress?: AddressLimits;
 }
 
-/** Lend a slot, or renew the one the user holds. */
+/** Lends a slot, or renews the one that the user holds. */
 export interface Register extends Target, Holding, Limited {
   readonly kind: 'register';
   readonly user: string;
   readonly host: HostInfo;
 }
 
-/** An instant, the longest that the license allows, or a text that is no date. */
+/** An instant, as long as the license allows, or a text that is not a date. */
 export type BorrowUntil = Instant | 'longest' | 'unreadable';
 
-/** Register, and hold the slot until an instant, heartbeats or not. */
+/** Lends a slot until an instant, with or without heartbeats. */
 export interface Borrow extends Target, Holding, Limited {
   readonly kind: 'borrow';
   readonly user: string;
@@ -89,14 +86,14 @@ export interface Unregister extends Target, Holding {
   readonly user: string;
 }
 
-/** An administrator takes a slot back that is not borrowed. */
+/** An administrator takes back a slot that is not borrowed. */
 export interface Release extends Target {
   readonly kind: 'release';
   readonly user: string;
   readonly by: Actor;
 }
 
-/** An administrator takes a borrowed slot back before its time. */
+/** An administrator takes back a borrowed slot early. */
 export interface Recall extends Target {
   readonly kind: 'recall';
   readonly user: string;
@@ -104,8 +101,8 @@ export interface Recall extends Target {
 }
 
 /**
- * An operator takes back the slots of these users, borrowed ones included, as far as their last request came
- * from the address or range. The list is bounded by whoever makes it.
+ * An operator takes back the slots of these users, borrowed or not, if their last request came from the
+ * address or range. The sender bounds the list.
  */
 export interface ReleaseFrom {
   readonly kind: 'release_from';
@@ -115,36 +112,36 @@ export interface ReleaseFrom {
   readonly by: Actor;
 }
 
-/** An administrator takes back all slots of a license, borrowed ones included. */
+/** An administrator takes back all slots of a license, borrowed or not. */
 export interface ReleaseAll {
   readonly kind: 'release_all';
   readonly licenseId: LicenseId;
   readonly by: Actor;
 }
 
-/** Housekeeping: removes what has ended. Changes nothing that any decision could notice. */
+/** Housekeeping: removes what has ended. No decision notices the difference. */
 export interface Collect {
   readonly kind: 'collect';
   readonly licenseId: LicenseId;
 }
 
-/** Adds a license, or changes one that is there. */
+/** Adds a license, or updates one that the server has. */
 export interface InstallLicense {
   readonly kind: 'install_license';
   readonly license: License;
-  /** What the vendor's cloud has counted; left out where the license did not come from there. */
+  /** What the vendor's cloud has counted, if the license came from there. */
   readonly counted?: CloudCounts;
-  /** The file that it came in; left out where it came otherwise. */
+  /** The file that it came in, if any. */
   readonly file?: FileFacts;
   readonly by: Actor;
 }
 
-/** What was found in and about a file. Whether to believe it is decided in `judge-file.ts`. */
+/** What a file says, and what was found out about it. `judge-file.ts` decides whether to believe it. */
 export interface FileFacts {
   readonly kind: 'offline' | 'airgap';
   /** The vendor's signature covers all of it, or was waived. */
   readonly isSigned: boolean;
-  /** The hardware id that it names; `null` for a policy, which names none. */
+  /** The hardware id in it; `null` for a policy, which has none. */
   readonly boundTo: string | null;
   /** The request that it answers; `null` for a refresh, and for a policy. */
   readonly requestId: string | null;
@@ -153,7 +150,7 @@ export interface FileFacts {
   readonly isConfirmed: boolean;
   readonly licenseKey: string | null;
   readonly policyId: string | null;
-  /** Tells confirmation codes apart, however they are written. */
+  /** Identifies the confirmation code, however it is written. */
   readonly confirmationId: string | null;
 }
 
@@ -163,17 +160,17 @@ export interface CloudCounts {
   readonly askedAt: Instant;
   readonly total: number;
   readonly features: readonly { readonly code: string; readonly total: number }[];
-  /** They count even where they are lower than before: they are certainly not old. */
+  /** They are certainly not old, so they count even if they are lower than before. */
   readonly takesLower: boolean;
-  /** The administrator who takes lower ones all the same. */
+  /** The administrator who accepts lower ones anyway. */
   readonly acceptedBy?: Actor;
 }
 
-/** The server gives a license up. What was lent and counted is kept, should it be added again. */
+/** Removes a license. What was lent and counted is kept in case it is added again. */
 export interface RemoveLicense {
   readonly kind: 'remove_license';
   readonly licenseId: LicenseId;
-  /** It is given back to the vendor: the files and codes that brought it here are worth nothing any more. */
+  /** It is given back to the vendor: the files and codes that brought it here are no longer valid. */
   readonly isGivenBack?: boolean;
   readonly by: Actor;
 }
@@ -185,27 +182,27 @@ export interface ApplyVerdict {
   readonly verdict: Verdict;
   /**
    * `bound`: it answers this server's request. `license`: it carries the license's own signature. `none`: it
-   * may be old, or about another license, and counts when the next check says the same.
+   * may be old, or about another license, so it counts only if the next check says the same.
    */
   readonly proof: 'bound' | 'license' | 'none';
 }
 
-/** Adds to a total, of the license or of one of its features. A count of 0 only asks. */
+/** Adds to the total of the license or of a feature. A count of 0 only reads it. */
 export interface AddConsumption extends Target, Asked {
   readonly kind: 'add_consumption';
   /** `null`: the license itself. */
   readonly feature: string | null;
-  /** Often somebody who never registered, and often nobody. */
+  /** Need not be registered; `null`: nobody was named. */
   readonly user: string | null;
   readonly count: number;
   readonly narrowing: Narrowing;
   readonly idempotency: IdempotencyKey | null;
 }
 
-/** A name that the caller gave to a request, so that repeating it counts once. */
+/** The caller's name for a request, so that a retry is not counted twice. */
 export interface IdempotencyKey {
   readonly key: string;
-  /** Tells requests apart that carry the same key. */
+  /** Tells different requests with the same key apart. */
   readonly bodyHash: string;
 }
 
@@ -214,7 +211,7 @@ export interface RegisterFeature extends Target, Asked {
   readonly kind: 'register_feature';
   readonly feature: string;
   readonly user: string;
-  /** What the rules look at; the slot is the user's. */
+  /** Only for the rules: the slot belongs to the user. */
   readonly host?: HostInfo;
   /** `null`: a heartbeat, not a borrow. */
   readonly until: BorrowUntil | null;
@@ -233,7 +230,7 @@ export interface ReleaseAllFeatures {
   readonly by: Actor;
 }
 
-/** Takes what is pending out of a meter, to be told to the vendor under an id. */
+/** Takes what is pending out of a meter, to be reported to the vendor under an id. */
 export interface CutReport {
   readonly kind: 'cut_report';
   readonly licenseId: LicenseId;
@@ -250,26 +247,26 @@ export interface SettleReport {
   readonly feature: string | null;
   readonly reportId: string;
   readonly isCounted: boolean;
-  /** The vendor's total with it; `null` where it was not told. */
+  /** The vendor's total including it; `null`: unknown. */
   readonly cloudTotal: number | null;
-  /** It certainly is about this report; otherwise only a total that can hold the report settles it. */
+  /** It certainly is about this report. If not, only a total that can include the report settles it. */
   readonly isSure: boolean;
-  /** It repeats the id of the report: the vendor has counted something under it, and does so once. */
+  /** It repeats the id of the report, under which the vendor has counted something, and counts only once. */
   readonly isEchoed?: boolean;
-  /** The total counts even where it is lower than it should be. */
+  /** The total counts even if it is lower than expected. */
   readonly takesLower: boolean;
   readonly by: Actor;
 }
 
-/** Nobody heard whether the vendor has counted a report; its total may tell. */
+/** It is unknown whether the vendor has counted a report; its total may tell. */
 export interface ResolveReport {
   readonly kind: 'resolve_report';
   readonly licenseId: LicenseId;
   /** `null`: the license itself. */
   readonly feature: string | null;
   readonly reportId: string;
-  /** `null`: nothing tells any more, and the report is held. */
+  /** `null`: nothing can tell any more, and the report is put aside. */
   readonly cloudTotal: number | null;
-  /** The total counts even where it is lower than before. */
+  /** The total counts even if it is lower than before. */
   readonly takesLower: boolean;
 }

@@ -1,22 +1,23 @@
 import type { Role } from './access/role.ts';
 import type { Token } from './access/token.ts';
-import type { LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
+import type { HeadsSigned, LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
+import type { AuditSegment } from './nouns/audit-segment.ts';
 import type { Meter } from './nouns/consumption.ts';
-import type { EndedBorrow } from './nouns/ended-borrow.ts';
+import type { EndedBorrow, LostBorrow, NamedBorrow } from './nouns/ended-borrow.ts';
 import type { FeatureSlot } from './nouns/feature-slot.ts';
 import type { Instant } from './nouns/instant.ts';
-import type { License } from './nouns/license.ts';
+import type { License, LicenseId } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
 import type { Registration } from './nouns/registration.ts';
-import type { Done, Outcome, Refused } from './outcome.ts';
+import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
 import type { Rules } from './rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the store writes, in this order, in the same commit as the events. */
 export type Change =
   | { readonly kind: 'put_registration'; readonly registration: Registration }
-  /** Only its end is another one, as with most heartbeats. */
+  /** Only its end changes, as with most heartbeats. */
   | { readonly kind: 'renew_registration'; readonly user: string; readonly endsAt: Instant }
   | { readonly kind: 'remove_registration'; readonly user: string }
   | { readonly kind: 'remove_live_registrations' }
@@ -24,14 +25,14 @@ export type Change =
   | { readonly kind: 'keep_borrow'; readonly borrow: EndedBorrow }
   /** Only the latest ended borrows are kept. */
   | { readonly kind: 'trim_borrows'; readonly kept: number }
-  /** `null`: those of all features, too. */
+  /** `null`: of the license and of all features. */
   | { readonly kind: 'forget_borrow'; readonly user: string; readonly feature: string | null }
   | { readonly kind: 'forget_all_borrows' }
   | { readonly kind: 'put_license'; readonly license: License }
   | { readonly kind: 'remove_license' }
-  /** Whatever was asked for so far for this product, or for none, gets no answer any more. */
+  /** Open requests for this product, or for none, can no longer be answered. */
   | { readonly kind: 'void_requests'; readonly product: string }
-  /** The request was answered by the license at hand. */
+  /** This license answered the request. */
   | { readonly kind: 'answer_request'; readonly requestId: string }
   /** No slot is held beyond this instant. */
   | { readonly kind: 'end_registrations_by'; readonly endsBy: Instant }
@@ -45,9 +46,9 @@ export type Change =
   | { readonly kind: 'remove_all_feature_slots' }
   /** No slot of the feature is held beyond this instant. */
   | { readonly kind: 'end_feature_slots_by'; readonly feature: string; readonly endsBy: Instant }
-  /** What was counted; the slots of the feature are not touched by it. */
+  /** What was counted; the feature's slots stay as they are. */
   | { readonly kind: 'put_meter'; readonly meter: Omit<Meter, 'storedInUse'> }
-  /** `isNew`: nothing was remembered under its key, not even an answer that is too old. */
+  /** `isNew`: nothing is stored under its key, not even an answer that is too old. */
   | { readonly kind: 'remember_answer'; readonly answer: RememberedAnswer; readonly isNew: boolean }
   | { readonly kind: 'remove_answers'; readonly answeredBy: Instant }
   | { readonly kind: 'add_report'; readonly report: Report }
@@ -70,14 +71,14 @@ export type SystemChange =
     }
   | { readonly kind: 'put_role'; readonly name: string; readonly role: Role }
   | { readonly kind: 'remove_account'; readonly name: string }
-  /** Nobody becomes administrator by being on this machine any more. */
+  /** From now on, being on the machine makes nobody an administrator. */
   | { readonly kind: 'end_setup' }
   | { readonly kind: 'remove_setup_tokens'; readonly except: string | null }
   /** Somebody has signed in with the one-time password. */
   | { readonly kind: 'use_one_time_password'; readonly name: string }
-  /** A token that could only replace the password can do the rest, too. */
+  /** A token that could only replace the password can do everything now. */
   | { readonly kind: 'free_token'; readonly tokenHash: string }
-  /** A token of an account has no role of its own. */
+  /** A token of an account has its account's role. */
   | {
       readonly kind: 'put_token';
       readonly tokenHash: string;
@@ -87,7 +88,7 @@ export type SystemChange =
   | { readonly kind: 'remove_token'; readonly tokenId: string }
   | { readonly kind: 'remove_tokens_of'; readonly account: string; readonly except: string | null }
   | { readonly kind: 'remove_dead_tokens'; readonly authUsedBy: Instant; readonly sessionIssuedBy: Instant }
-  /** Sealed by the store: what it holds is never written as it is. */
+  /** The store seals it before it writes it. */
   | { readonly kind: 'put_secret'; readonly name: SecretName; readonly secret: string }
   | { readonly kind: 'reseal_secrets'; readonly newKey: Uint8Array }
   | {
@@ -102,8 +103,32 @@ export type SystemChange =
   | { readonly kind: 'remove_notice'; readonly key: NoticeKey }
   | { readonly kind: 'set_webhook_cursor'; readonly position: AuditPosition };
 
+/** Changes that reach beyond the server's own rows: to all licenses, to the log, to the time. */
+export type WideChange =
+  | { readonly kind: 'set_hardware_id'; readonly hardwareId: string }
+  /** The license stays the same; only how it is tied to this server has changed. */
+  | { readonly kind: 'put_tie'; readonly license: License }
+  | { readonly kind: 'sign_heads'; readonly heads: HeadsSigned['heads'] }
+  /** Takes the place of the links that it sums up. */
+  | { readonly kind: 'put_segment'; readonly segment: AuditSegment }
+  | { readonly kind: 'move_clock'; readonly to: Instant }
+  /** Slots that were live then get a whole timeout: nobody could send a heartbeat since. */
+  | { readonly kind: 'prolong_live'; readonly since: Instant }
+  | { readonly kind: 'restore_borrows'; readonly restoration: Restoration }
+  /** Nothing happened later than now: the clock went back from this instant. */
+  | { readonly kind: 'pull_back'; readonly from: Instant };
+
+/** Which of a license's ended borrows come back, and which do not. */
+export interface Restoration {
+  readonly licenseId: LicenseId;
+  readonly restored: readonly NamedBorrow[];
+  readonly lost: readonly LostBorrow[];
+  readonly changes: readonly Change[];
+  readonly events: readonly LicenseEvent[];
+}
+
 /** Under which name a secret is kept. */
-export type SecretName = 'cloud_api_key' | 'cloud_shared_key';
+type SecretName = 'cloud_api_key' | 'cloud_shared_key';
 
 export interface Decision {
   readonly outcome: Outcome;
@@ -112,7 +137,12 @@ export interface Decision {
 }
 
 export interface SystemDecision {
-  readonly outcome: Done | Refused;
-  readonly changes: readonly SystemChange[];
+  readonly outcome: Done | ClockReset | Refused;
+  readonly changes: readonly (SystemChange | WideChange)[];
   readonly events: readonly SystemEvent[];
+}
+
+/** Decides that the server stays as it is. */
+export function unchanged(outcome: SystemDecision['outcome'] = { kind: 'done', count: 0 }): SystemDecision {
+  return { outcome, changes: [], events: [] };
 }

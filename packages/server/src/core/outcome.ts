@@ -33,7 +33,7 @@ export interface Measured {
   readonly now: Instant;
 }
 
-/** The clock goes back, or would. */
+/** The clock went back, or would. */
 export interface ClockReset {
   readonly kind: 'clock_reset';
   readonly restored: readonly NamedBorrow[];
@@ -42,7 +42,7 @@ export interface ClockReset {
 
 export interface Done {
   readonly kind: 'done';
-  /** How many slots or records it concerned. */
+  /** How many slots or records were affected. */
   readonly count: number;
 }
 

@@ -7,11 +7,14 @@ import type { Registration } from './nouns/registration.ts';
 import { type Refused, refuse } from './outcome.ts';
 import type { LicenseView } from './view.ts';
 
-/** Why the license lends and renews nothing now, in order of precedence; `null` when it does. */
+/** Why the license lends nothing now, in order of precedence; `null`: it does. */
 export function refuseByState(license: License, now: Instant): Refused | null {
   switch (licenseState(license, now)) {
     case 'disabled':
-      return refuse('license_not_enabled', `The license ${named(license)} was disabled by its vendor.`);
+      return refuse(
+        'license_not_enabled',
+        `The license ${named(license)} was disabled by its vendor. Ask them to enable it.`,
+      );
     case 'inactive':
       return refuse('license_not_active', `The license ${named(license)} is not active. Activate it first.`);
     case 'not_started':
@@ -28,7 +31,7 @@ export function refuseByState(license: License, now: Instant): Refused | null {
   }
 }
 
-/** The same for somebody who holds a slot: a license that is only out of reach goes on for them. */
+/** The same for a holder, who may renew while the license is only away from its machine or its vendor. */
 export function refuseRenewal(license: License, now: Instant): Refused | null {
   const state = licenseState(license, now);
   return state === 'elsewhere' || state === 'overdue' ? null : refuseByState(license, now);
@@ -37,8 +40,8 @@ export function refuseRenewal(license: License, now: Instant): Refused | null {
 function refuseElsewhere(license: License): Refused {
   return refuse(
     'server_identity_changed',
-    `The license ${named(license)} was activated on another machine than this server. ` +
-      'The administrator has to activate it here.',
+    `The license ${named(license)} was activated on another machine. ` +
+      'The administrator must activate it on this one.',
     { movedAt: license.tie.movedAt },
   );
 }
@@ -47,8 +50,8 @@ function refuseOverdue(license: License): Refused {
   const { maxOfflineDays, tie } = license;
   return refuse(
     'license_check_overdue',
-    `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days, and was ` +
-      `not since ${say(tie.checkedAt as Instant)}. The administrator finds the reason with "berth status".`,
+    `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days. The last ` +
+      `check was at ${say(tie.checkedAt as Instant)}. The administrator sees the reason in "berth status".`,
     { overdueAt: overdueFrom(license) },
   );
 }
@@ -57,7 +60,7 @@ function refuseNotStarted(license: License): Refused {
   const startsAt = license.startsAt as Instant;
   return refuse(
     'license_start_date_error',
-    `The license ${named(license)} is valid from ${say(startsAt)} on.`,
+    `The license ${named(license)} is not valid before ${say(startsAt)}.`,
     {
       startsAt,
     },
@@ -77,7 +80,7 @@ export interface Lender {
   readonly slots: number;
   readonly inUse: number;
   readonly nextFreeAt: Instant | null;
-  /** How many licenses of a pool are added up; left out for one that answers alone. */
+  /** How many licenses of a pool were added up; left out for a single one. */
   readonly licenses?: number;
 }
 
@@ -85,7 +88,6 @@ export function lenderOf({ license, nextEndsAt }: LicenseView, { inUse }: Collec
   return { name: license.product, slots: license.slots, inUse, nextFreeAt: nextEndsAt };
 }
 
-/** All slots are in use: how many, and when the next one may be free. */
 export function refuseFull({ name, slots, inUse, nextFreeAt, licenses }: Lender): Refused {
   const whenFree = nextFreeAt === null ? '' : ` The next one may be free at ${say(nextFreeAt)}.`;
   const where = licenses === undefined ? '' : ` on ${licenses} license${licenses === 1 ? '' : 's'}`;
@@ -99,7 +101,7 @@ export function refuseNotHeld(license: License, user: string): Refused {
   return refuse('device_not_found', `"${user}" holds no slot of the license ${named(license)}.`);
 }
 
-/** Why this caller may not give the slot back; `null` when they may. */
+/** Why this caller may not give the slot back; `null`: they may. */
 export function refuseOthers(
   held: Pick<Registration, 'user' | 'credential'>,
   { credential }: Unregister | ReleaseFeature,
@@ -107,7 +109,7 @@ export function refuseOthers(
   if (credential === undefined || held.credential === null || held.credential === credential) return null;
   return refuse(
     'slot_of_another_client',
-    `The slot of "${held.user}" was taken with other credentials. Those can give it back, or an operator.`,
+    `The slot of "${held.user}" was taken with other credentials. Use those, or ask an operator.`,
   );
 }
 

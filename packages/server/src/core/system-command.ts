@@ -45,7 +45,7 @@ export interface CreateAccount {
   readonly name: string;
   readonly role: Role;
   readonly passwordHash: string;
-  /** The password was made up by the server and has to be replaced. */
+  /** The server made the password up; it must be replaced. */
   readonly oneTime: boolean;
   readonly by: Actor;
 }
@@ -55,9 +55,9 @@ export interface SetPassword {
   readonly account: string;
   readonly passwordHash: string;
   readonly oneTime: boolean;
-  /** What the old password was checked against, where that was asked for. */
+  /** The hash that the old password was checked against, if it was asked for. */
   readonly checkedHash?: string | null;
-  /** The hash of the token that goes on although the password is another one; `null`: none does. */
+  /** The hash of the token that stays valid; `null`: none does. */
   readonly keptToken: string | null;
   readonly by: Actor;
 }
@@ -75,37 +75,37 @@ export interface RemoveAccount {
   readonly by: Actor;
 }
 
-/** The outcome of a password check, which is too slow to be part of a decision. */
+/** The result of a password check, which is too slow to be part of a decision. */
 export interface SignIn {
   readonly kind: 'sign_in';
   readonly account: string;
   readonly address: string;
   /** `null`: the password was wrong, or the account does not exist. */
   readonly tokenHash: string | null;
-  /** What the password was checked against: another one may have taken its place meanwhile. */
+  /** The hash that the password was checked against: it may have been replaced meanwhile. */
   readonly checkedHash: string | null;
-  /** In a browser, which is signed out after half a day. */
+  /** Browsers are signed out after half a day. */
   readonly isBrowser?: boolean;
 }
 
-/** A token was used: it stays valid for its whole time again. */
+/** A token was used, which starts its lifetime anew. */
 export interface UseToken {
   readonly kind: 'use_token';
   readonly tokenHash: string;
 }
 
-/** `socket`: that they may read the data folder. `nothing`: they are on the machine during setup. */
+/** `socket`: access to the data folder. `nothing`: being on the machine during setup. */
 export type Shown = 'socket' | 'credentials' | 'nothing';
 
-/** A token of its own, for a program. */
+/** Makes an API token, for a program. */
 export interface CreateToken {
   readonly kind: 'create_token';
   readonly tokenHash: string;
   readonly name: string;
   readonly role: Role;
-  /** How long it counts; `null`: until it is revoked. */
+  /** How long it is valid; `null`: until it is revoked. */
   readonly days: number | null;
-  /** What the caller has shown; left out: they came over the socket in the data folder. */
+  /** What the caller has proven; `socket` by default. */
   readonly shown?: Shown;
   readonly by: Actor;
 }
@@ -117,13 +117,13 @@ export interface RevokeToken {
   readonly by: Actor;
 }
 
-/** Something happened that changes nothing in the store. */
+/** Records an event that changes nothing else in the store. */
 export interface RecordEvent {
   readonly kind: 'record_event';
   readonly event: ServerStarted | ServerStopped | MasterKeyExported;
 }
 
-/** The server asks the vendor for something, in a file. */
+/** Makes a request file for the vendor. */
 export interface OpenRequest {
   readonly kind: 'open_request';
   readonly requestId: string;
@@ -132,44 +132,44 @@ export interface OpenRequest {
   readonly by: Actor;
 }
 
-/** A file with what was consumed is made. */
+/** Makes a usage file, which reports what was consumed. */
 export interface NumberUsage {
   readonly kind: 'number_usage';
   readonly by: Actor;
 }
 
-/** The hardware id of the machine that the server finds itself on. */
+/** Tells the hardware id of the machine that the server runs on. */
 export interface BindHardware {
   readonly kind: 'bind_hardware';
   readonly hardwareId: string;
-  /** The administrator chose it; the server would not make it from its own data. */
+  /** The administrator chose it; the server would have made another. */
   readonly isChosen?: boolean;
 }
 
-/** Follow a wall clock that has jumped ahead. */
+/** Follows a wall clock that has jumped ahead. */
 export interface AcceptClock {
   readonly kind: 'accept_clock';
   readonly by: Actor;
 }
 
-/** Go back to the wall clock after a wrong one has driven the server's time ahead. */
+/** Goes back to the wall clock after a wrong one has driven the server's time ahead. */
 export interface ResetClock {
   readonly kind: 'reset_clock';
-  /** `careful` where it is left out. */
+  /** `careful` by default. */
   readonly mode?: ResetMode;
   readonly by: Actor;
 }
 
 /**
- * What if a wrong clock ended borrows that cannot be restored? `careful` refuses and names them, `forced`
- * goes ahead, `trial` changes nothing and tells what would happen.
+ * What to do if a wrong clock ended borrows that cannot be restored: `careful` refuses and names them,
+ * `forced` goes ahead, `trial` changes nothing and tells what would happen.
  */
 export type ResetMode = 'careful' | 'forced' | 'trial';
 
-/** Keeps the keys that the vendor gave for the licensing cloud. `null`: that one stays as it is. */
+/** Sets the vendor's keys for the licensing cloud. `null` leaves a key as it is. */
 export interface SetCloudKeys extends CloudKeys {
   readonly kind: 'set_cloud_keys';
-  /** What the audit tells about them. */
+  /** For the audit log. */
   readonly fingerprints: CloudKeys;
   readonly by: Actor;
 }
@@ -187,16 +187,16 @@ export interface RotateMasterKey {
   readonly by: Actor;
 }
 
-/** The administrator's rules are other ones from now on. */
+/** Replaces the administrator's rules. */
 export interface SetRules {
   readonly kind: 'set_rules';
   readonly rules: Rules;
-  /** Tells one version of the rules from another. */
+  /** Identifies this version of the rules. */
   readonly digest: string;
   readonly by: Actor;
 }
 
-/** Something that is remembered, and that an administrator should hear of once. */
+/** Something that an administrator should be told once. */
 export interface Note {
   readonly kind: 'note';
   readonly notice:
@@ -208,20 +208,20 @@ export interface Note {
     | CloudReleased;
 }
 
-/** Everything up to this event was delivered to the webhook, or is none of its business. */
+/** Everything up to this event was delivered to the webhook, or does not concern it. */
 export interface SetWebhookCursor {
   readonly kind: 'set_webhook_cursor';
   readonly position: AuditPosition;
-  /** Only where there never was a webhook: somebody may have begun to deliver meanwhile. */
+  /** Has no effect if there is a cursor already: another server may have begun to deliver. */
   readonly isFirst?: boolean;
 }
 
-/** Signs the newest link of every chain, unless nothing has happened since they were last signed. */
+/** Signs the newest link of every chain, unless nothing was written since the last time. */
 export interface SignHeads {
   readonly kind: 'sign_heads';
 }
 
-/** Puts totals in the place of old links. One command takes a bounded number of them. */
+/** Replaces old links by totals, a bounded number of them per command. */
 export interface ThinAudit {
   readonly kind: 'thin_audit';
   readonly before: Instant;

@@ -1,9 +1,5 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { OneTimePassword } from './access/one-time-password.ts';
-import type { Role } from './access/role.ts';
-import type { Token } from './access/token.ts';
-import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Meter } from './nouns/consumption.ts';
 import type { EndedBorrow } from './nouns/ended-borrow.ts';
 import type { FeatureSlot } from './nouns/feature-slot.ts';
@@ -13,26 +9,25 @@ import type { Registration } from './nouns/registration.ts';
 import type { Measured } from './outcome.ts';
 import type { Rules } from './rules/rules.ts';
 
-/** At most this many ended slots are collected by one command; the rest is counted and left to the next. */
+/** A command collects at most this many ended slots; it counts the rest and leaves them to the next. */
 export const COLLECT_LIMIT = 1000;
 
 /**
- * What every decision on a license sees. Its cost does not grow with the number of slots: what
- * is in use is a stored number, brought up to date by every command before it decides.
+ * What every decision on a license sees. It costs the same however many slots there are: the number in use is
+ * stored, and every command corrects it before it decides.
  */
 export interface LicenseHead {
   readonly license: License;
-  /** As stored: live slots, and ended ones that nobody has collected yet. */
+  /** As stored: live slots, and ended ones that are not collected yet. */
   readonly storedInUse: number;
-  /** Slots whose time is over, the longest ended first, at most `COLLECT_LIMIT`. */
+  /** Ended slots, oldest first, at most `COLLECT_LIMIT`. */
   readonly ended: readonly Registration[];
-  /** How many more have ended beyond those. */
+  /** How many more have ended. */
   readonly endedBeyond: number;
-  /** Feature slots whose time is over, or whose user's slot is among `ended`. */
+  /** Ended feature slots, and those whose user's slot is among `ended`. */
   readonly endedFeatureSlots: readonly FeatureSlot[];
-  /** What was counted of the license or feature that the command is about, if it is about one. */
+  /** Of the license or feature that the command counts or lends, if any. */
   readonly meter: Meter | null;
-  /** What the administrator allows beyond the license. */
   readonly rules: Rules;
 }
 
@@ -44,40 +39,38 @@ export interface Crowd {
 
 /** The head, and the facts that the command's module asked for. */
 export interface LicenseView extends LicenseHead {
-  /** When the next live slot ends; `null` when none is held, or when nobody asked. */
+  /** When the next live slot ends; `null`: none is held, or it was not asked for. */
   readonly nextEndsAt: Instant | null;
   readonly registration: Registration | null;
-  /** The borrow of the same user that has ended, when asked for and no registration is there. */
+  /** The holder's ended borrow, if asked for and there is no registration. */
   readonly endedBorrow: EndedBorrow | null;
-  /** What is held from where the request comes from; `null` when nobody has to know. */
+  /** What is held from the sender's address; `null`: not asked for. */
   readonly crowd: Crowd | null;
-  /** Several registrations with their feature slots, when asked for. */
   readonly holders: readonly {
     readonly registration: Registration;
     readonly featureSlots: readonly FeatureSlot[];
   }[];
-  /** The feature slots of that user. */
+  /** The holder's. */
   readonly featureSlots: readonly FeatureSlot[];
-  /** How many more slots of that feature have ended beyond `endedFeatureSlots`. */
+  /** How many slots of the meter's feature have ended beyond `endedFeatureSlots`. */
   readonly featureEndedBeyond: number;
-  /** When the next slot of that feature ends by itself; `null` when none is held, or when nobody asked. */
+  /** When its next slot ends by itself; `null`: none is held, or it was not asked for. */
   readonly featureNextEndsAt: Instant | null;
-  /** Live slots of all features, when asked for. */
+  /** Live slots of all features. */
   readonly featureSlotCount: number;
   readonly rememberedAnswer: RememberedAnswer | null;
-  /** Everything of this license that is on its way to the vendor, when asked for. */
+  /** All reports of the license on their way to the vendor. */
   readonly reports: readonly Report[];
-  /** What was counted of the license and of its features, when asked for. */
   readonly meters: readonly Meter[];
-  /** The user's denials, one a code. */
+  /** The user's earlier denials, one per code. */
   readonly denials: readonly Denial[];
-  /** The denials from where the request comes from, one a code. */
+  /** Earlier denials from the sender's place, one per code. */
   readonly placeDenials: readonly PlaceDenial[];
   /** Denials whose window is over, at most `COLLECT_LIMIT`. */
   readonly staleDenials: readonly Denial[];
-  /** Those of places that have counted something, or whose window is over. */
+  /** Those of places that have folded denials, or whose window is over. */
   readonly stalePlaceDenials: readonly PlaceDenial[];
-  /** How many first answers are too old to be repeated, at most `COLLECT_LIMIT`. */
+  /** How many remembered answers are too old, at most `COLLECT_LIMIT`. */
   readonly staleAnswers: number;
 }
 
@@ -130,9 +123,9 @@ export const NO_NEEDS: ViewNeeds = {
   stale: null,
 };
 
-/** A user's last denial with this code that became an event, and how often it was repeated since. */
+/** A user's last recorded denial with this code, and how often it was repeated since. */
 export interface Denial {
-  /** Empty where nobody was named. */
+  /** Empty if nobody was named. */
   readonly user: string;
   /** Empty for the license itself. */
   readonly feature: string;
@@ -142,8 +135,8 @@ export interface Denial {
 }
 
 /**
- * The denials with one code that came from one place since a window was opened: how many have become events,
- * and how many were only counted, because the place had its share.
+ * The denials with one code from one place since a window was opened: how many became events, and how many
+ * were only counted because the place had its share.
  */
 export interface PlaceDenial {
   readonly place: string;
@@ -159,10 +152,10 @@ export interface MeterNeed {
   readonly windowStart: Instant;
 }
 
-/** Where an idempotency key counts: the same key elsewhere is another key. */
+/** Where an idempotency key is valid: the same key elsewhere is another key. */
 export interface AnswerScope {
   readonly operation: string;
-  /** Empty where nobody was named. */
+  /** Empty if nobody was named. */
   readonly user: string;
   readonly key: string;
 }
@@ -180,7 +173,7 @@ export interface Report {
   readonly feature: string;
   readonly amount: number;
   readonly cutAt: Instant;
-  /** When it turned out that nobody can tell whether the vendor has counted it; `null`: it will be told. */
+  /** When it became unknowable whether the vendor has counted it; `null`: it will be known. */
   readonly uncertainAt: Instant | null;
 }
 
@@ -188,44 +181,16 @@ export interface Report {
 export interface Candidate {
   readonly license: License;
   readonly holdsSlot: boolean;
-  /** This very request, told by its key, was counted on it before. */
+  /** It has answered this very request before, by its key. */
   readonly hasAnswered: boolean;
 }
 
-/** What is known of a license, of a request and of this server when a file comes in. */
+/** What is known when a file comes in. */
 export interface FileView {
   readonly hardwareId: string | null;
-  /** The license as it is or was here; `null`: it never was. */
+  /** The license as the server has or had it; `null`: it never had it. */
   readonly known: License | null;
   readonly isHeld: boolean;
-  /** The request that the file names; `null`: none of ours. */
+  /** The request that the file names; `null`: this server did not make it. */
   readonly request: { readonly answeredBy: LicenseId | null } | null;
-}
-
-/** What a decision sees of an account. */
-export interface KeptAccount {
-  readonly role: Role;
-  readonly passwordHash: string;
-  /** `null`: the password is its owner's own. */
-  readonly oneTime: OneTimePassword | null;
-}
-
-/** What decisions about the server itself see. */
-export interface SystemView {
-  /** The account that the command is about; `null`: there is none. */
-  readonly account: KeptAccount | null;
-  /** How many accounts may administrate. */
-  readonly administrators: number;
-  /** The token that the command is about: by its hash, by its id, or by its name. */
-  readonly token: Token | null;
-  /** An administrator has had a password of their own; only where that makes a difference. */
-  readonly isSetUp: boolean;
-  /** The number of the last file with what was consumed. */
-  readonly usageSequence: number;
-  /** Of the master key that seals the store; only where it is to be replaced. */
-  readonly masterKeyFingerprint: string | null;
-  /** What was told before of the thing that is to be told; `null`: nothing. */
-  readonly notedValue: number | null;
-  /** Up to where the webhook was told; `null`: there never was one. */
-  readonly webhookCursor: AuditPosition | null;
 }

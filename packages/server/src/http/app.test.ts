@@ -4,7 +4,7 @@ import { FOREIGN, openTestApp, type TestAnswer } from '../../../../test/support/
 import { LIMITS } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import { RequestError } from '../services/request-error.ts';
-import { text } from './reply.ts';
+import { text } from './reply/reply.ts';
 import { defineRoute } from './route.ts';
 
 function throwingRoute(path: string, error: unknown) {

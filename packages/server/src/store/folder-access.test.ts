@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { createDataFolder, explainFolder } from './folder-access.ts';
 
-const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/console/folder-access'));
+const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/files/folder-access'));
 const STRANGER = 65_534;
 /** As a process of its own, of which another user needs nothing but one file. */
 const SCRIPT = `
@@ -70,10 +70,7 @@ describe('a data folder', () => {
       return t.skip('optional: needs the right to mount a disk');
     }
     try {
-      assert.match(
-        explainFolder(disk) ?? '',
-        /is on a disk that is mounted read-only\. Mount it writable/,
-      );
+      assert.match(explainFolder(disk) ?? '', /is on a disk that is mounted read-only\. Mount it writable/);
       assert.throws(() => createDataFolder(join(disk, 'data')), /is on a disk that is mounted read-only\./);
     } finally {
       execFileSync('umount', ['--lazy', disk]);

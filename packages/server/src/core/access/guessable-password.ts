@@ -1,10 +1,9 @@
 import { COMMON_WORDS } from './common-words.ts';
 
 /**
- * Whether somebody who tries what people usually choose would soon find a password. There are no rules about
- * which characters it needs. Instead everything that guessers try first (common words and names, also with
- * digits for letters, keys beside each other, sequences, repeats, years) counts as one character, whatever
- * its length; what then remains must be long enough.
+ * Returns whether a password is easy to guess. There are no rules about which characters it needs. Instead,
+ * everything that guessers try first (common words and names, also with digits for letters, neighbouring
+ * keys, sequences, repeats, years) counts as one character, and what remains must be long enough.
  */
 export function isGuessable(password: string, names: readonly string[]): boolean {
   return countUnguessable(password, names) < LEAST_UNGUESSABLE;
@@ -12,7 +11,7 @@ export function isGuessable(password: string, names: readonly string[]): boolean
 
 const LEAST_UNGUESSABLE = 8;
 
-/** Shorter names are in too many words. */
+/** Shorter names occur in too many words. */
 const SHORTEST_NAME = 3;
 
 function countUnguessable(password: string, names: readonly string[]): number {
@@ -33,13 +32,13 @@ function countUnguessable(password: string, names: readonly string[]): number {
   return count;
 }
 
-/** What a text consists of that is nothing but repetitions of it. */
+/** The part that a text repeats, if it is nothing but repetitions. */
 function unitOf(text: string): string {
   const period = `${text}${text}`.indexOf(text, 1);
   return text.slice(0, period);
 }
 
-/** Which letters digits and signs stand for; some stand for either of two. */
+/** The letters that digits and signs stand for; some stand for either of two. */
 const LETTERS = { '0': 'o', '3': 'e', '4': 'a', '@': 'a', '5': 's', $: 's', '7': 't', '+': 't', '8': 'b' };
 const READINGS: readonly Readonly<Record<string, string>>[] = [
   { ...LETTERS, '1': 'i', '!': 'i', '|': 'i', '9': 'g' },
@@ -60,7 +59,7 @@ function longestWord(text: string, index: number, words: readonly string[]): num
   return Math.max(0, ...found.map(({ length }) => length));
 }
 
-/** Rows and columns of keyboards, the alphabet, the digits, and ways across the keys that many go. */
+/** Rows and columns of keyboards, the alphabet, the digits, and common paths across the keys. */
 const WALKS = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890123456789',

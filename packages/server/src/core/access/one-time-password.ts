@@ -2,23 +2,20 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
 
-/**
- * A password that the server made up. It signs in once; after that it is good only for replacing it, and
- * after a week for nothing.
- */
+/** A password that the server made up. It signs in once; then it can only be replaced, within a week. */
 export interface OneTimePassword {
   readonly madeAt: Instant;
   /** Somebody has signed in with it. */
   readonly isUsed: boolean;
 }
 
-export const ONE_TIME_DAYS = 7;
+const ONE_TIME_DAYS = 7;
 
 export function oneTimeUntil({ madeAt }: OneTimePassword): Instant {
   return plus(madeAt, ONE_TIME_DAYS * DAY_MS);
 }
 
-/** Only whoever knows the password is told: it was right once. */
+/** Only a caller who knows the password is told. */
 export function refuseIfOver(
   code: ErrorCode,
   account: string,

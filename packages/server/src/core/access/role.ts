@@ -1,13 +1,13 @@
 /**
- * What an account or a token is allowed to do. A user asks for slots, an operator sees everything and takes
- * slots back, an administrator changes the server.
+ * What an account or a token may do. A user asks for slots, an operator sees everything and takes slots back,
+ * an administrator changes the server.
  */
 export type Role = (typeof ROLES)[number];
 
 /** From the least to the most. */
 export const ROLES = ['user', 'operator', 'admin'] as const;
 
-/** Whoever may do more may do less. */
+/** A higher role includes the lower ones. */
 export function includesRole(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }

@@ -2,16 +2,16 @@ import type { ClockJumped } from '../nouns/audit-event.ts';
 import { HOUR_MS, type Instant, later, MINUTE_MS, plus } from '../nouns/instant.ts';
 
 /**
- * The server's own time. From the latest instant that was ever used (the mark) it counts monotonic time,
- * and takes over from the wall clock only small steps forward. A wall clock that is set cannot give or take
- * anybody a slot.
+ * The server has its own time. It counts monotonic time from the latest instant ever used (the mark), and
+ * follows the wall clock only in small steps forward. So setting the wall clock gives nobody a slot, and
+ * takes none away.
  */
 export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** A wall clock that stays ahead for this long is right after all, and is followed. */
+/** A wall clock that stays ahead for this long is taken to be right, and followed. */
 export const JUMP_PATIENCE_MS = 24 * HOUR_MS;
 
-/** The wall clock and the server's time have fallen apart. */
+/** The wall clock and the server's time differ. */
 export interface ClockJump {
   readonly direction: 'ahead' | 'behind';
   readonly seenAt: Instant;
@@ -26,18 +26,15 @@ export interface ClockState {
 
 export interface ClockReading {
   readonly now: Instant;
-  /** Where the server's time had got to by itself, before any wall clock was followed. */
+  /** The server's time before it followed the wall clock. */
   readonly ranTo: Instant;
   readonly jump: ClockJump | null;
-  /** The jump was not there at the last reading. */
   readonly isNewJump: boolean;
-  /** The wall clock was ahead for so long that the server follows it: this counts as downtime. */
+  /** The wall clock was ahead for so long that the server follows it; the gap counts as downtime. */
   readonly isTakenOver: boolean;
 }
 
-/**
- * The server's time, given how much monotonic time has passed since the mark and what the wall clock shows.
- */
+/** The server's time, by the monotonic time since the mark and the wall clock. */
 export function readClock(state: ClockState, elapsedMs: number, wall: Instant): ClockReading {
   const running = plus(state.mark, Math.max(0, elapsedMs));
   const gapMs = wall - running;
@@ -53,19 +50,17 @@ export function readClock(state: ClockState, elapsedMs: number, wall: Instant): 
   return { now: running, ranTo: running, jump, isNewJump: known === null, isTakenOver: false };
 }
 
-/** A wall clock that moves again while it is wrong is another jump, and its patience starts anew. */
+/** A wall clock that moves again while it is wrong has made another jump: the patience starts anew. */
 function sameJump(jump: ClockJump | null, gapMs: number): jump is ClockJump {
   return jump !== null && Math.abs(jump.gapMs - gapMs) <= CLOCK_TOLERANCE_MS;
 }
 
-/** The time at which a store that was closed goes on. The wall clock rules, but never back. */
+/** The time when a store is opened: the wall clock's, but never before the mark. */
 export function clockAtStart(mark: Instant | null, wall: Instant): Instant {
   return mark === null ? wall : later(mark, wall);
 }
 
-/**
- * A gap this long between mark and wall clock at start may be a long rest or a wrong clock: it is recorded.
- */
+/** A gap this long at start is recorded: the server was down for long, or the clock is wrong. */
 const NOTABLE_REST_MS = 24 * HOUR_MS;
 
 export function jumpAtStart(mark: Instant | null, wall: Instant): ClockJumped | null {
@@ -78,7 +73,7 @@ export function jumpEvent({ now, jump }: ClockReading, wall: Instant): ClockJump
   return { kind: 'clock_jumped', direction: jump.direction, serverAt: now, wallAt: wall, followed: false };
 }
 
-/** Whether the server's time has run so far ahead of the wall clock that it can be reset to it. */
+/** Returns whether the server's time is so far ahead of the wall clock that it can be reset. */
 export function isResettable(now: Instant, wall: Instant): boolean {
   return now - wall > CLOCK_TOLERANCE_MS;
 }

@@ -1,4 +1,4 @@
-import type { Change } from '../decision.ts';
+import type { Change, Restoration } from '../decision.ts';
 import { BORROW_TOLERANCE_MS, resolveFeatureUntil, resolveLicenseUntil } from '../lending/borrow-until.ts';
 import { chooseFloating } from '../lending/choose-floating.ts';
 import type { Actor } from '../nouns/actor.ts';
@@ -19,35 +19,33 @@ import { type Lender, refuseByState, refuseFull, refuseNotHeld } from '../refusa
 import { type Rules, refuseByRules } from '../rules/rules.ts';
 
 /**
- * The clock was wrong and is set back: which of the borrows that ended meanwhile come back? Those whose date
- * is still ahead, if the same borrow could be made at the right time: the license allows it and a slot is
- * free. The others are named, with the reason. Whoever held a slot longest is served first.
+ * A wrong clock is set back: which of the borrows that it ended come back? Those whose date is ahead again,
+ * if the same borrow could be made at the right time: the license allows it and a slot is free. The others
+ * are named, with the reason. The longest holders come first.
  */
 export interface RestoreView {
   readonly license: License;
   readonly isRemoved: boolean;
   readonly rules: Rules;
-  /** Slots in use, without any that has ended. */
+  /** Live slots. */
   readonly inUse: number;
   /** Ended borrows whose date is ahead of the right time. */
   readonly borrows: readonly EndedBorrow[];
-  /** Slots that some of these users hold now, of this license and of its features. */
+  /** Slots that these users hold now, of this license and of its features. */
   readonly registrations: readonly Registration[];
   readonly featureSlots: readonly FeatureSlot[];
+  /** Slots that they hold of other licenses of the product. */
+  readonly elsewhere: readonly Registration[];
   /** Slots of each feature in use. */
   readonly featuresInUse: ReadonlyMap<string, number>;
 }
 
-export interface Restoration {
-  readonly restored: readonly NamedBorrow[];
-  readonly lost: readonly LostBorrow[];
-  readonly changes: readonly Change[];
-  readonly events: readonly LicenseEvent[];
-}
-
-export function decideRestore(view: RestoreView, to: Instant, by: Actor): Restoration {
+/** `now`: the time before the clock goes back to `to`. */
+export function decideRestore(view: RestoreView, now: Instant, to: Instant, by: Actor): Restoration {
   const plan = new Plan(view, to, by);
-  const borrows = view.borrows.filter((borrow) => !isOfWrongTime(borrow, view.license, to)).sort(byAge);
+  const borrows = view.borrows
+    .filter((borrow) => !isReplaced(borrow, view.elsewhere, now) && !isOfWrongTime(borrow, view.license, to))
+    .sort(byAge);
   const isBack = ({ user }: EndedBorrow) => plan.holders.has(user);
   const own = borrows.filter(({ feature }) => feature === WHOLE_LICENSE);
   for (const borrow of own.filter(isBack)) plan.restoreSlot(borrow);
@@ -57,7 +55,18 @@ export function decideRestore(view: RestoreView, to: Instant, by: Actor): Restor
   return plan.finish();
 }
 
-/** Taken in the wrong time, for longer than anybody may at the right one: its time was really over. */
+/** Returns whether the user has borrowed another license of the product since. */
+function isReplaced(borrow: EndedBorrow, elsewhere: readonly Registration[], now: Instant): boolean {
+  return elsewhere.some(
+    ({ user, borrowedUntil, registeredAt }) =>
+      user === borrow.user &&
+      borrowedUntil !== null &&
+      borrowedUntil > now &&
+      registeredAt >= borrow.borrowedUntil,
+  );
+}
+
+/** A borrow that was made in the wrong time, for longer than allowed at the right one, has really ended. */
 function isOfWrongTime(
   { feature, registeredAt, borrowedUntil }: EndedBorrow,
   license: License,
@@ -72,14 +81,14 @@ function byAge(a: EndedBorrow, b: EndedBorrow): number {
   return a.registeredAt - b.registeredAt || (a.user < b.user ? -1 : 1);
 }
 
-/** Whoever comes back needs a free slot; who holds one needs none, as long as use is within the limit. */
+/** A user without a slot needs a free one; a holder needs none unless the license is over its limit. */
 function refuseShort(lender: Omit<Lender, 'nextFreeAt'>, isHeld: boolean): Refused | null {
   const { slots, inUse } = lender;
   const isShort = isHeld ? inUse > slots : inUse >= slots;
   return isShort ? refuseFull({ ...lender, nextFreeAt: null }) : null;
 }
 
-/** What was decided about the borrows so far: each takes its slot before the next one is looked at. */
+/** What was decided so far: each borrow takes its slot before the next one is judged. */
 class Plan {
   readonly holders: Map<string, Registration>;
   readonly #view: RestoreView;
@@ -174,7 +183,7 @@ class Plan {
     return this.#view.featureSlots.find((slot) => slot.user === user && slot.feature === feature) ?? null;
   }
 
-  /** What keeps back a borrow of any kind. */
+  /** What refuses any kind of borrow. */
   #judge({ user, host, origin }: EndedBorrow): Refused | null {
     const { license, isRemoved, rules } = this.#view;
     if (isRemoved) return refuse('license_not_found', `The license ${license.id} was removed.`);
@@ -212,6 +221,7 @@ class Plan {
   finish(): Restoration {
     const changes = this.#changes;
     if (this.#inUse !== this.#view.inUse) changes.push({ kind: 'set_in_use', inUse: this.#inUse });
-    return { restored: this.#restored, lost: this.#lost, changes, events: this.#events };
+    const licenseId = this.#view.license.id;
+    return { licenseId, restored: this.#restored, lost: this.#lost, changes, events: this.#events };
   }
 }

@@ -65,7 +65,7 @@ function refuseConsumption(
   return denyConsumption(command, view, base, refusal, now);
 }
 
-/** What is counted: the license, or the feature, with its limits. */
+/** The license or the feature that is counted, with its limits. */
 interface Counted {
   readonly feature: Feature | null;
   readonly limits: ConsumptionLimits;
@@ -97,7 +97,6 @@ function chooseFeature(license: License, code: string, now: Instant): Counted | 
   return { feature, limits: feature.consumption };
 }
 
-/** Why the count is not possible, or `null`. */
 function refuseCount(
   { count: added, narrowing }: AddConsumption,
   { feature, limits }: Counted,
@@ -105,7 +104,7 @@ function refuseCount(
 ) {
   if (added < 0) return refuseNegative(added, limits, total);
   const highest = Math.min(highestTotal(limits, narrowing) ?? LARGEST_AMOUNT, LARGEST_AMOUNT);
-  // What was counted in all windows together must stay a number that the store can keep.
+  // The sum over all windows must stay a number that the store can hold.
   const left = Math.max(0, Math.min(highest - total, LARGEST_AMOUNT - pending - reported));
   if (added === 0 || added <= left) return null;
   return refuse(
@@ -160,7 +159,7 @@ function measure(view: LicenseView, { feature, limits }: Counted, total: number,
   return { kind: 'measured', licenseId: view.license.id, feature, limits, total, inUse, slot: null, now };
 }
 
-/** Only accepted effects are kept: a refusal is decided anew. */
+/** A refusal is not remembered: a retry is decided anew. */
 function rememberAnswer(
   command: AddConsumption,
   { rememberedAnswer }: LicenseView,

@@ -5,11 +5,12 @@ import type { Instant } from '../nouns/instant.ts';
 import { type Assurance, isSameGrant, type License, type Verdict } from '../nouns/license.ts';
 
 /**
- * The vendor's cloud refuses the license: its state follows, its other facts stay as they were. A verdict
- * that may be old, or about another license, waits: it counts when the next check says the same.
+ * The vendor's cloud refuses the license, which changes its state and nothing else. A verdict that may be
+ * old, or about another license, only counts if the next check says the same.
  */
 export const applyVerdict = {
   ...ON_LICENSE,
+  changesLicense: true,
 
   decide({ verdict, proof }, view, now) {
     const known = view.license.tie.assurance ?? NO_ASSURANCE;

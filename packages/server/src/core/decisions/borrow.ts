@@ -91,7 +91,7 @@ function lendUntil(
   };
 }
 
-/** What was borrowed of features beyond the new date of the license, cut to it. */
+/** The user's feature borrows that reach beyond the new date, cut to it. */
 function cutFeatures(view: LicenseView, { heldFeatures }: Collected, until: Instant, now: Instant) {
   return heldFeatures.flatMap((slot) => {
     const cut = cutBorrow(slot, until, view.license, now);

@@ -11,11 +11,12 @@ import { type License, licenseId } from '../nouns/license.ts';
 import { type LicenseView, NO_NEEDS } from '../view.ts';
 
 /**
- * A license that the server holds gets new facts. Nobody is thrown out when its slots shrink; but no slot is
+ * Updates a license that the server has. Nobody loses a slot when there are fewer of them; but no slot is
  * held longer than the new validity and grace allow.
  */
 export const installLicense = {
   ...ON_LICENSE,
+  changesLicense: true,
   target: ({ license }) => ON_LICENSE.target({ licenseId: licenseId(license.id) }),
 
   needs({ counted, license }, _head, _registration, now) {
@@ -34,10 +35,7 @@ export const installLicense = {
   },
 } satisfies CommandModule<InstallLicense>;
 
-/**
- * A license that the server did not hold. It may have held it once: then its slots, totals and records are
- * still there, and go on.
- */
+/** Adds a license. If the server had it before, its slots, totals and records are still there. */
 export function decideAddLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
   const rebased = rebaseAll(command.license, command.counted, seedable(command, view), now);
@@ -56,7 +54,7 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
   };
 }
 
-/** The license with what this server knows about how it got here. */
+/** The license, tied to this server. */
 function tieNew(
   command: InstallLicense,
   view: LicenseView,
@@ -70,7 +68,7 @@ function tieNew(
     : { ...license, tie: { ...license.tie, assurance: { ...assurance, keptTotal } } };
 }
 
-/** A refresh answers no request: the license still is the answer to the one that brought it here. */
+/** A refresh answers no request, so the license keeps the request that brought it here. */
 function noteFile(license: License, file: FileFacts | undefined, known: License['tie'] | null): License {
   const { fileAt, requestId, confirmationId } = known ?? license.tie;
   if (file === undefined) return { ...license, tie: { ...license.tie, fileAt, requestId, confirmationId } };
@@ -83,17 +81,13 @@ function noteFile(license: License, file: FileFacts | undefined, known: License[
   return { ...license, tie };
 }
 
-/**
- * A file tells what others have counted before; of what was counted here, this server knows more than a file
- * that was written somewhere else.
- */
+/** The totals in a file are only used for meters that have not counted here: this server knows the others. */
 function seedable(command: InstallLicense, view: LicenseView): LicenseView {
   if (command.file === undefined) return view;
   const isUntouched = ({ total, pending, reported }: Meter) => total === 0 && pending === 0 && reported === 0;
   return { ...view, meters: view.meters.filter(isUntouched) };
 }
 
-/** The same file again answers nothing anew. */
 function answerRequest(file: FileFacts | undefined, known: License | null = null): readonly Change[] {
   if (file === undefined || file.requestId === null || known?.tie.requestId === file.requestId) return [];
   return [{ kind: 'answer_request', requestId: file.requestId }];

@@ -6,7 +6,7 @@ import { type Instant, say } from '../nouns/instant.ts';
 import { isBorrowed } from '../nouns/registration.ts';
 import { refuse } from '../outcome.ts';
 
-/** An administrator gives the slot back for the user. A borrowed slot takes a recall. */
+/** An administrator gives the slot back for the user. A borrowed slot must be recalled. */
 export const release = {
   ...ON_HELD_SLOT,
 

@@ -6,6 +6,7 @@ import type { License } from '../nouns/license.ts';
 
 export const removeLicense = {
   ...ON_LICENSE,
+  changesLicense: true,
 
   decide({ by, isGivenBack = false }, view, now) {
     const base = collect(view, now);

@@ -6,7 +6,7 @@ import { findReport, NOTHING_DONE, ON_REPORT, putAside } from '../lending/report
 import type { Meter } from '../nouns/consumption.ts';
 import { settleReport } from './settle-report.ts';
 
-/** Nobody heard the vendor's answer, but its total tells: counted, not counted, or nobody knows. */
+/** The vendor's answer was lost, but its total tells: counted, not counted, or unknown. */
 export const resolveReport = {
   ...ON_REPORT,
 

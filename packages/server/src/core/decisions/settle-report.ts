@@ -10,9 +10,9 @@ import type { LicenseView, Report } from '../view.ts';
 
 /**
  * The report's amount is reported, or pending again. Settling it twice changes nothing. An answer that is not
- * bound to its request, or to a repeated one, settles it only if its total can hold it. Otherwise the report
- * stays where it is; but if the answer repeats its id, that id is used up, for another amount or before a
- * total was lowered: then sending it again tells nothing, and it is uncertain.
+ * bound to its request settles it only if its total can include the amount. Otherwise the report stays; but
+ * if the answer repeats its id, that id is used up, for another amount or before a total was lowered: sending
+ * it again would tell nothing, so it is uncertain.
  */
 export const settleReport = {
   ...ON_REPORT,
@@ -42,8 +42,9 @@ export const settleReport = {
 } satisfies CommandModule<SettleReport>;
 
 /**
- * In a window that the cloud has told nothing of, it has counted nothing but reports. One that was cut in an
- * earlier window may have been counted in that: then nothing but its id can tell.
+ * Returns whether the cloud's total can include the report. If the cloud's earlier total is unknown, it has
+ * counted nothing but reports. A report that was cut in an earlier window may have been counted in that one:
+ * then only its id can tell.
  */
 function canHold(
   { cloudTotal, feature, isEchoed }: SettleReport,
@@ -57,8 +58,8 @@ function canHold(
 }
 
 /**
- * The cloud's total holds the report now. What it was before is forgotten where the cloud did not say; only
- * an uncertain report was in it all along.
+ * The cloud's total includes the report now. If the cloud did not tell it, the known one is forgotten. It
+ * included an uncertain report all along.
  */
 function counted(view: LicenseView, report: Report, told: SettleReport, now: Instant): Rebased {
   const meter = view.meter as Meter;
@@ -74,7 +75,7 @@ function counted(view: LicenseView, report: Report, told: SettleReport, now: Ins
   return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal, cloudAt: now } }], events: [] };
 }
 
-/** The cloud's total with the report. One that is too low for that is old, unless it certainly is not. */
+/** The cloud's total including the report. One that is too low is old, unless it certainly is not. */
 function totalWith(
   { license, meter }: LicenseView,
   { amount }: Report,
@@ -86,7 +87,7 @@ function totalWith(
   return Math.max(cloudTotal, known + amount);
 }
 
-/** Pending again. The total of a meter whose report was uncertain was the cloud's, without the amount. */
+/** Pending again. If the report was uncertain, the total was the cloud's, without the amount. */
 function withdrawn({ storedInUse: _, ...meter }: Meter, { amount, uncertainAt, feature }: Report): Rebased {
   const pending = addUp(meter.pending, amount);
   const before = meter.total;
@@ -98,13 +99,13 @@ function withdrawn({ storedInUse: _, ...meter }: Meter, { amount, uncertainAt, f
   };
 }
 
-/** That the cloud refused a report, which is then pending again, is no news: nothing has happened. */
+/** A report that the cloud refused is pending again, which is no event. */
 function tellSettled({ isCounted, by }: SettleReport, report: Report): readonly LicenseEvent[] {
   if (isCounted) return [tellReport('consumption_reported', report, by)];
   return report.uncertainAt === null ? [] : [tellReport('report_withdrawn', report, by)];
 }
 
-/** An amount that no number can tell any more stays the largest one, so that the meter can still be read. */
+/** Sums stop at the largest exact number, so that the meter can still be read. */
 function addUp(before: number, amount: number): number {
   return Math.min(before + amount, LARGEST_AMOUNT);
 }

@@ -19,7 +19,7 @@ export function crowdToCount(
   return address === null ? null : placeRange(address);
 }
 
-/** Why the address gets no more; `null` when it does. Whoever holds a slot renews it wherever they are. */
+/** Why the address gets no more; `null`: it does. A holder may renew from anywhere. */
 export function refuseCrowd(
   command: Register | Borrow,
   { license, crowd }: LicenseView,

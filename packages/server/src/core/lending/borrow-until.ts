@@ -5,19 +5,16 @@ import { allowsBorrowing, type License, latestBorrowUntil } from '../nouns/licen
 import { heldUntil, type Registration } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
 
-/** Clients' clocks differ: a date this little beyond the latest allowed one is cut to it, not refused. */
+/** Clients' clocks differ, so a date that is late by this little is cut to the latest, and not refused. */
 export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** Until when a slot of the license is borrowed, or why it cannot be. */
+/** The end of a borrow of the license, or why there is none. */
 export function resolveLicenseUntil(until: BorrowUntil, license: License, now: Instant): Instant | Refused {
-  if (!allowsBorrowing(license)) return refuseBorrowing(license.product);
+  if (!allowsBorrowing(license)) return refuseBorrowing(`license of "${license.product}"`);
   return resolveUntil(until, latestBorrowUntil(license, now), now);
 }
 
-/**
- * The same for a slot of a feature. A feature is not borrowed beyond the borrow of its license, or beyond the
- * license's slot where that is not borrowed.
- */
+/** The same for a feature, which is not borrowed beyond the holder's borrow or slot of the license. */
 export function resolveFeatureUntil(
   until: BorrowUntil,
   { code, floating, expiresAt }: FloatingFeature,
@@ -25,15 +22,14 @@ export function resolveFeatureUntil(
   now: Instant,
 ): Instant | Refused {
   const { canBorrow, maxBorrowHours } = floating;
-  if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(code);
+  if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(`feature "${code}"`);
   const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), heldUntil(holder, now));
   return resolveUntil(until, expiresAt === null ? longest : earlier(longest, expiresAt), now);
 }
 
-/** The instant that was asked for, cut to the latest allowed one, or the refusal that says which that is. */
 function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instant | Refused {
-  if (until === 'unreadable') return refuseUntil('cannot be read as a date', latest);
-  if (latest <= now) return refuseUntil('is not possible: the license is no longer valid', latest);
+  if (until === 'unreadable') return refuseUntil('is not a date', latest);
+  if (latest <= now) return refuseUntil('is not possible, because the license is no longer valid', latest);
   const wanted = until === 'longest' ? latest : until;
   if (wanted <= now) return refuseUntil('is not in the future', latest);
   if (wanted > latest + BORROW_TOLERANCE_MS) return refuseUntil('is later than the license allows', latest);
@@ -43,18 +39,18 @@ function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instan
 function refuseUntil(problem: string, latestUntil: Instant): Refused {
   return refuse(
     'borrow_until_not_valid',
-    `"borrowed_until" ${problem}. The latest that the license allows now is ${say(latestUntil)}.`,
+    `"borrowed_until" ${problem}. The latest date possible now is ${say(latestUntil)}.`,
     { latestUntil },
   );
 }
 
-function refuseBorrowing(name: string): Refused {
-  return refuse('license_borrow_not_allowed', `The license of "${name}" does not allow borrowing.`);
+function refuseBorrowing(lender: string): Refused {
+  return refuse('license_borrow_not_allowed', `The ${lender} does not allow borrowing.`);
 }
 
 /**
- * Whether the slot is missing: a newcomer needs a free one; a holder needs none, but while a shrunk license
- * or feature is over its limit no borrow is started or extended.
+ * Returns whether a slot is missing: a newcomer needs a free one; a holder needs none, but no borrow is
+ * started or extended while a shrunk license or feature is over its limit.
  */
 export function isShort(
   slots: number,

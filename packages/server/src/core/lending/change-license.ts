@@ -7,7 +7,7 @@ import { collect, collectedChanges } from './collect.ts';
 
 const NEVER = instant(Number.MAX_SAFE_INTEGER);
 
-/** The facts that changed are told; how the license is tied to this server is only kept. */
+/** Changed facts are recorded as an event; a changed tie to this server is only stored. */
 export function changeLicense(
   view: LicenseView,
   license: License,
@@ -33,12 +33,12 @@ export function changeLicense(
   };
 }
 
-/** The cloud has just spoken about it. Other licenses do not depend on that. */
+/** The cloud has just answered. Only cloud licenses depend on that. */
 export function noteCheck(license: License, now: Instant): License {
   return license.source === 'cloud' ? { ...license, tie: { ...license.tie, checkedAt: now } } : license;
 }
 
-/** Of the license as a whole, and of its features: those end with it at the latest, and some on their own. */
+/** No slot outlives the license, and no feature slot the feature. */
 export function endByValidity(license: License): readonly Change[] {
   const endsBy = withinValidity(license, NEVER);
   const features = license.features.flatMap(({ code, expiresAt }): Change[] => {

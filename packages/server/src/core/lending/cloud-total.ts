@@ -10,9 +10,9 @@ import type { License } from '../nouns/license.ts';
 import type { LicenseView, Report } from '../view.ts';
 
 /**
- * Who owns a total. Several servers may count on one license, so the vendor's cloud does: a total is what the
- * cloud had counted at a moment when nothing was on its way there, plus what was counted here and not told
- * since. While a report is on its way, nobody can say whether the cloud's number holds it, so nothing moves.
+ * The vendor's cloud owns the totals, because several servers may count on one license. A total is what the
+ * cloud had counted when nothing was on its way there, plus what was counted here and not reported since.
+ * While a report is on its way, nobody can say whether the cloud's number includes it, so nothing changes.
  */
 export interface Rebased {
   readonly changes: readonly Change[];
@@ -20,20 +20,20 @@ export interface Rebased {
 }
 
 export interface RebasedAll extends Rebased {
-  /** Some total was lower than the cloud had told before, and was not taken. */
+  /** Some total was lower than one before, and was ignored. */
   readonly keptTotal: boolean;
 }
 
-/** A total that is the same is written again once in a while: from when it is decides its window. */
+/** An unchanged total is written again after this time: its date decides its window. */
 const KNOWN_FOR_MS = HOUR_MS / 2;
 
 const NOTHING: Rebased = { changes: [], events: [] };
 
 /**
- * Takes over the cloud's totals, of the license and of its features. A lower total than the cloud has told
- * before may be an old answer that somebody plays back: unless it certainly is not, or an administrator takes
- * it, the known one stays until its window is over. Which window that is, the license says that is held: an
- * old answer does not choose what it is judged by. Where it has another period, the known total goes along.
+ * Takes over the cloud's totals, of the license and of its features. A lower total than before may be a
+ * replayed answer: unless it certainly is not, or an administrator accepts it, the known one stays until its
+ * window is over. The held license defines that window, so that an old answer cannot choose how it is judged.
+ * If the new one has another period, the known total is carried over.
  */
 export function rebaseAll(
   license: License,
@@ -70,7 +70,7 @@ export function rebaseAll(
   };
 }
 
-/** What the cloud has told before of the window that holds `now`; `null`: nothing that can be compared. */
+/** The cloud's last total in the window of `now`; `null`: none that can be compared. */
 export function knownTotal(license: License, meter: Meter, now: Instant): number | null {
   return totalInWindow(meter, periodOf(license, meter.feature), now);
 }
@@ -85,15 +85,14 @@ function totalInWindow(
 }
 
 /**
- * Whether the cloud has said something newer since it was asked: another server may have settled a report
- * meanwhile. After the clock was set back a number seems to come from the future, and says nothing about
- * that.
+ * Returns whether a newer total came in since the cloud was asked, for example because another server settled
+ * a report. After the clock was set back a total may seem to come from the future; that does not count.
  */
 function isOutdated({ cloudAt }: Meter, askedAt: Instant, now: Instant): boolean {
   return cloudAt !== null && askedAt < cloudAt && cloudAt <= now;
 }
 
-/** Reports that the cloud may count any moment. Uncertain ones are over, whatever became of them. */
+/** Reports that the cloud may count any moment. Uncertain ones are not sent any more. */
 export function listUnderWay({ reports }: LicenseView): readonly Report[] {
   return reports.filter(({ uncertainAt }) => uncertainAt === null);
 }
@@ -110,7 +109,7 @@ export function periodOf(license: License, feature: string): ConsumptionPeriod |
   return license.features.find(({ code }) => code === feature)?.consumption.period ?? null;
 }
 
-/** The same for whoever asks for many. */
+/** The same for many lookups. */
 function listPeriods(license: License): (feature: string) => ConsumptionPeriod | null {
   const features = indexByCode(license.features);
   return (feature) =>
@@ -120,15 +119,15 @@ function listPeriods(license: License): (feature: string) => ConsumptionPeriod |
 }
 
 /**
- * Whether the cloud's number certainly belongs to our window: its clock may be off by as much as it
- * tolerates, so right before and after a reset its number is left alone.
+ * Returns whether the cloud's number certainly belongs to our window. Its clock may be off by as much as it
+ * tolerates, so its number is ignored right before and after a reset.
  */
 export function isOneWindow(period: ConsumptionPeriod | null, askedAt: Instant, now: Instant): boolean {
   const first = windowStart(period, plus(askedAt, -DATE_TOLERANCE_MS));
   return first === windowStart(period, plus(now, DATE_TOLERANCE_MS));
 }
 
-/** The meter with the cloud's total under it; the total changes only where others have counted. */
+/** Puts the cloud's total under the meter, whose total changes only if others have counted. */
 export function rebase(meter: Meter, cloudTotal: number, now: Instant): Rebased {
   const total = Math.min(Math.max(cloudTotal + meter.pending, 0), LARGEST_AMOUNT);
   const isKnown = cloudTotal === meter.cloudTotal && meter.cloudAt !== null;

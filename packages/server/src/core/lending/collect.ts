@@ -7,11 +7,11 @@ import type { Outcome } from '../outcome.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
 import { keepBorrows } from './keep-borrows.ts';
 
-/** What is left of a view once everything that has ended is gone, and what it takes to get there. */
+/** A view without what has ended, and the changes that remove it. */
 export interface Collected {
-  /** Slots in use now, whatever is still stored. */
+  /** Slots in use now. */
   readonly inUse: number;
-  /** What the stored number becomes: it still counts ended slots that this command leaves to the next one. */
+  /** The new stored number: it includes ended slots that this command leaves to the next. */
   readonly storedInUse: number;
   /** The user's slot, if it is live. */
   readonly held: Registration | null;
@@ -21,7 +21,7 @@ export interface Collected {
   readonly events: readonly LicenseEvent[];
 }
 
-/** Slots in use now: the stored number without those whose time is over. */
+/** Slots in use now: the stored number without ended ones. */
 export function countInUse(head: LicenseHead): number {
   return head.storedInUse - head.ended.length - head.endedBeyond;
 }
@@ -63,7 +63,7 @@ function expireFeatures(
   });
 }
 
-/** As with the license's slot: the user's own ended ones must go before they get new ones. */
+/** The user's own ended feature slots must go before they get new ones. */
 function withOwnEndedFeatures({ endedFeatureSlots }: LicenseView, own: readonly FeatureSlot[]) {
   const isCollected = (slot: FeatureSlot) =>
     endedFeatureSlots.some(({ feature, user }) => feature === slot.feature && user === slot.user);
@@ -71,29 +71,29 @@ function withOwnEndedFeatures({ endedFeatureSlots }: LicenseView, own: readonly 
   return missing.length === 0 ? endedFeatureSlots : [...endedFeatureSlots, ...missing];
 }
 
-/** The user's own ended slot may lie beyond the first thousand; it must go before they get a new one. */
+/** The user's own ended slot may be beyond the limit; it must go before they get a new one. */
 function withOwnEnded(view: LicenseView, own: Registration | null, held: Registration | null) {
   if (own === null || held !== null) return view.ended;
   const isCollected = view.ended.some(({ user }) => user === own.user);
   return isCollected ? view.ended : [...view.ended, own];
 }
 
-/** The change to the stored number, if it does change. */
+/** The change of the stored number, if any. */
 export function inUseChange(view: LicenseView, storedInUse: number): readonly Change[] {
   return storedInUse === view.storedInUse ? [] : [{ kind: 'set_in_use', inUse: storedInUse }];
 }
 
-/** What it takes to remove what has ended, when the decision adds nothing to the slots in use. */
+/** The changes that remove what has ended, if the decision itself changes no slot. */
 export function collectedChanges(view: LicenseView, base: Collected): readonly Change[] {
   return [...base.changes, ...inUseChange(view, base.storedInUse)];
 }
 
-/** An answer that changes nothing but what had ended anyway. */
+/** An outcome that changes nothing, apart from removing what has ended. */
 export function withoutEffect(view: LicenseView, base: Collected, outcome: Outcome): Decision {
   return { outcome, changes: collectedChanges(view, base), events: base.events };
 }
 
-/** Slots of a feature in use now, whatever is still stored. */
+/** Slots of a feature in use now. */
 export function countFeatureInUse(view: LicenseView, feature: string): number {
   const ended = view.endedFeatureSlots.filter((slot) => slot.feature === feature).length;
   return (view.meter?.storedInUse ?? 0) - ended - view.featureEndedBeyond;

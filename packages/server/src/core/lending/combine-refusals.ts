@@ -5,9 +5,9 @@ import { type Refused, refuse } from '../outcome.ts';
 import { refuseFull } from '../refusals.ts';
 
 /**
- * How far a request can get on a license. Of several licenses the one on which it got furthest says what is
- * missing: where one is full and another does not allow borrowing at all, a borrow waits for a slot. What is
- * not here says that a license cannot be used, and comes before all of these.
+ * How far a request got on a license. Of several licenses, the one on which it got furthest says what is
+ * missing: if one is full and another does not allow borrowing, a borrow waits for a slot. Other codes mean
+ * that a license cannot be used, and come before all of these.
  */
 const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
   'blacklisted',
@@ -24,7 +24,7 @@ const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
   'feature_not_enough_consumptions',
 ];
 
-/** What several licenses of a product say together, the first of them first. */
+/** One refusal for several licenses of a product, given in order. */
 export function combineRefusals(
   command: LicenseCommand,
   product: string,
@@ -59,13 +59,13 @@ function addUpSlots(product: string, said: readonly Refused[]): Refused {
   });
 }
 
-/** A count goes to one license as a whole, so what is left is what one of them has left. */
+/** A count goes to one license as a whole, so the most that one of them has left is what is left. */
 function addUpConsumption({ count, feature }: AddConsumption, product: string, said: readonly Refused[]) {
   const left = withLargest(said, 'left').details.left as number;
   const what = feature === null ? `"${product}"` : `the feature "${feature}" of "${product}"`;
   return refuse(
     (said[0] as Refused).code,
-    `${count} cannot be added: no license of ${what} has as much left. ` +
+    `${count} cannot be added: no license of ${what} has that much left. ` +
       `The most that one of them has is ${left}.`,
     {
       left,
@@ -80,7 +80,7 @@ function sum(said: readonly Refused[], name: string): number {
   return said.reduce((total, { details }) => total + (details[name] as number), 0);
 }
 
-/** The first of those with the largest number; one that does not tell it comes last. */
+/** The first refusal with the largest number; one without it comes last. */
 function withLargest(said: readonly Refused[], name: string): Refused {
   const numberOf = ({ details }: Refused) => (details[name] as number | undefined) ?? -1;
   return said.reduce((best, one) => (numberOf(one) > numberOf(best) ? one : best));

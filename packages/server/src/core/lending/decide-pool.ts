@@ -13,11 +13,11 @@ import { combineRefusals } from './combine-refusals.ts';
 import { freeSlot } from './free-slot.ts';
 import { withOrigin } from './with-origin.ts';
 
-/** The licenses of one product, of which a command names none. */
+/** The licenses of a product, for a command that names none of them. */
 export interface Pool {
   /** The most recently added first. */
   readonly candidates: readonly Candidate[];
-  /** What a decision on one of them sees. Only those are asked for that may answer. */
+  /** The view of one of them; only asked for those that may answer. */
   viewOf(license: License): LicenseView;
 }
 
@@ -27,14 +27,14 @@ export interface PoolPart {
   readonly decision: Decision;
 }
 
-/** All of it belongs into one commit. */
-export interface PoolDecision {
+/** All of it is one commit. */
+interface PoolDecision {
   readonly answer: PoolPart;
-  /** What follows on other licenses of the pool. */
+  /** Changes on other licenses of the pool. */
   readonly others: readonly PoolPart[];
 }
 
-/** Asks the licenses of a pool one after the other until one of them does not refuse. */
+/** Tries the licenses of a pool one after the other until one does not refuse. */
 export function decidePool(command: LicenseCommand, pool: Pool, now: Instant): PoolDecision {
   const tried: Tried[] = [];
   for (const { license } of orderPool(command, pool.candidates, now)) {
@@ -61,7 +61,7 @@ interface Tried {
 /** Refusals that no other license would change. */
 const SAME_EVERYWHERE: ReadonlySet<Refused['code']> = new Set(['blacklisted', 'idempotency_key_reused']);
 
-/** Which licenses are asked, in which order. There is always one. */
+/** The licenses to try, in order; at least one. */
 function orderPool(
   command: LicenseCommand,
   candidates: readonly Candidate[],
@@ -91,8 +91,8 @@ function listAble(command: LicenseCommand, candidates: readonly Candidate[]): re
 }
 
 /**
- * Somebody who borrows where it is possible, instead of where they hold a slot, holds one slot afterwards, as
- * before. Only a borrow moves: a license that can be renewed refuses no heartbeat.
+ * A user who borrows from another license than the one they hold gives that slot back. Only a borrow moves: a
+ * license that can be renewed refuses no heartbeat.
  */
 function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): readonly PoolPart[] {
   if (command.kind !== 'borrow') return [];
@@ -106,8 +106,8 @@ function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): 
 }
 
 /**
- * Whoever gives back has nothing left that could return: their borrows that have ended, perhaps by a wrong
- * clock, are forgotten on all licenses. See `refuseReturn`.
+ * A user who gives a slot back must not get an old borrow restored: their ended borrows are forgotten on all
+ * licenses. See `refuseReturn`.
  */
 function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Instant): readonly PoolPart[] {
   const { outcome } = answer.decision;
@@ -123,8 +123,8 @@ function forget(command: LicenseCommand, answer: PoolPart, pool: Pool, now: Inst
 }
 
 /**
- * All have refused. Where any license would have done, the caller hears what they said together, and it is
- * recorded once, on the newest usable one.
+ * All have refused. If any license would have done, the caller gets one combined refusal, which is recorded
+ * once, on the newest usable license.
  */
 function refuseAll(command: LicenseCommand, tried: readonly Tried[], pool: Pool, now: Instant): PoolPart {
   const [first] = tried as [Tried];

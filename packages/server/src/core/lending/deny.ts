@@ -9,13 +9,13 @@ import type { Refused } from '../outcome.ts';
 import type { Denial, DenialScope, LicenseView, PlaceDenial } from '../view.ts';
 import { type Collected, collectedChanges } from './collect.ts';
 
-/** A user's repeated denials within this time are counted instead of becoming an event each. */
+/** Within this time, a user's repeated denials are counted and become no events. */
 export const DENIAL_WINDOW_MS = MINUTE_MS;
 
 /**
- * So many denials from one place become events of a license within this time; more are only counted. A
- * client can invent users, so a limit per user alone bounds nothing. An office behind one address may
- * come to work at the same minute, and its people are still told by their names.
+ * Within this time, at most this many denials from one place become events of a license; the rest is counted.
+ * A client can invent users, so a limit per user bounds nothing. The number is large enough for an office
+ * behind one address whose people all start work at the same minute.
  */
 export const PLACE_DENIALS = 500;
 export const PLACE_WINDOW_MS = HOUR_MS;
@@ -28,10 +28,10 @@ interface Deniable {
 }
 
 /**
- * Refuses, and leaves a trace. A user's first denial is recorded as it is; what follows within the window is
- * only counted, and the count goes into the next record, so that a client in a retry loop cannot flood the
- * chain. Neither can one that invents users: once its place has had its share, first denials are counted
- * there, and leave nothing of their own. Every denial is in exactly one event or counter.
+ * Refuses, and leaves a trace. A user's first denial is recorded; more within the window are only counted,
+ * and the next record carries the count, so that a client in a retry loop cannot flood the chain. A
+ * client that invents users cannot either: once its place has had its share, first denials are only counted
+ * there. Every denial is in exactly one event or counter.
  */
 function deny(
   kind: Denied['kind'],
@@ -100,7 +100,7 @@ function recordFirst(
   return { changes: [{ kind: 'put_denial', denial } as const], events: [event] };
 }
 
-/** Counts one more at the place; what an earlier window has gathered is carried by an event. */
+/** Counts one more at the place; an event carries the count of an earlier window. */
 function countAt(
   known: readonly PlaceDenial[],
   place: string,
@@ -121,34 +121,34 @@ function countRecorded(known: readonly PlaceDenial[], now: Instant): number {
   return open.reduce((sum, { recorded }) => sum + recorded, 0);
 }
 
-/** Where denials are counted for a request; `null`: it did not come over the network. */
+/** The place that a request came from; `null`: it did not come over the network. */
 export function deniedPlace(by: Actor | undefined): string | null {
   const address = addressOf(by);
   return address === null ? null : placeOf(address);
 }
 
-/** What a counter has gathered must not be lost when the counter goes. */
+/** A counter's count must not be lost when the counter goes. */
 export function carryRepeats({ user, feature, code, repeated }: Denial): readonly LicenseEvent[] {
   if (repeated === 0) return [];
   const subject = feature === WHOLE_LICENSE ? {} : { feature };
   return [{ kind: 'denials_repeated', ...subject, user: user === NOBODY ? null : user, code, repeated }];
 }
 
-/** What the sweeper makes of a place's counter: empty, or gone when its window is over. */
+/** Empties a place's counter, or removes it when its window is over. */
 export function tidyPlace(denial: PlaceDenial, now: Instant): Change {
   return isInWindow(denial, PLACE_WINDOW_MS, now)
     ? { kind: 'put_place_denial', denial: { ...denial, repeated: 0 } }
     : { kind: 'remove_place_denial', denial };
 }
 
-/** Of whichever users they were. */
+/** The users are unknown. */
 export function carryPlaceRepeats({ place, code, repeated }: PlaceDenial): readonly LicenseEvent[] {
   if (repeated === 0) return [];
   const by = { name: 'client', address: place };
   return [{ kind: 'denials_repeated', user: null, code, repeated, by }];
 }
 
-/** Stands for a user that was not named; a user's own name is never empty. */
+/** In place of a user that was not named: names are never empty. */
 export const NOBODY = '';
 
 function isInWindow({ deniedAt }: Pick<Denial, 'deniedAt'>, windowMs: number, now: Instant): boolean {

@@ -17,8 +17,8 @@ export const ON_HELD_SLOT = {
 };
 
 /**
- * There is nothing to give back. If the user's borrow has ended, perhaps by a wrong clock, it is given back
- * all the same: it must not return.
+ * There is nothing to give back. The user's ended borrow is forgotten all the same: a wrong clock may have
+ * ended it, and it must not be restored.
  */
 export function refuseReturn(
   command: Unregister | Release | Recall,
@@ -33,7 +33,7 @@ export function refuseReturn(
   return { ...refused, changes: [...refused.changes, ...forgetBorrow(license, command.user)] };
 }
 
-/** Takes the slot from the user and counts it as free; the user's feature slots go with it. */
+/** Frees the slot of a user, together with their feature slots. */
 export function freeSlot(view: LicenseView, base: Collected, user: string, event: LicenseEvent): Decision {
   const features = base.heldFeatures.map(({ feature }) => feature);
   return {

@@ -5,9 +5,9 @@ import { type Refused, refuse } from '../outcome.ts';
 import type { FileView } from '../view.ts';
 
 /**
- * Whether a file that a person carried here is to be believed. It must be the vendor's, be meant for this
- * server, and answer a request of it that nothing has answered before, or refresh a license that is here; and
- * it must not be older than what is known. The same file again is welcome, and changes nothing.
+ * Judges a file that a person carried here. It must be the vendor's and meant for this server. It must answer
+ * a request of this server that was not answered before, or refresh a license that is here, and not be older
+ * than the last one. The same file again is accepted, and changes nothing.
  */
 export function judgeFile(license: License, file: FileFacts, view: FileView): Refused | null {
   return (
@@ -20,7 +20,7 @@ function refuseUntrusted(license: License, file: FileFacts, { hardwareId }: File
   if (!file.isSigned) {
     return refuse(
       'offline_signature_mismatch',
-      "The signature of the file is not the vendor's. It was changed, or another vendor made it.",
+      'The file is not signed by the vendor: it was changed, or another vendor made it.',
     );
   }
   if (file.boundTo === null || file.boundTo !== hardwareId) {
@@ -41,15 +41,15 @@ function refusePolicy(license: License, file: FileFacts): Refused | null {
     );
   }
   if (!file.isSigned) {
-    return refuse('airgap_policy_invalid', 'The policy file does not carry a valid signature of the vendor.');
+    return refuse('airgap_policy_invalid', 'The policy file is not signed by the vendor.');
   }
-  // The code covers hardware id, key and policy id written one behind the other, as the protocol has it: the
-  // same code is right for "ABC1" and "23" as for "ABC12" and "3". Only the policy, which the vendor signed,
-  // says where one ends and the next begins, so it must name both, letter by letter.
+  // As the protocol has it, the code covers hardware id, key and policy id without separators: it is the same
+  // for "ABC1" and "23" as for "ABC12" and "3". Only the signed policy says where one ends, so it must name
+  // both exactly.
   if (String(license.id) !== file.policyId || license.key !== file.licenseKey) {
     return refuse(
       'airgap_policy_mismatch',
-      'The policy file is not the policy that was confirmed: it names another license key or policy id.',
+      'The policy file is not the one that was confirmed: it names another license key or policy id.',
     );
   }
   return refuseNotFloating(license, 'airgap_policy_invalid');
@@ -66,13 +66,16 @@ function refuseNotFloating(
   );
 }
 
-/** A request serves once. Without one, the file refreshes a license that this server has. */
+/** A request can be answered once. A file without one refreshes a license that this server has. */
 function refuseUse(license: License, file: FileFacts, view: FileView): Refused | null {
   const { kind, requestId, confirmationId } = file;
   if (kind === 'airgap') return refuseUsedCode(confirmationId, view);
   if (requestId === null) {
     if (view.isHeld && view.known?.source === 'offline') return null;
-    return refuse('license_not_found', `The file refreshes the license ${license.id}, which is not here.`);
+    return refuse(
+      'license_not_found',
+      `The file refreshes the license ${license.id}, which this server does not have.`,
+    );
   }
   if (view.request === null) {
     return refuse('offline_request_unknown', 'The file answers a request that this server did not make.');
@@ -82,7 +85,7 @@ function refuseUse(license: License, file: FileFacts, view: FileView): Refused |
   return refuse('offline_request_used', 'The request of this file was answered before. Make a new one.');
 }
 
-/** A code covers the machine, the key and the policy, and does not age: given back, it is used up. */
+/** A code has no date: once the license was given back, the code is used up. */
 function refuseUsedCode(confirmationId: string | null, { known, isHeld }: FileView): Refused | null {
   if (isHeld || known === null || !known.tie.isGivenBack) return null;
   if (confirmationId !== known.tie.confirmationId) return null;
@@ -92,7 +95,7 @@ function refuseUsedCode(confirmationId: string | null, { known, isHeld }: FileVi
   );
 }
 
-/** The same one again is no older; a policy may also come back after its license was removed. */
+/** The same file again is not old. A policy may also come back after its license was removed. */
 function refuseOld(license: License, { kind, issuedAt }: FileFacts, view: FileView): Refused | null {
   const { known, isHeld } = view;
   const newest = known?.tie.fileAt ?? null;
@@ -101,7 +104,7 @@ function refuseOld(license: License, { kind, issuedAt }: FileFacts, view: FileVi
   if (mayComeAgain && issuedAt === newest && isSameGrant(known, license)) return null;
   return refuse(
     'offline_file_outdated',
-    `The file is of ${say(issuedAt)}, but one of ${say(newest)} was taken before. Use the newest.`,
+    `The file is from ${say(issuedAt)}, but one from ${say(newest)} was used before. Use the newest.`,
     { issuedAt, newestAt: newest },
   );
 }

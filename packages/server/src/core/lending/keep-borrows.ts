@@ -6,10 +6,10 @@ import type { Instant } from '../nouns/instant.ts';
 import { allowsBorrowing, type License } from '../nouns/license.ts';
 import type { Registration } from '../nouns/registration.ts';
 
-/** At least so many are kept per license, the latest ones; more where the license has more slots. */
+/** So many of the latest are kept per license, or as many as it has slots if that is more. */
 const KEPT_BORROWS = 1000;
 
-/** What it takes to keep the borrows among slots that have just ended. Other slots cost nothing. */
+/** Keeps the borrows among slots that have just ended. */
 export function keepBorrows(
   license: License,
   registrations: readonly Registration[],
@@ -43,10 +43,7 @@ function ofFeature({ feature, user, registeredAt, borrowedUntil }: FeatureSlot):
   };
 }
 
-/**
- * The user gave the slot back, lost it to an administrator, or borrows it anew: an earlier borrow must not
- * come back. Licenses without borrowing have none to forget.
- */
+/** After the slot was given back, taken back or borrowed again, an earlier borrow must not be restored. */
 export function forgetBorrow(
   license: License,
   user: string,

@@ -20,7 +20,7 @@ export function slotNeeds(
   now: Instant,
 ): ViewNeeds {
   const crowd = crowdToCount(command, held, now);
-  // A borrow may cut them short; and ended ones may lie beyond those that are collected anyway.
+  // A borrow may shorten them; and the user's ended ones may be beyond those that are collected anyway.
   const featureSlots = command.kind === 'borrow' || head.endedBeyond > 0;
   const mayBeDenied = isRefused || crowd !== null;
   if (!mayBeDenied && !featureSlots) return NO_NEEDS;

@@ -4,15 +4,15 @@ import { type Measured, type Refused, refuse } from '../outcome.ts';
 import type { AnswerScope, RememberedAnswer } from '../view.ts';
 import { NOBODY } from './deny.ts';
 
-/** How long a repeated request with the same key gets the first answer again. */
+/** How long a repeated request with the same key gets the first answer. */
 export const ANSWER_LIFETIME_MS = 24 * HOUR_MS;
 
-/** At most this many first answers are remembered; beyond it the oldest go. */
+/** At most this many answers are remembered; then the oldest go. */
 export const MAX_REMEMBERED_ANSWERS = 1_000_000;
 
 /**
- * Where the key of a request counts. Under the user as they were spelled: a repeat is spelled as the first
- * request was, also when the store has begun or stopped to ignore case meanwhile.
+ * Where the key of a request is valid. The user's spelling counts: a retry is spelled like the first request,
+ * even if the store has begun or stopped to ignore case meanwhile.
  */
 export function answerScope(command: AddConsumption): AnswerScope | null {
   const { idempotency, feature, user, spelling } = command;
@@ -21,7 +21,6 @@ export function answerScope(command: AddConsumption): AnswerScope | null {
   return { operation, user: spelling ?? user ?? NOBODY, key: idempotency.key };
 }
 
-/** An answer that is too old is forgotten, whether or not it is still stored. */
 export function isRemembered({ answeredAt }: RememberedAnswer, now: Instant): boolean {
   return now < answeredAt + ANSWER_LIFETIME_MS;
 }
@@ -37,6 +36,6 @@ export function repeatAnswer(
   if (rememberedAnswer.bodyHash === idempotency.bodyHash) return rememberedAnswer.outcome;
   return refuse(
     'idempotency_key_reused',
-    'This Idempotency-Key was sent before with another body. Give every request a key of its own.',
+    'This Idempotency-Key was sent before with another body. Use a new key for every request.',
   );
 }

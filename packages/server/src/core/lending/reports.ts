@@ -11,12 +11,12 @@ import { reportedMeterOf } from './meter-need.ts';
 
 /**
  * How consumption reaches the vendor. What is counted is *pending* from the same commit on. A report is
- * *cut*: all that is pending goes under one id, in one commit, before anything is sent; a meter has one
- * report at a time. The vendor's answer *settles* it. Whoever did not hear the answer sends the same report
- * again where the vendor counts an id only once. Where it does not, the vendor's total is looked at: moved by
- * exactly the amount, it was counted; unmoved, it was not, and the report is sent again; anything else, and
- * the report is *uncertain*: it is put aside until a person settles it, and what is counted from then on is
- * reported without it. An amount is thus never counted twice.
+ * *cut*: everything pending goes under one id, in one commit, before anything is sent; a meter has one report
+ * at a time. The vendor's answer *settles* it. If the answer is lost, the same report is sent again, if the
+ * vendor counts each id only once. If not, the vendor's total decides: if it moved by exactly the amount, the
+ * report was counted; if it did not move, the report is sent again; otherwise the report is *uncertain*. It
+ * is put aside until a person settles it, and later consumption is reported without it. So no amount is ever
+ * counted twice.
  */
 
 export const ON_REPORT = {
@@ -31,10 +31,7 @@ export function findReport(view: LicenseView, id: string): Report | undefined {
   return view.reports.find((report) => report.id === id);
 }
 
-/**
- * Whatever became of it, it is over: the cloud's total is what further reports are measured by, unless it may
- * be an old one.
- */
+/** The report is not sent again. Later ones are compared with the cloud's total, unless that may be old. */
 export function putAside(
   { cloudTotal, takesLower }: Pick<ResolveReport, 'cloudTotal' | 'takesLower'>,
   view: LicenseView,

@@ -1,4 +1,4 @@
-/** Who asked: one of Berth's own names, or a caller by name with the address that they came from. */
+/** Who asked: one of Berth's own names, or a caller by name and address. */
 export type Actor = string | Visitor;
 
 export interface Visitor {
@@ -6,7 +6,7 @@ export interface Visitor {
   readonly address: string;
 }
 
-/** The address that a request came from; `null` where it did not come over the network. */
+/** The address that a request came from; `null`: it did not come over the network. */
 export function addressOf(by: Actor | undefined): string | null {
   return typeof by === 'object' && by.address !== '' ? by.address : null;
 }

@@ -3,7 +3,7 @@ import type { Actor } from './actor.ts';
 import type { Instant } from './instant.ts';
 import type { LicenseId, Verdict } from './license.ts';
 
-/** What is written to a license's chain. Renewals are not: they only move a timer. */
+/** Events of a license's chain. A renewal is none: it only restarts a timer. */
 export type LicenseEvent = LicenseHappening & { readonly by?: Actor | null };
 
 type LicenseHappening =
@@ -18,7 +18,7 @@ type LicenseHappening =
       readonly borrowedUntil: Instant;
       readonly by: Actor;
     }
-  /** A wrong clock had ended the borrow, and its reset brings it back. `null`: the license's own slot. */
+  /** A wrong clock had ended the borrow, and its reset restored it. `null`: the license's own slot. */
   | {
       readonly kind: 'borrow_restored';
       readonly feature: string | null;
@@ -35,7 +35,7 @@ type LicenseHappening =
       readonly by: Actor;
     }
   | { readonly kind: 'all_slots_returned'; readonly count: number; readonly by: Actor }
-  /** Denials that were folded into a counter, and that no later denial of the user has carried. */
+  /** Denials that were only counted, and that no later denial of the user carries. */
   | (Omit<Denied, 'kind'> & { readonly kind: 'denials_repeated' })
   | {
       readonly kind: 'consumption_added';
@@ -66,7 +66,7 @@ type LicenseHappening =
       readonly reportId: string;
       readonly by: Actor;
     }
-  /** The vendor's cloud knows of consumption, or of a reset, that this server did not. */
+  /** The vendor's cloud knows of consumption, or of a reset, that was unknown here. */
   | {
       readonly kind: 'total_corrected';
       readonly feature: string | null;
@@ -78,11 +78,11 @@ type LicenseHappening =
       readonly kind: 'license_changed';
       readonly changed: readonly string[];
       readonly slots: number;
-      /** What the vendor's cloud said, where it sent no license. */
+      /** What the vendor's cloud said if it sent no license. */
       readonly verdict?: Verdict;
       readonly by: Actor;
     }
-  /** `inUse`: slots that were held, and end at their own time. */
+  /** `inUse`: slots that were held; they end at their own time. */
   | {
       readonly kind: 'license_removed';
       readonly product: string;
@@ -93,22 +93,22 @@ type LicenseHappening =
 /** A refusal that leaves a trace. */
 export interface Denied {
   readonly kind: 'slot_denied' | 'consumption_denied';
-  /** Left out where the license itself is meant. */
+  /** Left out for the license itself. */
   readonly feature?: string;
   readonly user: string | null;
   readonly code: ErrorCode;
-  /** How often the same denial was folded into a counter since the last such event. */
+  /** How often the same denial was only counted since the last such event. */
   readonly repeated: number;
 }
 
-/** What is written to the system's chain. */
+/** Events of the system's chain. */
 export type SystemEvent =
   | ServerStarted
   | ServerStopped
   | ClockJumped
   | { readonly kind: 'clock_accepted'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
   | { readonly kind: 'clock_reset'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
-  /** The server runs on another machine than before, or its data does on another server. */
+  /** The server, or a copy of its data, runs on another machine than before. */
   | { readonly kind: 'identity_changed'; readonly before: string; readonly hardwareId: string }
   | {
       readonly kind: 'offline_request_made';
@@ -127,7 +127,7 @@ export type SystemEvent =
       readonly role: string;
       readonly by: Actor;
     }
-  /** `oneTime`: the server made it up, and it has to be replaced. */
+  /** `oneTime`: the server made it up, and it must be replaced. */
   | {
       readonly kind: 'password_changed';
       readonly account: string;
@@ -140,11 +140,10 @@ export type SystemEvent =
       readonly name: string;
       readonly role: string;
       readonly expiresAt: Instant | null;
-      /** Only where it is so. */
       readonly endsWithSetup?: true;
       readonly by: Actor;
     }
-  /** `name`: its own, or that of its account. */
+  /** `name`: its own or its account's. */
   | {
       readonly kind: 'token_revoked';
       readonly tokenId: string;
@@ -176,7 +175,7 @@ export type SystemEvent =
 export interface ServerStarted {
   readonly kind: 'server_started';
   readonly version: string;
-  /** The settings that are not as they are by default. */
+  /** The settings that differ from the defaults. */
   readonly settings?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
 
@@ -185,8 +184,8 @@ export interface ServerStopped {
   readonly version: string;
 }
 
-/** Told by fingerprints, and only of those that were set. */
-export interface CloudKeysSet {
+/** Tells the fingerprints of the keys that were set. */
+interface CloudKeysSet {
   readonly kind: 'cloud_keys_set';
   readonly changed: readonly CloudKeyName[];
   readonly apiKeyFingerprint: string | null;
@@ -202,35 +201,35 @@ export interface MasterKeyExported {
   readonly by: Actor;
 }
 
-/** All chains as they stood before this commit, signed with the key that the server shows to others. */
+/** The heads of all chains before this commit, signed with the server's identity key. */
 export interface HeadsSigned {
   readonly kind: 'heads_signed';
   /** How many links were ever written. */
   readonly links: number;
   /** The license's id or 0 for the system, the number of the newest link, and its MAC in hex. */
   readonly heads: readonly (readonly [chain: number, n: number, mac: string])[];
-  /** Of what is signed: the log of the server tells it too. */
+  /** Of what is signed; the server's log has it too. */
   readonly digest: string;
   readonly signature: string;
 }
 
-/** Old links gave way to their totals. */
-export interface AuditThinned {
+/** Old links were replaced by totals. */
+interface AuditThinned {
   readonly kind: 'audit_thinned';
   readonly before: string;
-  /** Up to which link each chain is thinned out now, and how many of its links have gone with it. */
+  /** Up to which link each chain is thinned out now, and how many of its links went this time. */
   readonly thinned: readonly (readonly [chain: number, upTo: number, links: number])[];
   readonly by: Actor;
 }
 
-/** The wall clock and the server's time fell apart. */
+/** The wall clock and the server's time differ. */
 export interface ClockJumped {
   readonly kind: 'clock_jumped';
   readonly direction: 'ahead' | 'behind';
-  /** The server's time and the wall clock's when it was noticed. */
+  /** The two times when it was noticed. */
   readonly serverAt: Instant;
   readonly wallAt: Instant;
-  /** Whether the server's time is the wall clock's from now on. */
+  /** Whether the server follows the wall clock. */
   readonly followed: boolean;
 }
 
@@ -242,7 +241,7 @@ export interface LicenseExpiring {
   readonly validUntil: Instant;
 }
 
-/** A token of its own is about to end. */
+/** An API token is about to end. */
 export interface TokenExpiring {
   readonly kind: 'token_expiring';
   readonly tokenId: string;
@@ -259,23 +258,23 @@ export interface CloudUnreachable {
   readonly reason: string | null;
 }
 
-/** An outage that was told of is over. */
+/** An outage that was reported is over. */
 export interface CloudReachable {
   readonly kind: 'cloud_reachable';
-  /** Only where it has ended in another way than by an answer: there is no cloud any more. */
+  /** Set if it ended because there is no cloud any more. */
   readonly reason?: 'not_configured';
   /** Since when the link had been failing. */
   readonly failingAt: Instant;
 }
 
-/** The licensing cloud has bound an answer to its request. From now on it has to bind all of them. */
+/** The licensing cloud has bound an answer to its request. From now on it must bind all of them. */
 export interface CloudHeld {
   readonly kind: 'cloud_held_to_nonces';
   /** Of the key that it signs with. */
   readonly fingerprint: string;
 }
 
-/** An administrator takes answers of this cloud again that are not bound to a request. */
+/** An administrator accepts unbound answers of this cloud again. */
 export interface CloudReleased {
   readonly kind: 'cloud_released_from_nonces';
   readonly fingerprint: string;
@@ -284,11 +283,11 @@ export interface CloudReleased {
 
 export type AuditEvent = LicenseEvent | SystemEvent;
 
-/** An event as it is written: who did it is a name, and where they came from stands beside it. */
+/** An event as it is written: `by` is a name, and `origin` the address. */
 export type RecordedEvent = (AuditEvent | Unreadable) & { readonly origin?: string };
 
-/** In the place of events that somebody else has written over. */
-export interface Unreadable {
+/** In place of events that were overwritten. */
+interface Unreadable {
   readonly kind: 'unreadable';
 }
 

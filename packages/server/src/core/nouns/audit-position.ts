@@ -4,19 +4,19 @@ export interface AuditPosition {
   readonly index: number;
 }
 
-/** Behind every event of a link. */
+/** After every event of a link. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
 export function endOfLink(seq: number): AuditPosition {
   return { seq, index: LAST };
 }
 
-/** How an event is called wherever it is told, so that it can be told apart and gone on from. */
+/** The id of an event, by which readers recognise it and resume after it. */
 export function eventId({ seq, index }: AuditPosition): string {
   return `${seq}.${index}`;
 }
 
-/** An event's id, or the number of a link, which means all of it. `null`: neither. */
+/** Reads an event's id, or the number of a link, which means all of it. `null`: neither. */
 export function readPosition(text: string): AuditPosition | null {
   const [, seq, index] = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(text) ?? [];
   if (seq === undefined) return null;
@@ -27,7 +27,7 @@ export function isAfter(a: AuditPosition, b: AuditPosition): boolean {
   return a.seq > b.seq || (a.seq === b.seq && a.index > b.index);
 }
 
-/** The link after which to read on, so that no event behind the position is missed. */
+/** The link after which to resume, so that no event after the position is missed. */
 export function linkBefore({ seq, index }: AuditPosition): number {
   return index === LAST ? seq : seq - 1;
 }

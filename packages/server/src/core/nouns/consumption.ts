@@ -17,11 +17,11 @@ export interface Meter {
   readonly pending: number;
   /** Counted and known to the vendor, over all windows. */
   readonly reported: number;
-  /** The total at the vendor's cloud when nothing was on its way there; `null`: never heard of it. */
+  /** The total at the vendor's cloud when nothing was on its way there; `null`: unknown. */
   readonly cloudTotal: number | null;
   /** When that was. */
   readonly cloudAt: Instant | null;
-  /** Feature slots as stored: live ones, and ended ones that nobody has collected yet. */
+  /** Feature slots as stored: live ones, and ended ones that are not collected yet. */
   readonly storedInUse: number;
 }
 
@@ -42,7 +42,7 @@ export function windowEnd(period: ConsumptionPeriod | null, now: Instant): Insta
   return end === null ? null : instant(end);
 }
 
-/** How a caller may narrow the overage for one call. Nothing in it can widen what the license allows. */
+/** How a caller may narrow the overage for one call. It never widens what the license allows. */
 export interface Narrowing {
   readonly allowOverages: boolean | null;
   readonly maxOverages: number | null;
@@ -56,7 +56,7 @@ export function highestTotal(limits: ConsumptionLimits, narrowing: Narrowing): n
   return limits.max + Math.min(granted, wanted);
 }
 
-/** What was counted of a license and its features at a moment: what clients are shown beside its facts. */
+/** What was counted of a license and its features: clients see it with the license. */
 export interface Standing {
   readonly total: number;
   readonly features: readonly FeatureStanding[];

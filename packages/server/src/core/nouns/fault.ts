@@ -1,8 +1,8 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 
 /**
- * Something that the server stands on is away: the disk, the database, the cloud. Thrown by adapters, which
- * translate their driver's errors once; answered with a 5xx that the caller may retry.
+ * The disk, the database or the cloud is unavailable. Adapters throw it in place of their driver's errors;
+ * the caller gets a 5xx and may retry.
  */
 export class Fault extends Error {
   readonly code: ErrorCode;

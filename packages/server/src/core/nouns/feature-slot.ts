@@ -7,7 +7,7 @@ export interface FeatureSlot {
   readonly feature: string;
   readonly user: string;
   readonly registeredAt: Instant;
-  /** The feature's own end: its timeout or the end of its borrow, the later. */
+  /** Its own end: the timeout or the end of the borrow, whichever is later. */
   readonly endsAt: Instant;
   readonly borrowedUntil: Instant | null;
 }
@@ -19,7 +19,7 @@ export function isFeatureExpired({ expiresAt }: Feature, now: Instant): boolean 
   return expiresAt !== null && now >= expiresAt;
 }
 
-/** Until when a slot of the feature lives that is lent or renewed now. */
+/** When a slot of the feature ends that is lent or renewed now. */
 export function featureHeartbeatEnd(license: License, feature: FloatingFeature, now: Instant): Instant {
   const timeout = plus(now, feature.floating.timeoutMinutes * MINUTE_MS);
   const valid = withinValidity(license, timeout);
@@ -27,8 +27,8 @@ export function featureHeartbeatEnd(license: License, feature: FloatingFeature, 
 }
 
 /**
- * The slot of somebody whose borrow of the license now ends at this instant: that of the feature ends with it
- * at the latest. Beyond that the slot lives on heartbeats, like the license's.
+ * The feature slot of a user whose borrow of the license now ends at `until`: its own borrow ends by then.
+ * After that it lives on heartbeats, like the license's slot.
  */
 export function cutBorrow(slot: FeatureSlot, until: Instant, license: License, now: Instant): FeatureSlot {
   if (slot.borrowedUntil === null || slot.borrowedUntil <= until) return slot;

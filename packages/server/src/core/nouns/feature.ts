@@ -12,7 +12,7 @@ export interface ConsumptionLimits {
   readonly period: ConsumptionPeriod | null;
 }
 
-/** How the slots of a floating feature are lent: like those of a license, within them. */
+/** How the slots of a floating feature are lent, within those of the license. */
 export interface FeatureLending {
   readonly slots: number;
   readonly timeoutMinutes: number;
@@ -33,7 +33,7 @@ export interface Feature {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** By their codes; of two with the same code the first. Looking through thousands for each takes long. */
+/** By code; of two with the same code the first. Searching thousands for each would be slow. */
 export function indexByCode<T extends { readonly code: string }>(list: readonly T[]): ReadonlyMap<string, T> {
   return new Map(list.toReversed().map((one) => [one.code, one]));
 }

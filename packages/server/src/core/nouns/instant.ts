@@ -22,7 +22,7 @@ export function later(a: Instant, b: Instant): Instant {
   return a > b ? a : b;
 }
 
-/** For sentences; the wire has its own format. */
+/** For messages; the wire has its own format. */
 export function say(at: Instant): string {
   return new Date(at).toISOString();
 }

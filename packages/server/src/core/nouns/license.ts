@@ -8,11 +8,9 @@ export function licenseId(id: number): LicenseId {
 }
 
 export type LicenseSource = 'cloud' | 'offline' | 'airgap' | 'demo';
-export type LicenseType = 'perpetual' | 'time-limited' | 'consumption' | 'subscription';
+type LicenseType = 'perpetual' | 'time-limited' | 'consumption' | 'subscription';
 
-/**
- * What the vendor granted. Plain facts; whether they allow something now is asked with the functions below.
- */
+/** What the vendor granted, as plain facts. The functions below say what they allow now. */
 export interface License {
   readonly id: LicenseId;
   readonly product: string;
@@ -35,7 +33,7 @@ export interface License {
   readonly allowGracePeriod: boolean;
   readonly graceHours: number;
 
-  /** How long it lends without a word from the vendor's cloud; `null`: for ever. */
+  /** How long it lends without contact to the vendor's cloud; `null`: for ever. */
   readonly maxOfflineDays: number | null;
 
   readonly consumption: ConsumptionLimits;
@@ -44,49 +42,56 @@ export interface License {
   readonly tie: LicenseTie;
 }
 
-/** How a license hangs together with this server. The vendor does not send it; Berth finds it out. */
+/** How a license is tied to this server. Berth finds this out; the vendor does not send it. */
 export interface LicenseTie {
-  /** The hardware id that it was activated for; `null` where it is not bound to a machine. */
+  /** The hardware id that it was activated for; `null`: it is not bound to a machine. */
   readonly hardwareId: string | null;
-  /** Whether the administrator had chosen that id; missing where an earlier release did not note it. */
+  /** Whether the administrator chose that id; earlier releases did not store it. */
   readonly isIdChosen?: boolean;
-  /** The user who activated it, where that was not done with a key. */
+  /** The user who activated it, if not with a key. */
   readonly username: string | null;
   /** When the vendor's cloud last spoke about it. */
   readonly checkedAt: Instant | null;
   /** When this server was found to have another hardware id. */
   readonly movedAt: Instant | null;
-  /** The date of the newest file that it came in; older ones are not taken. */
+  /** The date of the newest file that it came in; older ones are refused. */
   readonly fileAt: Instant | null;
   /** The request that the file answered. */
   readonly requestId: string | null;
   /** The confirmation code that a policy came with. */
   readonly confirmationId: string | null;
   readonly isGivenBack: boolean;
-  /** How far the cloud's word about it can be trusted; left out where the cloud has not said a word yet. */
+  /** How far the cloud's answers can be trusted; left out before the first. */
   readonly assurance?: Assurance;
 }
 
-/** What the vendor's cloud can say about a license without sending it. */
-export type Verdict =
-  | 'license_not_enabled'
-  | 'license_not_active'
-  | 'license_expired'
-  | 'blacklisted'
-  | 'device_not_found'
-  | 'license_not_found';
+/** What the vendor's cloud can say about a license that it no longer grants. */
+const VERDICTS = [
+  'license_not_enabled',
+  'license_not_active',
+  'license_expired',
+  'blacklisted',
+  'device_not_found',
+  'license_not_found',
+] as const;
 
-/** What Berth knows about the answers of the cloud to questions about a license. */
+export type Verdict = (typeof VERDICTS)[number];
+
+export function isVerdict(code: string): code is Verdict {
+  return (VERDICTS as readonly string[]).includes(code);
+}
+
+/** How the cloud's answers about a license were secured. */
 export interface Assurance {
-  /** The last one repeated the nonce of its request. Without that, a recorded answer could be replayed. */
+  /** The last one repeated the nonce of its request, so it is no replay. */
   readonly isBound: boolean;
-  /** A verdict that nothing bound to this license, and that the next check has to confirm. */
+  /** A verdict that was not bound to this license: the next check must confirm it. */
   readonly unconfirmed: Verdict | null;
-  /** The last answer had a lower total than the cloud has told before. It was not taken. */
+  /** The last answer had a lower total than one before, and was ignored. */
   readonly keptTotal: boolean;
 }
 
-/** The license on a machine with this hardware id: at home, or away since now or since it was noticed. */
+/** The license on a machine with this hardware id: at home, or away since it was noticed. */
 export function moveTie(license: License, hardwareId: string, now: Instant): License {
   const { tie } = license;
   const isAtHome = tie.hardwareId === null || tie.hardwareId === hardwareId;
@@ -118,11 +123,11 @@ export const NO_TIE: LicenseTie = {
   isGivenBack: false,
 };
 
-/** How long a cloud license goes on lending on another machine, while it is activated there. */
+/** How long a cloud license keeps lending on another machine, until it is activated there. */
 const MOVED_DAYS = 7;
 
-/** What Berth passes on to clients without ever deciding by it. */
-export interface LicenseParticulars {
+/** What Berth passes on to clients, and never decides by. */
+interface LicenseParticulars {
   readonly isTrial: boolean;
   readonly maintenanceUntil: Instant | null;
   readonly maxActivations: number;
@@ -136,19 +141,19 @@ export interface LicenseParticulars {
   readonly productDetails: ProductDetails;
 }
 
-export interface ProductDetails {
+interface ProductDetails {
   readonly id: number;
   readonly name: string;
   readonly authorizationMethod: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Whether two licenses say the same; how they are tied to this server is not part of it. */
+/** Returns whether two licenses grant the same. Their ties to this server do not matter. */
 export function isSameGrant(a: License, b: License): boolean {
   return listDifferences(a, b).length === 0;
 }
 
-/** The facts in which a license differs from another, by their names. */
+/** The names of the facts in which two licenses differ. */
 export function listDifferences(before: License, after: License): readonly string[] {
   const names = Object.keys(after) as (keyof License)[];
   const isOther = (name: keyof License) => JSON.stringify(before[name]) !== JSON.stringify(after[name]);
@@ -184,7 +189,7 @@ function isElsewhere({ source, tie }: License, now: Instant): boolean {
   return source !== 'cloud' || now >= tie.movedAt + MOVED_DAYS * DAY_MS;
 }
 
-/** From when on nothing new is lent because the vendor's cloud was not reached; `null`: never. */
+/** When it stops lending because the vendor's cloud was not reached; `null`: never. */
 export function overdueFrom({ maxOfflineDays, tie }: License): Instant | null {
   if (maxOfflineDays === null || tie.checkedAt === null) return null;
   return plus(tie.checkedAt, maxOfflineDays * DAY_MS);
@@ -204,7 +209,7 @@ function graceEnd(license: License, validUntil: Instant): Instant {
   return license.allowGracePeriod ? plus(validUntil, license.graceHours * HOUR_MS) : validUntil;
 }
 
-/** When it ends, as things are: validity, and once that is over, grace. `null`: never. */
+/** When it ends: with its validity, and once that is over, with its grace. `null`: never. */
 export function endOf(license: License, now: Instant): Instant | null {
   const { validUntil } = license;
   return validUntil === null || now < validUntil ? validUntil : graceEnd(license, validUntil);
@@ -215,7 +220,7 @@ export function withinValidity(license: License, at: Instant): Instant {
   return license.validUntil === null ? at : earlier(at, graceEnd(license, license.validUntil));
 }
 
-/** Until when a slot lives that is lent or renewed now. */
+/** When a slot ends that is lent or renewed now. */
 export function heartbeatEnd(license: License, now: Instant): Instant {
   return withinValidity(license, plus(now, license.timeoutMinutes * MINUTE_MS));
 }
@@ -224,7 +229,7 @@ export function allowsBorrowing(license: License): boolean {
   return license.canBorrow && license.maxBorrowHours > 0;
 }
 
-/** The latest instant until which a slot can be borrowed now. Grace does not count: it is not validity. */
+/** The latest date for a borrow made now. Grace does not count. */
 export function latestBorrowUntil(license: License, now: Instant): Instant {
   const longest = plus(now, license.maxBorrowHours * HOUR_MS);
   return license.validUntil === null ? longest : earlier(longest, license.validUntil);

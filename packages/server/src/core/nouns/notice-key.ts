@@ -1,11 +1,11 @@
-/** Under which name it is written down that something was told. */
+/** Identifies something that was told. */
 export interface NoticeKey {
   readonly kind: 'license_expiring' | 'token_expiring' | 'cloud_unreachable' | 'cloud_held';
-  /** Empty where there is only one such thing. */
+  /** Empty if there is only one such thing. */
   readonly subject: string;
 }
 
-/** Where it is remembered since when a cloud has to bind its answers to requests. */
+/** Stores since when a cloud must bind its answers to requests. */
 export function heldKey(fingerprint: string): NoticeKey {
   return { kind: 'cloud_held', subject: fingerprint };
 }

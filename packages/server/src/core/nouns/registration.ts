@@ -1,7 +1,7 @@
 import { type Actor, addressOf } from './actor.ts';
 import type { Instant } from './instant.ts';
 
-/** What the application says about where its user sits. It describes; it never identifies. */
+/** What the application says about its user's machine. It describes; it never identifies. */
 export interface HostInfo {
   readonly hostname: string | null;
   readonly address: string | null;
@@ -11,30 +11,27 @@ export interface HostInfo {
 /** One user holding one slot of a license. There is at most one per license and user. */
 export interface Registration {
   readonly user: string;
-  /** How the user was spelled when the slot was lent, where that is not the name; see `user-name.ts`. */
+  /** How the user was spelled when the slot was lent, if not like the name; see `user-name.ts`. */
   readonly spelling?: string;
   readonly host: HostInfo;
   /** The address that the last register or borrow came from: a fact, unlike `host.address`. */
   readonly origin: string | null;
-  /** What was shown with it; `null` where clients need not show anything. */
+  /** The credentials that came with it; `null`: clients need none. */
   readonly credential: string | null;
   readonly registeredAt: Instant;
-  /** The slot is free from this instant on: the heartbeat's timeout or the end of the borrow, the later. */
+  /** When the slot is free: at the heartbeat's timeout or the end of the borrow, whichever is later. */
   readonly endsAt: Instant;
   readonly borrowedUntil: Instant | null;
 }
 
-/** What a register or a borrow says about the one who asks. */
+/** What a register or a borrow says about its sender. */
 interface Asking {
   readonly host: HostInfo;
   readonly by?: Actor;
   readonly credential?: string;
 }
 
-/**
- * Facts about a holder stay until a request brings newer ones. The credential is that of the last request,
- * even if that had none.
- */
+/** Keeps the known facts about a holder unless the request has newer ones. Its credential always counts. */
 export function holderFacts({ host, by, credential }: Asking, held: Registration | null) {
   return {
     host: {
@@ -47,7 +44,7 @@ export function holderFacts({ host, by, credential }: Asking, held: Registration
   };
 }
 
-/** The holder's name, and its spelling where it is another one. */
+/** The holder's name, and its spelling if that differs. */
 export function spelledAs({ user, spelling }: Pick<Registration, 'user' | 'spelling'>) {
   return spelling === undefined ? { user } : { user, spelling };
 }
@@ -71,7 +68,7 @@ export function orNoSlot(registration: Registration | null, now: Instant): Regis
   return registration !== null && isLive(registration, now) ? registration : null;
 }
 
-/** Until when the holder has the license for sure: as long as it is borrowed, or else until the slot ends. */
+/** Until when the holder surely has the slot: the end of the borrow, or else of the slot. */
 export function heldUntil(registration: Registration, now: Instant): Instant {
   return isBorrowed(registration, now) ? (registration.borrowedUntil as Instant) : registration.endsAt;
 }

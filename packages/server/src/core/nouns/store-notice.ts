@@ -1,7 +1,7 @@
 import type { ClockJumped } from './audit-event.ts';
 import type { Instant } from './instant.ts';
 
-/** Told by the store to whoever opened it, to be logged. */
+/** What a store reports to whoever opened it, for the log. */
 export type StoreNotice =
   | ClockJumped
   | { readonly kind: 'clock_agrees'; readonly serverAt: Instant }

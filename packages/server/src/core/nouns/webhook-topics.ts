@@ -1,6 +1,6 @@
 import type { AuditEvent } from './audit-event.ts';
 
-/** What a webhook can be asked to tell, and the events that belong to it. */
+/** The topics of a webhook, and the events of each. */
 export const WEBHOOK_TOPICS = {
   slot_denied: ['slot_denied', 'denials_repeated'],
   license_expiring: ['license_expiring'],

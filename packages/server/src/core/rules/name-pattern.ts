@@ -1,7 +1,7 @@
 import { withoutHidden } from '@berth/protocol/hidden-characters';
 import { foldCase } from '../nouns/user-name.ts';
 
-/** A name in which `*` stands for any run of characters, none included. */
+/** A name in which `*` stands for any run of characters, or for none. */
 export interface NamePattern {
   readonly front: string;
   /** What stands between the first star and the last. */
@@ -11,8 +11,8 @@ export interface NamePattern {
 }
 
 /**
- * Names are compared without regard to case, width, characters that nobody sees, and however their accents
- * are put together: a bar must not be passed by another way to write the same name.
+ * Names are compared without regard to case, width, invisible characters and the encoding of accents, so that
+ * nobody gets past a bar by writing a name differently.
  */
 export function foldName(name: string): string {
   return foldCase(withoutHidden(name).normalize('NFKC')).normalize('NFKC');
@@ -26,8 +26,8 @@ export function parsePattern(text: string): NamePattern {
 }
 
 /**
- * Whether a folded name fits. Each part is looked for once, behind the one before it: taking the first place
- * leaves the most for the rest, so nothing is ever tried again.
+ * Returns whether a folded name matches. Each part is searched once, after the one before it: the first match
+ * leaves the most for the rest, so there is no backtracking.
  */
 export function fitsPattern(name: string, { front, middle, back }: NamePattern): boolean {
   if (back === null) return name === front;

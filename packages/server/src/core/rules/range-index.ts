@@ -7,7 +7,7 @@ interface RangesOfLength {
   readonly heads: Set<bigint>;
 }
 
-/** Many ranges, of which there are few lengths: an address is looked up once for each length. */
+/** Many ranges of few lengths: an address is looked up once per length. */
 export type RangeIndex = readonly RangesOfLength[];
 
 export function indexRanges(ranges: readonly AddressRange[]): RangeIndex {
@@ -22,10 +22,10 @@ export function indexRanges(ranges: readonly AddressRange[]): RangeIndex {
   return [...lengths.values()];
 }
 
-/** Whether the text is an address in one of the ranges. */
+/** Returns whether the text is an address in one of the ranges. */
 export function isIndexed(text: string, index: RangeIndex): boolean {
   if (index.length === 0) return false;
-  // A link-local address may name the interface behind a percent sign.
+  // A link-local address may name the interface after a percent sign.
   const address = parseAddress(text.trim().split('%', 1)[0] as string);
   return address !== null && index.some((ranges) => isAmong(ranges, address));
 }

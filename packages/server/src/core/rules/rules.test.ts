@@ -23,7 +23,7 @@ import {
 } from '../examples.ts';
 import { MINUTE_MS, plus } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
-import { decideSetRules } from '../system/set-rules.ts';
+import { setRules } from '../system/set-rules.ts';
 import { type Asker, NO_RULES, orNoRules, type Rules, refuseByRules } from './rules.ts';
 
 function asker(facts: { user?: string | null; hostname?: string; claims?: string; from?: string }): Asker {
@@ -180,7 +180,7 @@ describe('setting rules', () => {
   const set = { kind: 'set_rules', rules: RULES, digest: 'd1', by: 'server' } as const;
 
   test('tells the audit how many are denied, not who', () => {
-    const { outcome, changes, events } = decideSetRules(set, NO_RULES);
+    const { outcome, changes, events } = setRules.decide(set, { rules: NO_RULES });
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
     assert.deepEqual(changes, [{ kind: 'put_rules', rules: RULES }]);
     const counts = { users: 1, hosts: 0, addresses: 0 };
@@ -188,8 +188,8 @@ describe('setting rules', () => {
   });
 
   test('to what they are is no change and no event', () => {
-    const { outcome, changes, events } = decideSetRules(set, denying({ users: ['ada'] }));
+    const { outcome, changes, events } = setRules.decide(set, { rules: denying({ users: ['ada'] }) });
     assert.deepEqual([outcome, changes, events], [{ kind: 'done', count: 0 }, [], []]);
-    assert.equal(decideSetRules(set, denying({ hosts: ['ada'] })).events.length, 1);
+    assert.equal(setRules.decide(set, { rules: denying({ hosts: ['ada'] }) }).events.length, 1);
   });
 });

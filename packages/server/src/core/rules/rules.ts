@@ -6,35 +6,28 @@ import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pa
 import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
 
 /**
- * What the administrator decides beyond the license: plain data, the same for every license. Whoever is
- * denied gets nothing and renews nothing; what they hold ends at its own time, and giving back is always
- * possible.
+ * The administrator's own rules, the same for every license. Whoever is denied can take and renew nothing;
+ * what they hold ends at its own time, and they can always give it back.
  */
 export interface Rules {
   readonly deny: DenyList;
 }
 
-export interface DenyList {
-  /** Names in which `*` stands for any run of characters. */
-  readonly users: readonly string[];
-  readonly hosts: readonly string[];
-  /** Addresses, and ranges such as 10.0.0.0/8. */
-  readonly addresses: readonly string[];
-}
+export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
 
-/** The one value for "no rules": most servers have none, and a decision sees so by looking at it. */
+/** In names of users and hosts `*` stands for any run of characters. Addresses may be ranges: 10.0.0.0/8. */
+export type DenyList = Readonly<Record<(typeof DENY_LISTS)[number], readonly string[]>>;
+
+/** The only value for "no rules", so that a comparison is enough: most servers have none. */
 export const NO_RULES: Rules = { deny: { users: [], hosts: [], addresses: [] } };
 
-/** Who asks, as far as a command tells. */
+/** Who asks, as far as a command says. */
 export interface Asker {
   readonly user: string | null;
   readonly host?: HostInfo;
   readonly by?: Actor;
 }
 
-export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
-
-/** Rules that say nothing are no rules. */
 export function orNoRules(rules: Rules): Rules {
   return DENY_LISTS.every((list) => rules.deny[list].length === 0) ? NO_RULES : rules;
 }
@@ -47,7 +40,7 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((word, index) => word === b[index]);
 }
 
-/** Why the rules keep somebody out; `null` when they do not. */
+/** Why the rules deny somebody; `null`: they do not. */
 export function refuseByRules(rules: Rules, asker: Asker): Refused | null {
   if (rules === NO_RULES) return null;
   const { users, hosts, ranges } = compile(rules);
@@ -67,13 +60,13 @@ function refuseBarred(barred: 'user' | 'host' | 'address', name: string): Refuse
   );
 }
 
-/** Where the request came from, which is a fact, and where its sender says to be. */
+/** The address that the request came from, and the one that its sender claims. */
 function addressesOf({ by, host }: Asker): readonly string[] {
   const came = typeof by === 'object' ? [by.address] : [];
   return host?.address == null ? came : [...came, host.address];
 }
 
-/** Names without a star are looked up; only the others are tried one by one. */
+/** Names without a star are looked up; the others are tried one by one. */
 interface NameList {
   readonly exact: ReadonlySet<string>;
   readonly patterns: readonly NamePattern[];
@@ -85,7 +78,7 @@ interface Compiled {
   readonly ranges: RangeIndex;
 }
 
-/** Made once for each version of the rules, which nobody changes. */
+/** Compiled once per version of the rules. */
 const COMPILED = new WeakMap<Rules, Compiled>();
 
 function compile(rules: Rules): Compiled {

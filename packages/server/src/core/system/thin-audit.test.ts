@@ -2,19 +2,25 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NOW } from '../examples.ts';
 import { plus, say } from '../nouns/instant.ts';
+import { licenseId } from '../nouns/license.ts';
 import type { ThinAudit } from '../system-command.ts';
-import { decideThinAudit, type ThinnableChain } from './thin-audit.ts';
+import type { ThinnableChain } from '../system-module.ts';
+import { thinAudit } from './thin-audit.ts';
 
 const by = { name: 'root', address: '10.0.0.9' };
 const thin: ThinAudit = { kind: 'thin_audit', before: plus(NOW, -1000), chain: null, by };
 
 function chain(id: number, thinnedTo: number, oldTo: number, isWhole = true): ThinnableChain {
-  return { chain: id, thinnedTo, oldTo, isWhole };
+  return { chain: id, thinnedTo, oldTo, isWhole, folded: null };
 }
 
 describe('thinning out the audit log', () => {
   test('takes what is older from every chain, and says so in one event', () => {
-    const { outcome, events } = decideThinAudit(thin, [chain(0, 3, 10), chain(7, 0, 5), chain(8, 4, 4)], NOW);
+    const { outcome, events } = thinAudit.decide(
+      thin,
+      { chains: [chain(0, 3, 10), chain(7, 0, 5), chain(8, 4, 4)] },
+      NOW,
+    );
     assert.deepEqual(outcome, { kind: 'done', count: 12 });
     const thinned = [
       [0, 10, 7],
@@ -24,21 +30,37 @@ describe('thinning out the audit log', () => {
   });
 
   test('leaves no trace where nothing is as old as that', () => {
-    const { outcome, events } = decideThinAudit(thin, [chain(0, 3, 3)], NOW);
+    const { outcome, events } = thinAudit.decide(thin, { chains: [chain(0, 3, 3)] }, NOW);
     assert.deepEqual([outcome, events], [{ kind: 'done', count: 0 }, []]);
   });
 
   test('takes a date up to now, and none in the future', () => {
-    assert.equal(decideThinAudit({ ...thin, before: NOW }, [chain(0, 0, 1)], NOW).outcome.kind, 'done');
-    const { outcome, events } = decideThinAudit({ ...thin, before: plus(NOW, 1) }, [chain(0, 0, 1)], NOW);
+    assert.equal(
+      thinAudit.decide({ ...thin, before: NOW }, { chains: [chain(0, 0, 1)] }, NOW).outcome.kind,
+      'done',
+    );
+    const { outcome, events } = thinAudit.decide(
+      { ...thin, before: plus(NOW, 1) },
+      { chains: [chain(0, 0, 1)] },
+      NOW,
+    );
     assert.equal(outcome.kind === 'refused' && outcome.code, 'validation_error');
     assert.deepEqual(events, []);
   });
 
   test('leaves all chains alone when one of them is not as it was written', () => {
-    const { outcome, events } = decideThinAudit(thin, [chain(0, 0, 4), chain(7, 0, 5, false)], NOW);
+    const { outcome, events } = thinAudit.decide(
+      thin,
+      { chains: [chain(0, 0, 4), chain(7, 0, 5, false)] },
+      NOW,
+    );
     assert.equal(outcome.kind === 'refused' && outcome.code, 'audit_not_whole');
     assert.match(outcome.kind === 'refused' ? outcome.message : '', /license 7/);
     assert.deepEqual(events, []);
+  });
+
+  test('knows no chain of a license that never was here', () => {
+    const { outcome } = thinAudit.decide({ ...thin, chain: licenseId(9) }, { chains: [] }, NOW);
+    assert.equal(outcome.kind === 'refused' && outcome.code, 'license_not_found');
   });
 });

@@ -1,46 +1,43 @@
-import type { AuditThinned } from '../nouns/audit-event.ts';
+import { unchanged } from '../decision.ts';
 import { type Instant, say } from '../nouns/instant.ts';
-import { type Done, type Refused, refuse } from '../outcome.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import type { ThinAudit } from '../system-command.ts';
+import { ON_SERVER, type SystemFacts, type SystemModule, type ThinnableChain } from '../system-module.ts';
 
 /** One command thins out at most this many links; the rest is left to the next. */
 export const THIN_LIMIT = 10_000;
 
-/** A chain that may be thinned out. */
-export interface ThinnableChain {
-  readonly chain: number;
-  /** The last link that only a total is left of; 0: none. */
-  readonly thinnedTo: number;
-  /** The last link that is older than the date, at most the newest but one. */
-  readonly oldTo: number;
-  /** Every link that would go is as it was written: a total must not cover what was tampered with. */
-  readonly isWhole: boolean;
-}
-
-export interface ThinDecision {
-  readonly outcome: Done | Refused;
-  readonly events: readonly AuditThinned[];
-}
-
 /** Which links give way to totals. A chain keeps its newest link, however old that is. */
-export function decideThinAudit(
-  { before, by }: ThinAudit,
+export const thinAudit = {
+  ...ON_SERVER,
+  scope: 'heads',
+  needs: (command) => ({ chains: command }),
+
+  decide(command, { chains }: Pick<SystemFacts, 'chains'>, now) {
+    const { before, by } = command;
+    const refusal = refuseThinning(command, chains, now);
+    if (refusal !== null) return unchanged(refusal);
+    const thinning = chains.filter(({ thinnedTo, oldTo }) => oldTo > thinnedTo);
+    if (thinning.length === 0) return unchanged();
+    const thinned = thinning.map(({ chain, thinnedTo, oldTo }) => [chain, oldTo, oldTo - thinnedTo] as const);
+    return {
+      outcome: { kind: 'done', count: thinned.reduce((sum, [, , links]) => sum + links, 0) },
+      changes: thinning.flatMap(({ folded }) =>
+        folded === null ? [] : [{ kind: 'put_segment', segment: folded } as const],
+      ),
+      events: [{ kind: 'audit_thinned', before: say(before), thinned, by }],
+    };
+  },
+} satisfies SystemModule<ThinAudit>;
+
+function refuseThinning(
+  { chain, before }: ThinAudit,
   chains: readonly ThinnableChain[],
   now: Instant,
-): ThinDecision {
-  const refusal = refuseThinning(before, chains, now);
-  if (refusal !== null) return { outcome: refusal, events: [] };
-  const thinned = chains
-    .filter(({ thinnedTo, oldTo }) => oldTo > thinnedTo)
-    .map(({ chain, thinnedTo, oldTo }) => [chain, oldTo, oldTo - thinnedTo] as const);
-  const count = thinned.reduce((sum, [, , links]) => sum + links, 0);
-  return {
-    outcome: { kind: 'done', count },
-    events: count === 0 ? [] : [{ kind: 'audit_thinned', before: say(before), thinned, by }],
-  };
-}
-
-function refuseThinning(before: Instant, chains: readonly ThinnableChain[], now: Instant): Refused | null {
+): Refused | null {
+  if (chain !== null && chains.length === 0) {
+    return refuse('license_not_found', `This server holds no license with the id ${chain}.`);
+  }
   if (before > now) {
     const message = `"before" must not be in the future: it is ${say(now)} on this server.`;
     return refuse('validation_error', message, { field: 'before' });
@@ -50,6 +47,6 @@ function refuseThinning(before: Instant, chains: readonly ThinnableChain[], now:
   const whose = broken.chain === 0 ? 'of the system' : `of the license ${broken.chain}`;
   return refuse(
     'audit_not_whole',
-    `The chain ${whose} is not as it was written, and is left alone. Run "berth audit verify".`,
+    `The chain ${whose} is not as it was written, so nothing was thinned out. Run "berth audit verify".`,
   );
 }

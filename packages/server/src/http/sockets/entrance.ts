@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import type { AppEnv } from '../app.ts';
-import { problem } from '../problem.ts';
-import { toResponse } from '../reply.ts';
+import { problem } from '../reply/problem.ts';
+import { toResponse } from '../reply/reply.ts';
 
 /** What a socket hands its requests to. */
 export type Answering = Pick<Hono<AppEnv>, 'fetch'>;

@@ -5,12 +5,11 @@ import {
   type CloudReply,
   type Identification,
   UNPROVEN,
-  VERDICTS,
   type Vouched,
 } from '../../cloud/cloud.ts';
 import type { CloudCounts } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import type { License, Verdict } from '../../core/nouns/license.ts';
+import { isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Identity } from '../upkeep/identity.ts';
 import type { CloudSession } from './cloud-session.ts';
@@ -29,9 +28,9 @@ export interface CheckParts {
 
 /**
  * Checks a license at the cloud and updates the store. Only a signed license or a signed refusal of this
-  * license changes anything; other failures concern the link. A license that was moved here with its data
-  * from another machine is activated on this one. `acceptedBy`: who accepts totals that are lower than before
-  * and may be old.
+ * license changes anything; other failures concern the link. A license that was moved here with its data
+ * from another machine is activated on this one. `acceptedBy`: who accepts totals that are lower than before
+ * and may be old.
  */
 export async function checkLicense(
   parts: CheckParts,
@@ -62,7 +61,8 @@ export async function checkLicense(
 const NEEDS_PASSWORD: CloudRefusal = {
   kind: 'refused',
   code: 'server_identity_changed',
-  message: 'The license was activated with a password on another machine. Add it again with its user and password.',
+  message:
+    'The license was activated with a password on another machine. Add it again with its user and password.',
   ...UNPROVEN,
 };
 
@@ -96,7 +96,7 @@ interface Installation {
   readonly by?: Actor;
 }
 
-/** The license as the vendor signed it, bound to this server. It clears a verdict that waits to be confirmed. */
+/** The license as the vendor signed it, bound to this server. It clears an unconfirmed verdict. */
 export function install(store: Store, reply: Granted, { tie, counted, key, by }: Installation) {
   const { license } = reply.value;
   const assurance = { isBound: reply.isBound, unconfirmed: null, keptTotal: false };
@@ -114,12 +114,12 @@ export function install(store: Store, reply: Granted, { tie, counted, key, by }:
 }
 
 /** Refusals of a machine on which the license is not activated yet say nothing about the license. */
-const ABOUT_THE_MACHINE: ReadonlySet<string> = new Set<Verdict>(['device_not_found', 'blacklisted']);
+const ABOUT_THE_MACHINE: ReadonlySet<Verdict> = new Set(['device_not_found', 'blacklisted']);
 
 async function followRefusal(store: Store, license: License, refusal: CloudRefusal) {
   const { code, isSigned, isBound, isAboutLicense } = refusal;
-  if (!isSigned || !VERDICTS.has(code)) return;
+  if (!isSigned || !isVerdict(code)) return;
   if (license.tie.movedAt !== null && ABOUT_THE_MACHINE.has(code)) return;
   const proof = isAboutLicense ? (isBound ? 'bound' : 'license') : 'none';
-  await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code as Verdict, proof });
+  await store.execute({ kind: 'apply_verdict', licenseId: license.id, verdict: code, proof });
 }

@@ -1,5 +1,6 @@
-import { CloudFault, type CloudReply, VERDICTS } from '../../cloud/cloud.ts';
+import { CloudFault, type CloudReply } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
+import { isVerdict } from '../../core/nouns/license.ts';
 import { heldKey } from '../../core/nouns/notice-key.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -35,7 +36,7 @@ export function createCloudHold(store: Store, fingerprint: string): CloudHold {
 
 /** Errors from the HTTP layer of a cloud, or from a proxy, do not know the nonce. */
 function notBound(reply: CloudReply<unknown>): CloudFault {
-  const isBareError = reply.kind === 'refused' && !VERDICTS.has(reply.code);
+  const isBareError = reply.kind === 'refused' && !isVerdict(reply.code);
   const message = isBareError
     ? `The licensing cloud answered with error ${reply.code}, which is not bound to the request. ` +
       'Nothing was changed. The server will try again.'

@@ -18,11 +18,11 @@ import { type RemoveRequest, removeLicense } from './removal.ts';
 
 /**
  * The server's side of the licensing cloud: activates, checks and deactivates licenses, and reports
-  * consumption. Lending never waits for it. Operations on one license run one at a time, so that a check and
-  * a report of the same license do not overlap. This holds within one server. With several servers, only the
-  * leader runs the periodic rounds; requests of administrators to the others may overlap with them, which is
-  * safe: activation and deactivation can be repeated, the store decides what is installed and settled and
-  * rejects totals that a report has overtaken, and a report is sent twice only if the cloud counts it once.
+ * consumption. Lending never waits for it. Operations on one license run one at a time, so that a check and
+ * a report of the same license do not overlap. This holds within one server. With several servers, only the
+ * leader runs the periodic rounds; requests of administrators to the others may overlap with them, which is
+ * safe: activation and deactivation can be repeated, the store decides what is installed and settled and
+ * rejects totals that a report has overtaken, and a report is sent twice only if the cloud counts it once.
  */
 export interface CloudLink {
   add(request: AddRequest, by: Actor): Promise<LicenseRecord>;
@@ -232,11 +232,17 @@ async function settle(
 ): Promise<void> {
   const backlog = await listCloudBacklog(store);
   if (backlog.some(({ underWay }) => underWay?.id === reportId)) {
-    throw new RequestError('report_not_uncertain', 'This report is settled automatically when the cloud is reachable.');
+    throw new RequestError(
+      'report_not_uncertain',
+      'This report is settled automatically when the cloud is reachable.',
+    );
   }
   const record = backlog.find(({ uncertain }) => uncertain.some(({ id }) => id === reportId));
   if (record === undefined) {
-    throw new RequestError('report_not_found', `The report ${reportId} does not exist. It may already be settled.`);
+    throw new RequestError(
+      'report_not_found',
+      `The report ${reportId} does not exist. It may already be settled.`,
+    );
   }
   const { licenseId, feature } = record;
   const told = { isCounted, cloudTotal: null, isSure: true, takesLower: false, by };

@@ -19,16 +19,16 @@ interface ReporterOptions extends CheckParts {
   readonly readMonotonicMs: () => number;
 }
 
-/** Reports consumption to the vendor. `core/decisions/cut-report.ts` describes the protocol. */
+/** Reports consumption to the vendor. `core/lending/reports.ts` describes the protocol. */
 export interface Reporter {
   /**
    * Reports the pending consumption of a license and its features. Returns the first refusal of the cloud;
-      * throws a `CloudFault` if it cannot be reached.
+   * throws a `CloudFault` if it cannot be reached.
    */
   report(license: License): Promise<CloudRefusal | null>;
   /**
    * Other servers have reported until now. Their unfinished reports are as unclear as after a restart, and
-      * so are this server's own: another server may have sent them since.
+   * so are this server's own: another server may have sent them since.
    */
   takeOver(): void;
 }
@@ -105,9 +105,9 @@ interface Sendable extends OpenReport {
 
 /**
  * A report that may already have been counted is only sent again if the cloud counts each id once. Otherwise
-  * the cloud's total decides, after the time in which a delayed request would have arrived; and only the
-  * leader uses it, because two servers that both find that it was not counted would both send it. Returns
-  * whether there is nothing more to do for now.
+ * the cloud's total decides, after the time in which a delayed request would have arrived; and only the
+ * leader uses it, because two servers that both find that it was not counted would both send it. Returns
+ * whether there is nothing more to do for now.
  */
 async function settleUnclear(
   options: ReporterOptions,
@@ -184,8 +184,8 @@ interface RefusedReport {
 
 /**
  * A refused report was not counted: its amount becomes pending again and is part of the next report. But if
-  * an earlier attempt may have been counted, the refusal says nothing about that, and nothing else will.
-  * Refused keys concern the link.
+ * an earlier attempt may have been counted, the refusal says nothing about that, and nothing else will.
+ * Refused keys concern the link.
  */
 async function followRefusal(
   store: Store,
@@ -253,7 +253,7 @@ class UnclearReports {
     return this.#uncounted.has(reportId);
   }
 
-  /** Whether a delayed request would have arrived by now; for a report of an earlier run the wait starts now. */
+  /** Whether a delayed request would have arrived by now; the wait for a report of an earlier run starts now. */
   isRipe(reportId: string): boolean {
     const nowMs = this.#readMonotonicMs();
     const sinceMs = this.#sinceMs.get(reportId) ?? nowMs;

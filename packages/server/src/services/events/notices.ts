@@ -1,5 +1,5 @@
 import { DAY_MS, type Instant, MINUTE_MS } from '../../core/nouns/instant.ts';
-import { isExpiring } from '../../core/system/notice.ts';
+import { isExpiring } from '../../core/system/note.ts';
 import type { Note } from '../../core/system-command.ts';
 import type { Store } from '../../store/store.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';

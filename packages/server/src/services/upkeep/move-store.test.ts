@@ -12,7 +12,7 @@ import { DAY_MS, instant, MINUTE_MS } from '../../core/nouns/instant.ts';
 import { licenseId } from '../../core/nouns/license.ts';
 import { heldKey } from '../../core/nouns/notice-key.ts';
 import { createManualClock, type ManualClock } from '../../store/clock.ts';
-import { COPIED_TABLE_NAMES, COPIED_TABLES } from '../../store/engine/copied-tables.ts';
+import { columnsOf, TABLE_NAMES } from '../../store/engine/tables.ts';
 import { openPostgresSource } from '../../store/postgres/move/postgres-source.ts';
 import { openPostgresTarget } from '../../store/postgres/move/postgres-target.ts';
 import type { Connection } from '../../store/postgres/wire/connection.ts';
@@ -134,7 +134,7 @@ describe('moving a store', { skip }, () => {
     assert.deepEqual(readAll(back), before);
     assert.deepEqual(again.rows, there.rows);
     assert.deepEqual(again.audit, there.audit);
-    for (const table of COPIED_TABLE_NAMES) assert.equal(there.rows[table], before[table]?.length, table);
+    for (const table of TABLE_NAMES) assert.equal(there.rows[table], before[table]?.length, table);
     assert.equal(existsSync(join(back, 'berth.db.new')), false);
   });
 
@@ -153,9 +153,7 @@ describe('moving a store', { skip }, () => {
         WHERE m.type = 'table'`)
       .all()
       .map(({ name }) => name as string);
-    const copied = Object.entries(COPIED_TABLES).flatMap(([table, columns]) =>
-      Object.keys(columns).map((column) => `${table}.${column}`),
-    );
+    const copied = TABLE_NAMES.flatMap((table) => columnsOf(table).map((column) => `${table}.${column}`));
     const missing = (names: readonly string[]) => names.filter((name) => !copied.includes(name)).sort();
     assert.deepEqual(missing(sqlite), ['server.audit_anchor']);
     assert.deepEqual(missing(postgres), [

@@ -1,25 +1,20 @@
-import { decideRestore, type Restoration } from '../../core/clock/decide-restore.ts';
-import type { Actor } from '../../core/nouns/actor.ts';
+import type { RestoreView } from '../../core/clock/decide-restore.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
-import type { Batch } from './execute-command.ts';
-import { endedBorrowFromRow, featureSlotFromRow, type Row, registrationFromRow } from './rows.ts';
+import type { Batch } from './batch.ts';
+import { endedBorrowFromRow, featureSlotFromRow, registrationFromRow } from './rows.ts';
 import type { ShelfEntry } from './shelf.ts';
-
-/** What becomes of the ended borrows of one license. */
-export interface RestoredLicense {
-  readonly entry: ShelfEntry;
-  readonly restoration: Restoration;
-}
+import type { RowOf } from './tables.ts';
 
 /**
- * Decides which borrows come back when the clock goes back to `to`; nothing is written yet. Three questions
- * for all licenses together: on PostgreSQL each one is a way to the database and back.
+ * The licenses with ended borrows that may come back when the clock goes back to `to`. Three questions for
+ * all licenses together: on PostgreSQL each one is a round trip to the database.
  */
-export function planRestoration(batch: Batch, to: Instant, by: Actor): readonly RestoredLicense[] {
-  const { statements, shelf, rules, now } = batch;
+export function listRestorable(batch: Batch, to: Instant): readonly RestoreView[] {
+  const { statements, shelf, rules } = batch;
   const ended = groupByLicense(statements.listEndedBorrows.all(to));
   if (ended.size === 0) return [];
   const holders = groupByLicense(statements.listBorrowHolders.all(to));
@@ -28,48 +23,35 @@ export function planRestoration(batch: Batch, to: Instant, by: Actor): readonly 
     const { license, storedInUse: inUse, removedAt } = entry;
     const borrows = (ended.get(license.id) ?? []).map(endedBorrowFromRow);
     if (borrows.length === 0) return [];
-    const elsewhere = listElsewhere(batch, entry, holders);
-    const restoration = decideRestore(
-      {
-        license,
-        isRemoved: removedAt !== null,
-        rules,
-        inUse,
-        borrows: borrows.filter((borrow) => !isReplaced(borrow, elsewhere, now)),
-        registrations: (holders.get(license.id) ?? []).map(registrationFromRow),
-        featureSlots: (featureSlots.get(license.id) ?? []).map(featureSlotFromRow),
-        featuresInUse: countFeatures(batch, entry, borrows),
-      },
-      to,
-      by,
-    );
-    return [{ entry, restoration }];
+    const view: RestoreView = {
+      license,
+      isRemoved: removedAt !== null,
+      rules,
+      inUse,
+      borrows,
+      registrations: (holders.get(license.id) ?? []).map(registrationFromRow),
+      featureSlots: (featureSlots.get(license.id) ?? []).map(featureSlotFromRow),
+      elsewhere: listElsewhere(batch, entry, holders),
+      featuresInUse: countFeatures(batch, entry, borrows),
+    };
+    return [view];
   });
 }
 
-function groupByLicense(rows: readonly Row[]): Map<number, Row[]> {
-  return Map.groupBy(rows, (row) => row.license_id as number);
+function groupByLicense<R extends { readonly license_id: LicenseId }>(
+  rows: readonly R[],
+): Map<LicenseId, R[]> {
+  return Map.groupBy(rows, (row) => row.license_id);
 }
 
 /** What the same users hold of other licenses of the product. */
 function listElsewhere(
   { shelf }: Batch,
   { license }: ShelfEntry,
-  holders: ReadonlyMap<number, readonly Row[]>,
+  holders: ReadonlyMap<LicenseId, readonly RowOf<'registration'>[]>,
 ): readonly Registration[] {
   const others = shelf.listByProduct(license.product).filter((other) => other.license.id !== license.id);
   return others.flatMap((other) => (holders.get(other.license.id) ?? []).map(registrationFromRow));
-}
-
-/** After it had ended, the user borrowed another license of the product instead. */
-function isReplaced(borrow: EndedBorrow, elsewhere: readonly Registration[], now: Instant): boolean {
-  return elsewhere.some(
-    ({ user, borrowedUntil, registeredAt }) =>
-      user === borrow.user &&
-      borrowedUntil !== null &&
-      borrowedUntil > now &&
-      registeredAt >= borrow.borrowedUntil,
-  );
 }
 
 function countFeatures({ statements }: Batch, { meters }: ShelfEntry, borrows: readonly EndedBorrow[]) {

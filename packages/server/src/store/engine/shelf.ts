@@ -3,7 +3,8 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
 import { Meters } from './meters.ts';
-import { instantOrNull, licenseFromRow, type Row } from './rows.ts';
+import { licenseFromRow } from './rows.ts';
+import type { RowOf } from './tables.ts';
 
 /**
  * A license as the writer holds it in memory between commits. The writer is the only one who changes it, so
@@ -56,6 +57,8 @@ export interface Surroundings {
   readonly removed: readonly RemovedLicense[];
 }
 
+type LicenseRow = RowOf<'license'>;
+
 export class Shelf {
   readonly #entries = new Map<LicenseId, ShelfEntry>();
   /** By product, the most recently added first. */
@@ -65,9 +68,9 @@ export class Shelf {
 
   /** `surroundings`: the rows are not all there are, but all of the products that are asked for. */
   constructor(
-    rows: Iterable<Row>,
+    rows: Iterable<LicenseRow>,
     surroundings: Surroundings | null = null,
-    readLicense: (row: Row) => License = licenseFromRow,
+    readLicense: (row: LicenseRow) => License = licenseFromRow,
   ) {
     this.#surroundings = surroundings;
     for (const row of rows) {
@@ -169,11 +172,11 @@ export class Shelf {
   }
 }
 
-function entryFromRow(row: Row, license: License): ShelfEntry {
-  return createEntry(license, row.added_order as number, {
-    storedInUse: row.in_use as number,
-    removedAt: instantOrNull(row.removed_at),
-    head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },
+function entryFromRow(row: LicenseRow, license: License): ShelfEntry {
+  return createEntry(license, row.added_order, {
+    storedInUse: row.in_use,
+    removedAt: row.removed_at,
+    head: { n: row.audit_n, mac: row.audit_mac },
   });
 }
 

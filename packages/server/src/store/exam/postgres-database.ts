@@ -4,13 +4,31 @@ import type { MasterKeySource } from '../../secrets/master-key.ts';
 import type { Connection } from '../postgres/wire/connection.ts';
 import { openConnection } from '../postgres/wire/database.ts';
 import { parseDatabaseUrl } from '../postgres/wire/database-url.ts';
-import { openDatabase } from '../postgres/wire/open-database.ts';
+import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/wire/open-database.ts';
 import type { Store } from '../store.ts';
 import type { OpenOptions } from './exam-store.ts';
 import { expectSoundRows } from './rows.ts';
 
 /** One key for all: a store is opened again with the key that it was made with. */
 const MASTER_KEY = 'ab'.repeat(32);
+
+/** A busy machine may stall for longer than a server waits for its database. */
+export const PATIENT: Timeouts = { connectMs: 120_000, acquireMs: 120_000, askMs: 120_000 };
+
+/** Opens a store as a server does, but waits patiently for the database. */
+export function openPatiently(options: Partial<DatabaseOptions> & { readonly url: string }): Promise<Store> {
+  return openDatabase({
+    masterKey: { value: MASTER_KEY, file: '' },
+    maxConnections: 4,
+    prepareStatements: true,
+    version: 'test',
+    onNotice: () => {},
+    onNews: () => {},
+    isServing: true,
+    timeouts: PATIENT,
+    ...options,
+  });
+}
 
 /**
  * Opens the database that belongs to a folder, or makes one. Time passes by the clock that is given; a server
@@ -24,18 +42,7 @@ export async function openExamined(
   const file = urlFile(folder);
   if (!existsSync(file)) writeFileSync(file, await createDatabase());
   const url = readFileSync(file, 'utf8');
-  const store = await openDatabase({
-    url,
-    masterKey,
-    maxConnections: 5,
-    prepareStatements: true,
-    version: 'exam',
-    onNotice,
-    onNews: () => {},
-    isServing: true,
-    ignoresCase,
-    clock,
-  });
+  const store = await openPatiently({ url, masterKey, maxConnections: 5, onNotice, ignoresCase, clock });
   const connection = await connectTo(url);
   let aliveAt: number = clock.readWall();
   let living: Promise<unknown> = Promise.resolve();
@@ -87,7 +94,7 @@ function connectTo(url: string): Promise<Connection> {
   return openConnection({
     target: parseDatabaseUrl(url),
     prepareStatements: true,
-    connectTimeoutMs: 10_000,
-    answerTimeoutMs: 30_000,
+    connectTimeoutMs: PATIENT.connectMs,
+    answerTimeoutMs: PATIENT.connectMs,
   });
 }

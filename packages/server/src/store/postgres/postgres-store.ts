@@ -1,14 +1,13 @@
 import type { Command } from '../../core/command.ts';
-import { Fault } from '../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
-import { refuse } from '../../core/outcome.ts';
+import { refuseRotation } from '../../core/system/secrets.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import type { Attendance } from './fleet/attendance.ts';
 import type { News } from './fleet/news.ts';
 import type { PostgresReader } from './read/reader.ts';
 import { isConnectionLost, translate } from './wire/database-error.ts';
-import type { Pool } from './wire/pool.ts';
+import { type Pool, stoppingFault } from './wire/pool.ts';
 import { Lanes } from './write/lanes.ts';
 import { laneOf } from './write/scope.ts';
 import type { PostgresWriter } from './write/writer.ts';
@@ -43,23 +42,23 @@ export class PostgresStore implements Store {
   }
 
   async execute(command: Command): Promise<Executed> {
-    if (this.#isClosing) throw closingFault();
+    if (this.#isClosing) throw stoppingFault();
     if (command.kind === 'rotate_master_key') {
-      const refusal = await this.#refuseRotation();
+      const refusal = refuseRotation(await this.#watch(() => this.#parts.attendance.countOthers()));
       if (refusal !== null) return refusal;
     }
     return this.#lanes.submit(command);
   }
 
   async read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {
-    if (this.#isClosing) throw closingFault();
+    if (this.#isClosing) throw stoppingFault();
     const { reader, writer } = this.#parts;
     const { time, masterKey } = writer.memory;
     return this.#watch(() => reader.answer(query, time.estimate(), [masterKey], signal));
   }
 
   async keepClock(): Promise<ClockStatus> {
-    if (this.#isClosing) throw closingFault();
+    if (this.#isClosing) throw stoppingFault();
     const { attendance, news } = this.#parts;
     void news?.listen();
     return this.#watch(() => attendance.attend());
@@ -105,19 +104,4 @@ export class PostgresStore implements Store {
       throw translated;
     }
   }
-
-  /** Other servers could open nothing any more, and would go on sealing with the old key. */
-  async #refuseRotation(): Promise<Executed | null> {
-    const others = await this.#watch(() => this.#parts.attendance.countOthers());
-    if (others === 0) return null;
-    return refuse(
-      'other_servers_running',
-      `${others} other ${others === 1 ? 'server uses' : 'servers use'} this database with the same master ` +
-        'key. Stop them first, replace the key, and give them the new one before they start.',
-    );
-  }
-}
-
-function closingFault(): Fault {
-  return new Fault('store_unavailable', 'The server is stopping.');
 }

@@ -2,9 +2,9 @@ import { setKeysAnswer, setKeysRequest } from '@berth/protocol/api/cloud-keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 
 interface KeyServices {
   readonly credentials: Credentials;

@@ -134,7 +134,7 @@ describe('consumption of two licenses of one product', () => {
     const code = 'license_not_enough_consumptions';
     const totals = { left: 5, total_consumptions: 15, max_consumptions: 20, licenses: 2 };
     assert.deepEqual(facts, { status: 400, code, ...totals });
-    assert.match(String(message), /^6 cannot be added: no license of "cad" has as much left/);
+    assert.match(String(message), /^6 cannot be added: no license of "cad" has that much left/);
   });
 
   test('of a feature too', async (t) => {

@@ -4,8 +4,8 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { presentLicense } from '../../present-license.ts';
-import { json, jsonText } from '../../reply.ts';
+import { presentLicense } from '../../reply/present-license.ts';
+import { json, jsonText } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 interface ProductServices {

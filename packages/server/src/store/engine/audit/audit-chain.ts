@@ -1,5 +1,6 @@
 import { createHash, createHmac, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
 import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../../core/nouns/audit-event.ts';
+import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 
 /** The number under which the system's own chain stands beside those of the licenses. */
@@ -82,22 +83,7 @@ export function anchorMac(key: Uint8Array, { links, heads }: Anchor): Uint8Array
   return createHmac('sha256', key).update(`anchor\n${links}\n`).update(heads).digest();
 }
 
-/** What is left of the first links of a chain after they were thinned out. */
-export interface Segment {
-  readonly chain: number;
-  readonly firstN: number;
-  readonly lastN: number;
-  readonly firstMac: Uint8Array;
-  readonly lastMac: Uint8Array;
-  readonly firstAt: Instant;
-  readonly lastAt: Instant;
-  readonly links: number;
-  readonly events: number;
-  /** Events by their kind, as JSON text. */
-  readonly totals: string;
-}
-
-export function segmentMac(key: Uint8Array, segment: Segment): Uint8Array {
+export function segmentMac(key: Uint8Array, segment: AuditSegment): Uint8Array {
   const { chain, firstN, lastN, firstAt, lastAt, links, events, totals } = segment;
   return createHmac('sha256', key)
     .update(`segment\n${[chain, firstN, lastN, firstAt, lastAt, links, events].join('\n')}\n`)

@@ -1,17 +1,16 @@
 import type { HeadsSigned } from '../../../core/nouns/audit-event.ts';
-import type { Done } from '../../../core/outcome.ts';
-import type { Batch } from '../execute-command.ts';
+import type { SignableHeads } from '../../../core/system-module.ts';
+import type { Batch } from '../batch.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from './audit-chain.ts';
 
-/** Names the heads of all chains as they stood before this commit, and signs them. */
-export function signHeads(batch: Batch): Done {
-  const { ledger } = batch;
-  if (ledger.isSigned || batch.signed !== null) return { kind: 'done', count: 0 };
-  const heads = headsOf(batch).filter(([, head]) => head.n > 0);
-  batch.signed = ledger.sign(heads.map(nameHead));
+export function loadHeads(batch: Batch): SignableHeads {
+  const written = headsOf(batch).filter(([, head]) => head.n > 0);
+  return { isSigned: batch.ledger.isSigned || batch.signed !== null, heads: written.map(nameHead) };
+}
+
+export function signHeads(batch: Batch, heads: HeadsSigned['heads']): void {
+  batch.signed = batch.ledger.sign(heads);
   batch.systemEvents.push(eventText(batch.signed));
-  batch.isChanged = true;
-  return { kind: 'done', count: heads.length };
 }
 
 /** The head of every chain before this commit, those of removed licenses too. */

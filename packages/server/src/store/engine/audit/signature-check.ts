@@ -1,12 +1,13 @@
 import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { HeadsSigned } from '../../../core/nouns/audit-event.ts';
-import { type ChainHead, headsText, type Segment } from './audit-chain.ts';
+import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
+import { type ChainHead, headsText } from './audit-chain.ts';
 
 export interface KnownChains {
   /** The private key of the server, in DER form. */
   readonly identity: Uint8Array;
   readonly heads: ReadonlyMap<number, ChainHead>;
-  readonly segments: ReadonlyMap<number, { readonly segment: Segment }>;
+  readonly segments: ReadonlyMap<number, { readonly segment: AuditSegment }>;
 }
 
 export type NamedHead = HeadsSigned['heads'][number];

@@ -35,7 +35,7 @@ import { migrate } from './migrate.ts';
 import { Pool, type PoolOptions } from './pool.ts';
 import { rollBack, setLimits } from './transaction.ts';
 
-interface DatabaseOptions {
+export interface DatabaseOptions {
   readonly url: string;
   readonly masterKey: MasterKeySource;
   readonly maxConnections: number;

@@ -68,7 +68,7 @@ export class Pool {
   }
 
   async #close(): Promise<void> {
-    for (const waiter of this.#waiters) waiter.leave(closedFault());
+    for (const waiter of this.#waiters) waiter.leave(stoppingFault());
     const empty = new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
@@ -90,7 +90,7 @@ export class Pool {
   }
 
   async #takePlace(): Promise<void> {
-    if (this.#closing !== undefined) throw closedFault();
+    if (this.#closing !== undefined) throw stoppingFault();
     if (this.#taken < this.#options.max) {
       this.#taken++;
       return;
@@ -131,6 +131,6 @@ function busyFault({ max, acquireTimeoutMs }: PoolOptions): Fault {
   );
 }
 
-function closedFault(): Fault {
+export function stoppingFault(): Fault {
   return new Fault('store_unavailable', 'The server is stopping.');
 }

@@ -14,7 +14,7 @@ import {
   signHeadsText,
   sumHeads,
 } from '../../engine/audit/audit-chain.ts';
-import type { HeadSigner } from '../../engine/execute-command.ts';
+import type { HeadSigner } from '../../engine/batch.ts';
 import type { Sql } from './bulk-writes.ts';
 
 /** How many links there are, and how many there were when the heads were last signed. */

@@ -1,7 +1,8 @@
 import type { Command, LicenseCommand } from '../../../core/command.ts';
-import { targetOf } from '../../../core/decide.ts';
-import { isDecided } from '../../../core/decide-system.ts';
+import { isLicenseCommand, moduleOf, targetOf } from '../../../core/decide.ts';
+import { systemModuleOf } from '../../../core/decide-system.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
+import type { SystemScope } from '../../../core/system-module.ts';
 import type { Catalogue } from './catalogue.ts';
 
 /** What a transaction locks, always in this order, so that none deadlock: the server, then licenses by id. */
@@ -17,36 +18,21 @@ export interface Lane {
   scopeIn(catalogue: Catalogue): Scope;
 }
 
-const SERVER: Lane = { name: 'server', scopeIn: () => ({ server: true, licenses: [] }) };
-/** A lane of its own, because it is all that a server whose master key was replaced cannot do. */
-const SECRETS: Lane = { name: 'secrets', scopeIn: () => ({ server: true, licenses: [] }) };
-const HEADS: Lane = { name: 'heads', scopeIn: () => ({ server: true, licenses: 'heads' }) };
-const ALL: Lane = { name: 'all', scopeIn: () => ({ server: true, licenses: 'all' }) };
+const SYSTEM_LANES: Readonly<Record<SystemScope, Lane>> = {
+  server: { name: 'server', scopeIn: () => ({ server: true, licenses: [] }) },
+  /** A lane of its own, because it is all that a server whose master key was replaced cannot do. */
+  secrets: { name: 'secrets', scopeIn: () => ({ server: true, licenses: [] }) },
+  heads: { name: 'heads', scopeIn: () => ({ server: true, licenses: 'heads' }) },
+  all: { name: 'all', scopeIn: () => ({ server: true, licenses: 'all' }) },
+};
 /** For commands that no license is found for. */
 const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licenses: [] }) };
 
 export function laneOf(command: Command, catalogue: Catalogue): Lane {
-  switch (command.kind) {
-    case 'set_rules':
-      return SERVER;
-    case 'set_cloud_keys':
-    case 'rotate_master_key':
-      return SECRETS;
-    case 'sign_heads':
-    case 'thin_audit':
-      return HEADS;
-    case 'bind_hardware':
-    case 'accept_clock':
-    case 'reset_clock':
-      return ALL;
-    case 'install_license':
-      return catalogueLane(command.license.id);
-    case 'remove_license':
-    case 'apply_verdict':
-      return catalogueLane(command.licenseId);
-    default:
-      return isDecided(command) ? SERVER : lendingLane(command, catalogue);
-  }
+  if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
+  return moduleOf(command).changesLicense
+    ? catalogueLane(targetOf(command).licenseId as LicenseId)
+    : lendingLane(command, catalogue);
 }
 
 /** Adds or removes a license: two of these at once must see each other. */

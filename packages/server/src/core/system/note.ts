@@ -1,0 +1,67 @@
+import { type SystemDecision, unchanged } from '../decision.ts';
+import { DAY_MS, type Instant } from '../nouns/instant.ts';
+import type { License } from '../nouns/license.ts';
+import { heldKey, type NoticeKey, tokenNoticeKey } from '../nouns/notice-key.ts';
+import type { Note } from '../system-command.ts';
+import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+
+/** Whether it is time to say that a license ends. Its grace comes on top, and is not counted. */
+export function isExpiring({ validUntil, enabled, active }: License, now: Instant, days: number): boolean {
+  if (validUntil === null || !enabled || !active) return false;
+  return now < validUntil && validUntil <= now + days * DAY_MS;
+}
+
+/**
+ * Each thing is told once, however often and by however many servers it is noticed: the end of a license's
+ * term or of a token once for every such end, an outage once until it is over, that a cloud binds its answers
+ * until an administrator releases it.
+ */
+export const note = {
+  ...ON_SERVER,
+  needs: (command) => ({ notice: noticeKeyOf(command) }),
+
+  decide(command, { notedValue }: Pick<SystemFacts, 'notedValue'>, now) {
+    const { notice } = command;
+    const key = noticeKeyOf(command);
+    switch (notice.kind) {
+      case 'license_expiring':
+        if (notedValue === notice.validUntil) return unchanged();
+        return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+      case 'token_expiring':
+        if (notedValue === notice.expiresAt) return unchanged();
+        return tell({ kind: 'put_notice', key, value: notice.expiresAt }, notice);
+      case 'cloud_unreachable':
+        if (notedValue !== null) return unchanged();
+        return tell({ kind: 'put_notice', key, value: notice.failingAt }, notice);
+      case 'cloud_reachable':
+        if (notedValue === null) return unchanged();
+        return tell({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
+      case 'cloud_held_to_nonces':
+        return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
+      case 'cloud_released_from_nonces':
+        return notedValue === null ? unchanged() : tell({ kind: 'remove_notice', key }, notice);
+    }
+  },
+} satisfies SystemModule<Note>;
+
+/** That an outage is over is told of an outage that was told of. */
+function noticeKeyOf({ notice }: Note): NoticeKey {
+  switch (notice.kind) {
+    case 'license_expiring':
+      return { kind: notice.kind, subject: String(notice.licenseId) };
+    case 'token_expiring':
+      return tokenNoticeKey(notice.tokenId);
+    case 'cloud_held_to_nonces':
+    case 'cloud_released_from_nonces':
+      return heldKey(notice.fingerprint);
+    default:
+      return { kind: 'cloud_unreachable', subject: '' };
+  }
+}
+
+function tell(
+  change: SystemDecision['changes'][number],
+  event: SystemDecision['events'][number],
+): SystemDecision {
+  return { outcome: { kind: 'done', count: 1 }, changes: [change], events: [event] };
+}

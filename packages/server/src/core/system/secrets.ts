@@ -1,0 +1,58 @@
+import { type SystemChange, unchanged } from '../decision.ts';
+import type { CloudKeyName } from '../nouns/audit-event.ts';
+import { type Refused, refuse } from '../outcome.ts';
+import type { RotateMasterKey, SetCloudKeys } from '../system-command.ts';
+import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+
+/** Sets both keys in one decision, so that two callers never leave one key of each behind. */
+export const setCloudKeys = {
+  ...ON_SERVER,
+  scope: 'secrets',
+
+  decide({ apiKey, sharedKey, fingerprints, by }) {
+    const changes: SystemChange[] = [];
+    const changed: CloudKeyName[] = [];
+    if (apiKey !== null) {
+      changes.push({ kind: 'put_secret', name: 'cloud_api_key', secret: apiKey });
+      changed.push('api_key');
+    }
+    if (sharedKey !== null) {
+      changes.push({ kind: 'put_secret', name: 'cloud_shared_key', secret: sharedKey });
+      changed.push('shared_key');
+    }
+    const told = {
+      apiKeyFingerprint: apiKey === null ? null : fingerprints.apiKey,
+      sharedKeyFingerprint: sharedKey === null ? null : fingerprints.sharedKey,
+    };
+    const events = changed.length === 0 ? [] : [{ kind: 'cloud_keys_set', changed, ...told, by } as const];
+    return { outcome: { kind: 'done', count: changed.length }, changes, events };
+  },
+} satisfies SystemModule<SetCloudKeys>;
+
+/** A key that is in force already is not replaced: repeating the request does no harm. */
+export const rotateMasterKey = {
+  ...ON_SERVER,
+  scope: 'secrets',
+  needs: () => ({ masterKey: true }),
+
+  decide({ newKey, newFingerprint: to, by }, facts: Pick<SystemFacts, 'masterKeyFingerprint'>) {
+    const from = facts.masterKeyFingerprint;
+    if (from === to) return unchanged();
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [{ kind: 'reseal_secrets', newKey }],
+      events: [{ kind: 'master_key_rotated', from, to, by }],
+    };
+  },
+} satisfies SystemModule<RotateMasterKey>;
+
+/** Other servers could not open anything any more, and would keep sealing with the old key. */
+export function refuseRotation(otherServers: number): Refused | null {
+  if (otherServers === 0) return null;
+  const who = otherServers === 1 ? '1 other server uses' : `${otherServers} other servers use`;
+  return refuse(
+    'other_servers_running',
+    `${who} this database with the same master key. Stop them first, replace the key, and give them the ` +
+      'new one before they start.',
+  );
+}

@@ -1,0 +1,104 @@
+import { refuseIfOver } from '../access/one-time-password.ts';
+import { isTouchDue, SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS, tokenIdOf } from '../access/token.ts';
+import { unchanged } from '../decision.ts';
+import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
+import { tokenNoticeKey } from '../nouns/notice-key.ts';
+import { refuse } from '../outcome.ts';
+import type { CreateToken, RevokeToken, SignIn, UseToken } from '../system-command.ts';
+import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+
+/** The password was right when it was checked; since then it may have changed, or the account be gone. */
+export const signIn = {
+  ...ON_SERVER,
+  // A failed sign-in must cost the same whether or not there is such an account.
+  needs: ({ account, tokenHash }) => ({ account: tokenHash === null ? null : account }),
+
+  decide(command, { account }: Pick<SystemFacts, 'account'>, now) {
+    const { account: name, address, tokenHash, checkedHash, isBrowser = false } = command;
+    const by = { name, address };
+    const failed = [{ kind: 'sign_in_failed', account: name, by }] as const;
+    if (tokenHash === null || account === null || account.passwordHash !== checkedHash) {
+      return { ...unchanged(), events: failed };
+    }
+    const { oneTime } = account;
+    const over = refuseIfOver('unauthorized', name, oneTime, now);
+    if (over !== null) return { ...unchanged(over), events: failed };
+    const kind = isBrowser ? 'session' : 'auth';
+    const restriction = oneTime?.isUsed === true ? 'password_only' : null;
+    const token = { ...tokenOf(tokenHash, now), kind, account: name, restriction } as const;
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [
+        {
+          kind: 'remove_dead_tokens',
+          authUsedBy: plus(now, -TOKEN_LIFETIME_MS),
+          sessionIssuedBy: plus(now, -SESSION_LIFETIME_MS),
+        },
+        ...(oneTime === null ? [] : [{ kind: 'use_one_time_password', name } as const]),
+        { kind: 'put_token', tokenHash, token },
+      ],
+      events: [{ kind: 'signed_in', account: name, by }],
+    };
+  },
+} satisfies SystemModule<SignIn>;
+
+export const useToken = {
+  ...ON_SERVER,
+  needs: ({ tokenHash }) => ({ token: { hash: tokenHash } }),
+
+  decide({ tokenHash }, { token }: Pick<SystemFacts, 'token'>, now) {
+    if (token === null || !isTouchDue(token, now)) return unchanged();
+    return { ...unchanged({ kind: 'done', count: 1 }), changes: [{ kind: 'touch_token', tokenHash }] };
+  },
+} satisfies SystemModule<UseToken>;
+
+/** A name is given once: a repeated request makes no second token. */
+export const createToken = {
+  ...ON_SERVER,
+  needs: ({ name }) => ({ token: { name } }),
+
+  decide(command, facts: Pick<SystemFacts, 'token' | 'isSetUp'>, now) {
+    const { tokenHash, name, role, days, shown = 'socket', by } = command;
+    if (shown === 'nothing' && facts.isSetUp) {
+      const message = 'Setup is over, so a token can no longer be made without credentials. Sign in first.';
+      return unchanged(refuse('unauthorized', message));
+    }
+    if (facts.token !== null) {
+      const message = `There is already a token "${name}". Revoke it first, or choose another name.`;
+      return unchanged(refuse('token_exists', message));
+    }
+    const expiresAt = days === null ? null : plus(now, days * DAY_MS);
+    // Credentials prove little during setup: whoever is on the machine can make some for themselves.
+    const endsWithSetup = shown !== 'socket' && !facts.isSetUp;
+    const restriction = endsWithSetup ? 'until_set_up' : null;
+    const token = { ...tokenOf(tokenHash, now), kind: 'api', name, role, expiresAt, restriction } as const;
+    const told = endsWithSetup ? ({ endsWithSetup } as const) : {};
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [{ kind: 'put_token', tokenHash, token }],
+      events: [{ kind: 'token_created', tokenId: token.id, name, role, expiresAt, ...told, by }],
+    };
+  },
+} satisfies SystemModule<CreateToken>;
+
+export const revokeToken = {
+  ...ON_SERVER,
+  needs: ({ tokenId }) => ({ token: { id: tokenId } }),
+
+  decide({ tokenId, by }, { token }: Pick<SystemFacts, 'token'>) {
+    if (token === null) return unchanged(refuse('token_not_found', `There is no token "${tokenId}".`));
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [
+        { kind: 'remove_token', tokenId: token.id },
+        { kind: 'remove_notice', key: tokenNoticeKey(token.id) },
+      ],
+      events: [{ kind: 'token_revoked', tokenId: token.id, name: token.name ?? token.account, by }],
+    };
+  },
+} satisfies SystemModule<RevokeToken>;
+
+function tokenOf(tokenHash: string, now: Instant) {
+  const at = { issuedAt: now, usedAt: now, isUsed: false, expiresAt: null };
+  return { id: tokenIdOf(tokenHash), name: null, account: null, role: null, restriction: null, ...at };
+}

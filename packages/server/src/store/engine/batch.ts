@@ -1,0 +1,64 @@
+import type { ClockJump } from '../../core/clock/clock.ts';
+import type { HeadsSigned } from '../../core/nouns/audit-event.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { Rules } from '../../core/rules/rules.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
+import type { AnswerCount } from './apply/apply.ts';
+import type { ChainHead } from './audit/audit-chain.ts';
+import type { Shelf } from './shelf.ts';
+import type { Statements } from './statements.ts';
+
+/** What the commands of one transaction work on. */
+export interface Batch {
+  readonly statements: Statements;
+  readonly savepoint: Savepoint;
+  readonly shelf: Shelf;
+  readonly clock: BatchClock;
+  now: Instant;
+  /** What seals the secrets; another one after a command that replaces it. */
+  masterKey: MasterKey;
+  /** Those in force; others after a command that sets them. */
+  rules: Rules;
+  /** Whether users that differ only in case are one. */
+  readonly ignoresCase: boolean;
+  /** The system's events, as texts. */
+  readonly systemEvents: string[];
+  /** The newest link of the system's chain before this commit. */
+  readonly systemHead: ChainHead;
+  readonly ledger: HeadSigner;
+  /** The heads that this commit signs. */
+  signed: HeadsSigned | null;
+  readonly answers: AnswerCount;
+  /** Something has to be committed. */
+  isChanged: boolean;
+}
+
+/** Undoes what one command has written, while the commands before it stay. */
+export interface Savepoint {
+  set(): void;
+  release(): void;
+  rollBack(): void;
+  /** Whether an error concerns all commands of the transaction, and not only the one that met it. */
+  concernsAll(error: unknown): boolean;
+}
+
+/** The clock as those commands see it that move it. */
+export interface BatchClock {
+  readonly jump: ClockJump | null;
+  readWall(): Instant;
+  moveTo(now: Instant): void;
+  /** Remembers the time as it is, and answers how to go on from there: for a command that fails. */
+  remember(): () => void;
+}
+
+/** Vouches for the log. */
+export interface HeadSigner {
+  /** The key of the chains. */
+  readonly key: Uint8Array;
+  /** Whether anything was written since the heads were signed. */
+  readonly isSigned: boolean;
+  sign(heads: HeadsSigned['heads']): HeadsSigned;
+}
+
+/** Takes back what a command has left in memory. */
+export type Undo = () => void;

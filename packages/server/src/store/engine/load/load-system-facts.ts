@@ -1,0 +1,54 @@
+import type { Token } from '../../../core/access/token.ts';
+import type { SystemFacts, SystemNeeds, TokenKey } from '../../../core/system-module.ts';
+import { fingerprint } from '../../../secrets/seal.ts';
+import { loadHeads } from '../audit/sign-heads.ts';
+import { loadChains } from '../audit/thin-audit.ts';
+import type { Batch } from '../batch.ts';
+import { listLicenses, loadReset } from '../move-clock.ts';
+import { accountFromRow, cursorFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
+import { countOf } from '../sql.ts';
+import type { Statements } from '../statements.ts';
+import { findNotice } from './load-view.ts';
+
+/** What a decision about the server itself sees: the facts that it asked for, and those that cost little. */
+export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<SystemFacts> {
+  const { statements, rules, masterKey, clock } = batch;
+  const server = statements.getServer.get();
+  return {
+    isSetUp: server?.set_up_at != null,
+    usageSequence: server?.usage_sequence ?? 0,
+    hardwareId: server?.hardware_id ?? null,
+    webhookCursor: cursorFromRow(server),
+    rules,
+    ...(needs.account !== undefined && loadAccount(statements, needs.account)),
+    ...(needs.token && { token: findToken(statements, needs.token) }),
+    ...(needs.notice && { notedValue: findNotice(statements, needs.notice) }),
+    ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
+    ...(needs.clock && { clock: { jump: clock.jump, wall: clock.readWall() } }),
+    ...(needs.licenses && { licenses: listLicenses(batch) }),
+    ...(needs.heads && { heads: loadHeads(batch) }),
+    ...(needs.chains && { chains: loadChains(batch, needs.chains) }),
+    ...(needs.reset && { reset: loadReset(batch) }),
+  };
+}
+
+function loadAccount(
+  statements: Statements,
+  name: string | null,
+): Pick<SystemFacts, 'account' | 'administrators'> {
+  const row = name === null ? undefined : statements.account.find({ name });
+  return {
+    account: row === undefined ? null : accountFromRow(row),
+    administrators: row === undefined ? 0 : countOf(statements.countAdministrators.get()),
+  };
+}
+
+function findToken(statements: Statements, key: TokenKey): Token | null {
+  const row = findTokenRow(statements, key);
+  return row === undefined ? null : tokenFromRow(row);
+}
+
+function findTokenRow(statements: Statements, key: TokenKey): TokenRow | undefined {
+  if ('hash' in key) return statements.findToken.get(key.hash);
+  return 'name' in key ? statements.findTokenByName.get(key.name) : statements.findTokenById.get(key);
+}
