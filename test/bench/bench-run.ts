@@ -42,7 +42,7 @@ const SLICES = 3;
 const TURNS = 3;
 
 /** One of two that are compared. */
-export interface Contender {
+interface Contender {
   readonly servers: readonly BenchServer[];
   readonly wish: LoadWish;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createApp } from '../../packages/server/src/http/app.ts';
-import { jsonText } from '../../packages/server/src/http/reply.ts';
+import { jsonText } from '../../packages/server/src/http/reply/reply.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { lendingRoutes } from '../../packages/server/src/http/routes/v4/lending.ts';
 import { listen } from '../../packages/server/src/http/sockets/listen.ts';

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 
 const READ_BUFFER_BYTES = 16 * 1024;
 
-export interface ConnectionEvents {
+interface ConnectionEvents {
   onAnswer(status: number): void;
   /** The connection ended, or what arrived is not an answer. */
   onBroken(reason: string): void;

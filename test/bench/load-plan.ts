@@ -38,7 +38,7 @@ export interface UserPlan {
 }
 
 /** Numbers have a fixed width, so that they can be written into bytes that are built once. */
-export const USER_DIGITS = 7;
+const USER_DIGITS = 7;
 export const USER_MARK = '#'.repeat(USER_DIGITS);
 
 export function userDigits(user: number): string {

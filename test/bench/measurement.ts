@@ -8,7 +8,7 @@ export interface Slice {
   readonly cpu: CpuUsed | null;
 }
 
-export interface CpuUsed {
+interface CpuUsed {
   /** Of all servers together. */
   readonly server: number;
   /** 0 where there is no database beside them. */
@@ -18,7 +18,7 @@ export interface CpuUsed {
 }
 
 /** Slices put together. Latencies are in milliseconds. */
-export interface Measured {
+interface Measured {
   readonly requests: number;
   readonly rate: number;
   readonly p50: number;

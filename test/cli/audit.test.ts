@@ -39,7 +39,7 @@ describe('berth audit export', () => {
     const out = join(folder, 'running.jsonl');
     const saved = await runBerth(data, ['audit', 'export', '--out', out]);
     assert.equal(saved.code, 0, saved.stderr);
-    assert.match(saved.stdout, /^The export is whole: \d+ events in \d+ links of 2 chains\.\n/);
+    assert.match(saved.stdout, /^The export is intact: \d+ events in \d+ links of 2 chains\.\n/);
     assert.equal(statSync(out).mode & 0o777, 0o600);
     assert.equal(existsSync(`${out}.part`), false);
     const printed = await runBerth(data, ['audit', 'export']);
@@ -78,7 +78,10 @@ describe('berth audit export', () => {
         out,
       ]);
       assert.equal(code, 1);
-      assert.match(stderr, isAborted ? /^The server went away/ : /^The export is not whole: .*broken off/);
+      assert.match(
+        stderr,
+        isAborted ? /^The server closed the connection/ : /^The export is incomplete: .*interrupted/,
+      );
       assert.deepEqual([existsSync(out), existsSync(`${out}.part`)], [false, false]);
     }
   });
@@ -108,7 +111,7 @@ describe('berth audit verify --file', () => {
     const file = join(folder, 'changed.jsonl');
     for (const [content, problem] of [
       [text.replace('"ann"', '"zoe"'), /signature is wrong/],
-      [text.slice(0, text.length / 2), /broken off/],
+      [text.slice(0, text.length / 2), /interrupted/],
     ] as const) {
       writeFileSync(file, content);
       const { code, stdout } = await runBerth(folder, ['audit', 'verify', '--file', file]);
@@ -118,7 +121,7 @@ describe('berth audit verify --file', () => {
     }
     const { code, stderr } = await runBerth(folder, ['audit', 'verify', '--file', join(folder, 'none')]);
     assert.equal(code, 1);
-    assert.match(stderr, /^There is no file \S+none\.\n$/);
+    assert.match(stderr, /^The file \S+none does not exist\.\n$/);
   });
 });
 
@@ -136,9 +139,12 @@ describe('berth audit thin', () => {
     const before = new Date(Date.now() - 1).toISOString();
     const { code, stdout } = await runBerth(data, ['audit', 'thin', '--before', before, '--license-id', '1']);
     assert.equal(code, 0);
-    assert.equal(stdout, '3 links gave way to totals.\n');
+    assert.equal(stdout, 'Replaced 3 links with totals.\n');
     const verified = await runBerth(data, ['audit', 'verify']);
-    assert.match(verified.stdout, /^The audit log is whole: .* 3 older links gave way to totals\.\n$/);
+    assert.match(
+      verified.stdout,
+      /^The audit log is intact: .* 3 older links were replaced with totals\.\n$/,
+    );
   });
 });
 
@@ -162,7 +168,7 @@ describe('a server signs its log', () => {
     const killed = ['server_started', 'heads_signed', 'server_started', 'heads_signed'];
     assert.deepEqual(await listKinds(4), killed, 'what the killed one has left was signed');
     const { stdout } = await runBerth(data, ['audit', 'verify']);
-    assert.match(stdout, /^The audit log is whole/);
+    assert.match(stdout, /^The audit log is intact/);
   });
 
   test('the export of a stopped server is the same command', async () => {
@@ -181,8 +187,11 @@ describe('a log that was tampered with', () => {
     const out = join(folder, 'evidence.jsonl');
     const saved = await runBerth(data, ['audit', 'export', '--out', out]);
     assert.equal(saved.code, 1);
-    assert.match(saved.stdout, /^The export is BROKEN:\n {2}The log was not whole when it was exported:\n/);
-    assert.match(saved.stdout, /It was saved as .*evidence\.jsonl all the same\.\n$/);
+    assert.match(
+      saved.stdout,
+      /^The export is BROKEN:\n {2}The log was already broken when it was exported:\n/,
+    );
+    assert.match(saved.stdout, /It was still saved as .*evidence\.jsonl\.\n$/);
     const checked = await runBerth(folder, ['audit', 'verify', '--file', out]);
     assert.equal(checked.code, 1);
     assert.match(checked.stdout, /The link was changed/);

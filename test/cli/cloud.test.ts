@@ -74,7 +74,7 @@ test('serve --demo-cloud does not replace the keys of a real cloud', async (t) =
   for (let n = 0; n < 2; n++) {
     const { code, stderr } = await runBerth(data, ['serve', '--port', '0', '--demo-cloud']);
     assert.equal(code, 1);
-    assert.match(stderr, /This data has the keys of another cloud/);
+    assert.match(stderr, /This data folder has the keys of another cloud/);
   }
   assert.equal((await runBerth(data, ['key', 'show'])).stdout, before);
 });
@@ -94,7 +94,7 @@ describe('licenses from the cloud, on the command line', () => {
     const { cloud, data, server, key } = await setUp(t);
     const add = ['license', 'add', 'cad', '--license-key', key];
     const running = await runBerth(data, add);
-    assert.match(running.stdout, /^Added the license \d+ of "cad" with 3 slots\.\n$/);
+    assert.match(running.stdout, /^Added license \d+ for "cad" with 3 slots\.\n$/);
     const before = await askBerth<Status>(data, ['status']);
     await server.stop();
     const env = linkTo(cloud);
@@ -105,7 +105,7 @@ describe('licenses from the cloud, on the command line', () => {
     assert.equal(synced.code, 0);
     assert.match(synced.stdout, new RegExp(`^license +product\\n${id} +cad +in sync\\n$`));
     const removed = await runBerth(data, ['license', 'remove', String(id)], env);
-    assert.equal(removed.stdout, `Removed the license ${id} of "cad".\n`);
+    assert.equal(removed.stdout, `Removed license ${id} for "cad".\n`);
     assert.equal((await cloud.showLicense(key)).activations, 0);
   });
 
@@ -136,7 +136,7 @@ describe('licenses from the cloud, on the command line', () => {
     ]) {
       const { code, stderr } = await runBerth(copy, words, env);
       assert.equal(code, 1);
-      assert.match(stderr, /^The server had the hardware id [0-9a-f]{64} when it last ran; here it would be/);
+      assert.match(stderr, /^The server last ran with hardware id [0-9a-f]{64}; here it would be/);
     }
     assert.equal((await cloud.showLicense(key)).activations, 1);
   });
@@ -175,7 +175,7 @@ describe('a cloud that cannot be used is a reason not to start', () => {
     for (const words of [['serve', '--port', '0'], ['config']]) {
       const { code, stdout, stderr } = await runBerth(temporaryFolder(t), words, env);
       assert.equal(code, 2);
-      assert.match(stderr, /^"cloud\.url" must not hold a user name or a password/);
+      assert.match(stderr, /^"cloud\.url" must not contain a user name or a password/);
       assert.doesNotMatch(stdout + stderr, /secret/);
     }
   });

@@ -50,7 +50,7 @@ describe('berth events', () => {
     assert.equal(await closed, 0);
     assert.equal(
       output.stderr,
-      'Listening for events of all licenses and of the server itself from 0 on. Press Ctrl-C to stop.\n',
+      'Listening for events of all licenses and of the server after 0. Press Ctrl-C to stop.\n',
     );
   });
 
@@ -74,7 +74,7 @@ describe('berth events', () => {
     await pollUntil('it follows', () => output.stdout.includes('server_started') || undefined);
     assert.equal(await server.stop(), 0);
     assert.equal(await closed, 1);
-    assert.match(output.stderr, /\nThe server has ended the stream: it is stopping\.\n$/);
+    assert.match(output.stderr, /\nThe server is stopping and closed the stream\.\n$/);
   });
 
   test('of a stopped server says so, and ends with 1', async (t) => {
@@ -83,7 +83,7 @@ describe('berth events', () => {
     const { code, stdout, stderr } = await runBerth(data, ['events']);
     assert.equal(code, 1);
     assert.equal(stdout, '');
-    assert.match(stderr, /^The server is stopped: .*"berth audit list --data /);
+    assert.match(stderr, /^The server is stopped, .*"berth audit list --data /);
   });
 
   test('says what is wrong with its flags', async (t) => {

@@ -33,8 +33,8 @@ for (const state of ['running', 'stopped'] as const) {
         ['', /^Send "apiKey", "sharedKey", or both\.\n$/],
         ['\n\n', /^Send "apiKey"/],
         ['plan\tted\n', /^"api_key" must be readable text without control characters\.\n$/],
-        ['apiKey=planted\nplanted\n', /^Name both lines, or none of them\.\n$/],
-        ['apiKey=planted\napi_key=planted\n', /^The same key is there twice\.\n$/],
+        ['apiKey=planted\nplanted\n', /^Name both keys, or neither\.\n$/],
+        ['apiKey=planted\napi_key=planted\n', /^The same key is given twice\.\n$/],
       ];
       for (const [input, sentence] of cases) {
         const { code, stdout, stderr } = await run('key set', input);
@@ -51,11 +51,11 @@ for (const state of ['running', 'stopped'] as const) {
       const told = succeeded(await run('key rotate'));
       assert.match(
         told,
-        /^All secrets are sealed with the master key [0-9a-f]{16}; [0-9a-f]{16} opens them no/,
+        /^All secrets are sealed with master key [0-9a-f]{16}; [0-9a-f]{16} no longer opens/,
       );
       assert.notEqual(readFileSync(join(data, 'master.key'), 'utf8'), before);
       assert.equal(statSync(join(data, 'master.key')).mode & 0o777, 0o600);
-      assert.match(succeeded(await run('audit verify')), /^The audit log is whole/);
+      assert.match(succeeded(await run('audit verify')), /^The audit log is intact/);
       const { master_key } = JSON.parse(succeeded(await run('status --json')));
       assert.ok(told.includes(master_key.fingerprint));
       const given = randomBytes(32).toString('hex');
@@ -74,7 +74,7 @@ for (const state of ['running', 'stopped'] as const) {
       const told = succeeded(await run('key rotate --new-key', `${second}\n`));
       assert.match(told, /Put the new key into BERTH_MASTER_KEY before the next start\.\n$/);
       assert.ok(!told.includes(second));
-      if (state === 'running') return assert.match(succeeded(await run('audit verify')), /whole/);
+      if (state === 'running') return assert.match(succeeded(await run('audit verify')), /intact/);
       const old = await run('status');
       assert.equal(old.code, 1);
       assert.match(old.stderr, /^The master key is not the one that sealed this store/);
@@ -92,12 +92,12 @@ describe('an export into a file', () => {
     assert.equal(short.code, 1);
     assert.throws(() => statSync(file), 'nothing is left of an export that failed');
     const done = succeeded(await run(`key export --out ${file}`, `${PASSPHRASE}\n`));
-    assert.match(done, /^The master key [0-9a-f]{16} is in \S+\. It was read back and opens with/);
+    assert.match(done, /^Saved master key [0-9a-f]{16} in \S+\. The file was read back and opens with/);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     const before = readFileSync(file, 'utf8');
     assert.equal(JSON.parse(before).format, 'berth key export');
     const again = await run(`key export --out ${file}`, `${PASSPHRASE}\n`);
-    assert.match(again.stderr, /exists already\. Name another file/);
+    assert.match(again.stderr, /already exists\. Choose another file/);
     assert.equal(readFileSync(file, 'utf8'), before);
     const nowhere = await run(`key export --out ${join(file, 'none')}`, `${PASSPHRASE}\n`);
     assert.match(nowhere.stderr, /^\S+ cannot be written: a part of its path is a file/);
@@ -115,7 +115,7 @@ describe('an export into a file', () => {
     const text = succeeded(await run('key export', `${PASSPHRASE}\n`));
     const noisy = `\n> berth\n> node main.ts key export\n\n${text}`;
     writeFileSync(file, Buffer.from(`\uFEFF${noisy.replaceAll('\n', '\r\n')}`, 'utf16le'));
-    assert.match(succeeded(await run(`key import ${file}`, `${PASSPHRASE}\n`)), /is in its place/);
+    assert.match(succeeded(await run(`key import ${file}`, `${PASSPHRASE}\n`)), /^Installed master key /);
   });
 });
 
@@ -144,19 +144,22 @@ describe('an exported master key', () => {
     const damaged = await importOf('damaged.json', PASSPHRASE);
     assert.match(wrong.stderr, /^The export cannot be opened: the passphrase is wrong\.\n$/);
     assert.match(damaged.stderr, /^The export cannot be opened: the file is damaged\. /);
-    assert.match((await importOf('none.json', PASSPHRASE)).stderr, /^There is no file \S+none\.json\.\n$/);
+    assert.match(
+      (await importOf('none.json', PASSPHRASE)).stderr,
+      /^The file \S+none\.json does not exist\.\n$/,
+    );
     assert.match(
       succeeded(await importOf('export.json', PASSPHRASE)),
-      /^The master key [0-9a-f]{16} is in its place\.\n$/,
+      /^Installed master key [0-9a-f]{16}\.\n$/,
     );
     assert.equal(statSync(join(restored, 'master.key')).mode & 0o777, 0o600);
     assert.ok(succeeded(await runThere(['key', 'show'])).startsWith(fingerprints));
-    assert.match(succeeded(await runThere(['audit', 'verify'])), /whole/);
+    assert.match(succeeded(await runThere(['audit', 'verify'])), /intact/);
     rmSync(join(restored, 'master.key'));
     writeFileSync(join(restored, 'master.key'), randomBytes(32).toString('hex'));
     const other = await importOf('export.json', PASSPHRASE);
     assert.equal(other.code, 1);
-    assert.match(other.stderr, /is another master key .*Nothing was written\.\n$/);
+    assert.match(other.stderr, /is a different master key .*Nothing was written\.\n$/);
     const busy = await runBerth(data, ['key', 'import', join(files, 'export.json')], {}, `${PASSPHRASE}\n`);
     assert.match(
       busy.stderr,

@@ -15,7 +15,7 @@ describe('berth rules check', () => {
     writeFileSync(file, RULES);
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'check', file]);
     assert.deepEqual([code, stderr], [0, '']);
-    assert.equal(stdout, `${file} can be used.\nbarred   which\nuser     mallory\naddress  10.0.0.0/8\n`);
+    assert.equal(stdout, `${file} is valid.\nbarred   which\nuser     mallory\naddress  10.0.0.0/8\n`);
     const { stdout: json } = await runBerth(data, ['rules', 'check', file, '--json']);
     const deny = { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] };
     assert.deepEqual(JSON.parse(json), { file, deny });
@@ -28,16 +28,16 @@ describe('berth rules check', () => {
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'check']);
     assert.deepEqual([code, stdout], [1, '']);
     const sentence = '"deny.adresses" is unknown. Did you mean "addresses"?';
-    assert.equal(stderr, `The rules file ${file} cannot be used: ${sentence}\n`);
+    assert.equal(stderr, `The rules file ${file} is not valid: ${sentence}\n`);
     const missing = await runBerth(data, ['rules', 'check', join(data, 'none.yaml')]);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /none\.yaml cannot be used: it is not there\.\n$/);
+    assert.match(missing.stderr, /none\.yaml is not valid: it does not exist\.\n$/);
   });
 
   test('needs no file in the data folder', async (t) => {
     const { code, stdout } = await runBerth(temporaryFolder(t), ['rules', 'check']);
     assert.equal(code, 0);
-    assert.match(stdout, /rules\.yaml can be used\.\nNobody is barred\.\n$/);
+    assert.match(stdout, /rules\.yaml is valid\.\nNobody is barred\.\n$/);
   });
 });
 
@@ -62,10 +62,10 @@ describe('a rules file that cannot be used', () => {
     writeFileSync(join(data, 'rules.yaml'), 'deny: [');
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^The rules file \S+rules\.yaml cannot be used: it is not valid YAML: [^\n]+\n$/);
+    assert.match(stderr, /^The rules file \S+rules\.yaml is not valid: it is not valid YAML: [^\n]+\n$/);
     const named = await runBerth(data, ['serve', '--port', '0', '--rules', join(data, 'none.yaml')]);
     assert.equal(named.code, 1);
-    assert.match(named.stderr, /none\.yaml cannot be used: it is not there\. Put it right: [^\n]+\n$/);
+    assert.match(named.stderr, /none\.yaml is not valid: it does not exist\. Correct the file: [^\n]+\n$/);
   });
 
   test('is logged, and the rules in force stay', async (t) => {
@@ -76,7 +76,7 @@ describe('a rules file that cannot be used', () => {
     await server.stop();
     writeFileSync(file, 'deny: [');
     await server.start();
-    assert.match(server.log, /the rules file was not taken; the rules in force stay/);
+    assert.match(server.log, /the rules file is not valid; the rules in force stay/);
     const { body } = await server.api.get('/api/admin/rules');
     assert.deepEqual(body.deny, { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] });
     assert.match(String(body.error), /it is not valid YAML/);

@@ -188,7 +188,7 @@ describe('what is said', () => {
   });
 
   test('taking back, or why not', () => {
-    const borrowed = 'The slot is free. The borrower keeps a proof that ends at its own time.';
+    const borrowed = 'The slot is free. The borrower can still work offline until the borrow ends.';
     for (const [state, transcript] of [
       ['r', running],
       ['s', stopped],
@@ -216,8 +216,8 @@ describe('what is said', () => {
     const kinds = events.map(({ kind }: { kind: string }) => kind);
     assert.deepEqual(kinds.slice(0, 2), ['slot_recalled', 'slot_returned']);
     assert.equal(kinds.at(-1), 'license_added');
-    assertOutput('audit verify', 'The audit log is whole: n events in n links of 3 chains.');
+    assertOutput('audit verify', 'The audit log is intact: n events in n links of 3 chains.');
     assert.equal(JSON.parse(read(running, 'audit verify --json').stdout).ok, true);
-    assertOutput('audit thin --before 2020-01-01', 'There is nothing as old as that.');
+    assertOutput('audit thin --before 2020-01-01', 'There is nothing that old.');
   });
 });

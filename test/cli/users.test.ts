@@ -14,12 +14,12 @@ for (const state of ['running', 'stopped'] as const) {
     test('accounts are made, changed and removed; passwords come from standard input', async (t) => {
       const { run } = await setUpData(t, state);
       const added = succeeded(await run('user add ada --role admin', `${OWN}\n`));
-      assert.equal(added, 'Created the account "ada" with the role admin.\nThe password of "ada" is set.\n');
+      assert.equal(added, 'Added account "ada" with role admin.\nThe password of "ada" is set.\n');
       const made = succeeded(await run('user add bob --role user --one-time'));
       assert.match(made, /^Created the account "bob" with the role user\.\n/);
-      assert.match(made, /\nThe one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only now,/);
+      assert.match(made, /\nThe one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only once,/);
       const role = succeeded(await run('user role bob --role operator'));
-      assert.equal(role, '"bob" has the role operator now.\n');
+      assert.equal(role, '"bob" now has role operator.\n');
       const list = succeeded(await run('user list'));
       assert.match(list, /^name +role +password +created at\n/);
       assert.match(list, /\nada +admin +own +\d{4}-/);
@@ -30,7 +30,7 @@ for (const state of ['running', 'stopped'] as const) {
         /is set\.\nOther accounts: .*bob \(operator\)\. Remove those you do not know with "berth user remove/,
       );
       const removed = succeeded(await run('user remove bob'));
-      assert.equal(removed, 'Removed the account "bob" and signed it out everywhere.\n');
+      assert.equal(removed, 'Removed account "bob" and ended its sessions.\n');
       const json = JSON.parse(succeeded(await run('user list --json')));
       assert.ok(!json.users.some(({ name }: { name: string }) => name === 'bob'));
     });
@@ -40,9 +40,9 @@ for (const state of ['running', 'stopped'] as const) {
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, input, message] of [
         ['user add ada --role user', OWN, 'There is already an account "ada".'],
-        ['user add bob --role king', OWN, '"role" must be one of user, operator, admin, not "king".'],
+        ['user add bob --role king', OWN, '--role must be one of user, operator, admin, not "king".'],
         ['token create ci --role amdin', '', 'not "amdin". Did you mean "admin"?'],
-        ['user add bob --role user', '', 'No password was given.'],
+        ['user add bob --role user', '', 'The password is empty.'],
         ['user add bob --role user', 'short', 'The new password must have 12 to 256 characters'],
         ['user password nobody', OWN, 'There is no account "nobody".'],
         ['token revoke nothing', '', 'There is no token "nothing".'],
@@ -58,7 +58,7 @@ for (const state of ['running', 'stopped'] as const) {
       const { data, run } = await setUpData(t, state);
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, message] of [
-        ['user add bob --role king', '"role" must be one of'],
+        ['user add bob --role king', '--role must be one of'],
         ['user add ada --role user', 'There is already an account "ada".'],
         ['user password nobody', 'There is no account "nobody".'],
       ] as const) {
@@ -85,10 +85,10 @@ for (const state of ['running', 'stopped'] as const) {
       assert.match(list, new RegExp(`\\n${id} +api +ci +user +never +\\d{4}-`));
       assert.ok(!list.includes(token));
       const endless = succeeded(await run('token create lab --role user --days never'));
-      assert.match(endless, /It has no end\.\n$/);
-      assert.match(succeeded(await run('token create year --role user')), /It ends at \d{4}-/);
+      assert.match(endless, /It does not expire\.\n$/);
+      assert.match(succeeded(await run('token create year --role user')), /It expires at \d{4}-/);
       for (const name of ['lab', 'year']) succeeded(await run(`token revoke ${name}`));
-      assert.equal(succeeded(await run('token revoke ci')), 'Revoked the token "ci".\n');
+      assert.equal(succeeded(await run('token revoke ci')), 'Revoked token "ci".\n');
       assert.equal(succeeded(await run('token list')), 'No tokens.\n');
     });
   });

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { runCli } from '@berth/server/cli/cli';
-import { COMMANDS } from '@berth/server/cli/commands';
+import { COMMANDS } from '@berth/server/cli/commands/commands';
 import { runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
@@ -54,15 +54,15 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['license', 'show'], /^"berth license show" needs ID\.\n/],
   [['status', '--prot', '1'], /^Unknown flag "--prot"\. Did you mean "--port"\?\n/],
   [['status', '--jsno'], /^Unknown flag "--jsno"\. Did you mean "--json"\?\n/],
-  [['status', '--demo'], /^"berth status" takes no --demo\.\n/],
-  [['audit', 'list', '--product', 'cad'], /^"berth audit list" takes no --product\.\n/],
-  [['audit', 'list', '--file', 'x'], /^"berth audit list" takes no --file\.\n/],
-  [['audit', 'verify', '--before', '2030-01-01'], /^"berth audit verify" takes no --before\.\n/],
-  [['key', 'show', '--new-key'], /^"berth key show" takes no --new-key\.\n/],
+  [['status', '--demo'], /^"berth status" does not accept --demo\.\n/],
+  [['audit', 'list', '--product', 'cad'], /^"berth audit list" does not accept --product\.\n/],
+  [['audit', 'list', '--file', 'x'], /^"berth audit list" does not accept --file\.\n/],
+  [['audit', 'verify', '--before', '2030-01-01'], /^"berth audit verify" does not accept --before\.\n/],
+  [['key', 'show', '--new-key'], /^"berth key show" does not accept --new-key\.\n/],
   [['key', 'import'], /^"berth key import" needs FILE\.\n/],
   [['key', 'set', 'a-secret'], /^Unexpected argument "a-secret"\.\n/],
   [['status', '--port'], /^--port needs a value\.\n/],
-  [['status', '--json=yes'], /^--json takes no value\.\n/],
+  [['status', '--json=yes'], /^--json does not take a value\.\n/],
 ];
 
 describe('wrong words', () => {
@@ -84,7 +84,7 @@ describe('wrong words', () => {
     [['block', 'bob'], /rules\.yaml.*"berth rules check FILE".*\n$/],
     [['backup'], /^There is no such command yet\. docs\/install\.md .*\n$/],
     [['Restore', 'x'], /^There is no such command yet\. docs\/install\.md .*\n$/],
-    [['uninstall'], /docs\/install\.md says how to remove Berth\.\n$/],
+    [['uninstall'], /docs\/install\.md explains how to remove Berth\.\n$/],
     [['demo'], /^The demo is a flag: "berth serve --demo"\.\n$/],
     [['login'], /"berth user password NAME".*"berth token create NAME".*\n$/],
     [['setup'], /"berth serve".*"berth user password admin"\.\n$/],
@@ -199,7 +199,7 @@ describe('what cannot be done', () => {
     assert.equal(stdout, '');
     assert.match(
       stderr,
-      /^There is no data in .*none\. Start the server once, name its folder with --data, or set .*\n$/,
+      /^There is no data in .*none\. Start the server once, select its folder with --data, or set .*\n$/,
     );
     assert.equal(existsSync(data), false);
   });
@@ -209,9 +209,6 @@ describe('what cannot be done', () => {
     writeFileSync(file, '');
     const { code, stderr } = await runBerth(join(file, 'data'), ['serve', '--port', '0']);
     assert.equal(code, 1);
-    assert.match(
-      stderr,
-      /^The data folder .*data cannot be created: .* is a file, and the data needs a folder\.[^\n]*\n$/,
-    );
+    assert.match(stderr, /^The data folder .*data cannot be created: .* is a file, not a folder\.[^\n]*\n$/);
   });
 });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
 /** One command of a documentation page and what the page says it prints. */
-export interface ConsoleStep {
+interface ConsoleStep {
   readonly command: string;
   readonly expected: string;
 }

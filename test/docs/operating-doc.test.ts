@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { COMMANDS } from '../../packages/server/src/cli/commands.ts';
+import { COMMANDS } from '../../packages/server/src/cli/commands/commands.ts';
 import { envOf, flagOf } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
 

@@ -91,8 +91,8 @@ describe('the wall clock is set while the server is down', () => {
     assert.equal(shown.jump, null);
     assert.ok(Date.parse(shown.server_at) >= stoppedAt + YEAR_MS);
     assert.match(server.log, /the clock is far ahead of the last run/);
-    assert.match((await runBerth(server.data, ['clock'])).stdout, /WENT AHEAD/);
-    assert.match((await runBerth(server.data, ['status'])).stdout, /WENT AHEAD/);
+    assert.match((await runBerth(server.data, ['clock'])).stdout, /JUMPED AHEAD/);
+    assert.match((await runBerth(server.data, ['status'])).stdout, /JUMPED AHEAD/);
     assert.deepEqual(await readJump(server), [{ direction: 'ahead', followed: true }]);
     await assertOneTimeout(server, 'ada', stoppedAt + YEAR_MS);
     await assertOneTimeout(server, 'bea', stoppedAt + YEAR_MS);

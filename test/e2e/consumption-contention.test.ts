@@ -8,7 +8,9 @@ import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 
 const CONNECTIONS = 64;
-const LIMIT = 5000;
+
+/** `BERTH_COUNTS` sets another one; `npm run faults -- consumption` counts to 5,000. */
+const LIMIT = Number(process.env.BERTH_COUNTS ?? 1000);
 
 /** So many that every client is refused some, too. */
 const REQUESTS = LIMIT + 10 * CONNECTIONS;
@@ -50,7 +52,7 @@ async function readTotal({ api }: ServerUnderTest, feature: string | null): Prom
   return one?.total_consumptions;
 }
 
-describeStores('64 connections that add 1 against a limit of 5,000', () => {
+describeStores(`64 connections that add 1 against a limit of ${LIMIT}`, () => {
   const limits = exampleLimits({ max: LIMIT });
   const cases = {
     'on a license': { path: '/api/v4/add_consumption', feature: null, code: 'license' },
@@ -58,7 +60,7 @@ describeStores('64 connections that add 1 against a limit of 5,000', () => {
   };
 
   for (const [title, { path, feature, code }] of Object.entries(cases)) {
-    test(`${title}: exactly 5,000 are counted, and they are there after a crash`, async (t) => {
+    test(`${title}: exactly ${LIMIT} are counted, and they are there after a crash`, async (t) => {
       const features = [exampleFeature('export', { consumption: limits })];
       const license = testLicense(7, { consumption: limits, features });
       const server = await ServerUnderTest.start(t, { licenses: [license] });

@@ -56,7 +56,7 @@ describe('the log', () => {
     );
     const told = lines.filter((line) => !('route' in line)).map(({ msg }) => msg);
     const signed = /^the audit log was signed/;
-    const expected = [/demo license was added/, signed, /^serving$/, /^stopping$/, signed, /^stopped$/];
+    const expected = [/added the demo license/, signed, /^serving$/, /^stopping$/, signed, /^stopped$/];
     assert.equal(told.length, expected.length);
     for (const [index, sentence] of expected.entries()) assert.match(told[index] as string, sentence);
   });

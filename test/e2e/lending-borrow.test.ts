@@ -20,6 +20,7 @@ function ahead(millis: number): string {
 function startServer(t: TestContext): Promise<ServerUnderTest> {
   const validUntil = instant(Date.now() + 2 * HOUR_MS);
   return ServerUnderTest.start(t, {
+    isHere: true,
     licenses: [
       testLicense(1, { product: 'cad', slots: 20, maxBorrowHours: LONGEST_HOURS }),
       testLicense(2, { product: 'fixed', canBorrow: false }),
@@ -145,7 +146,7 @@ describeStores('a borrowed slot', () => {
 
 describeStores('a license that has shrunk below its use', () => {
   test('throws nobody out, lends nothing, and borrows nothing until its use fits again', async (t) => {
-    const server = await ServerUnderTest.start(t, { licenses: [testLicense(1, { slots: 3 })] });
+    const server = await ServerUnderTest.start(t, { isHere: true, licenses: [testLicense(1, { slots: 3 })] });
     const until = ahead(DAY_MS);
     const borrow = async (user: string, borrowed_until = until) =>
       (await server.api.borrow({ product: 'cad', user, borrowed_until })).body.code;

@@ -51,7 +51,7 @@ function assertShared({ slots, users, answers }: Crowd): { granted: string[]; de
 
 describeStores('many users at once', () => {
   test('500 users ask for 5 slots: 5 get one, and each of the others is in the audit log', async (t) => {
-    const server = await ServerUnderTest.start(t, { licenses: [testLicense(7, { slots: 5 })] });
+    const server = await ServerUnderTest.start(t, { isHere: true, licenses: [testLicense(7, { slots: 5 })] });
     const users = nameUsers(500);
     const answers = await registerAll(server, 'cad', users);
     const { granted, denied } = assertShared({ slots: 5, users, answers });
@@ -68,7 +68,7 @@ describeStores('many users at once', () => {
   test('the same on 20 licenses at once: no license disturbs another', async (t) => {
     const ids = Array.from({ length: 20 }, (_, index) => index + 1);
     const licenses = ids.map((id) => testLicense(id, { product: `tool-${id}`, slots: 5 }));
-    const server = await ServerUnderTest.start(t, { licenses });
+    const server = await ServerUnderTest.start(t, { isHere: true, licenses });
     const users = nameUsers(100);
     const all = await Promise.all(ids.map((id) => registerAll(server, `tool-${id}`, users)));
     const events = await server.api.eventsAfter(0);
@@ -85,7 +85,7 @@ describeStores('many users at once', () => {
 
 describeStores('one user', () => {
   test('who registers 1,000 times at once from changing addresses holds one slot', async (t) => {
-    const server = await ServerUnderTest.start(t, { licenses: [testLicense(7, { slots: 5 })] });
+    const server = await ServerUnderTest.start(t, { isHere: true, licenses: [testLicense(7, { slots: 5 })] });
     const addresses = Array.from({ length: 1000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
     const answers = await Promise.all(
       addresses.map((ip_local) => server.api.register({ product: 'cad', user: 'ada', ip_local })),
@@ -107,7 +107,7 @@ describeStores('one user', () => {
 
   test('stays on the license where the slot is, when the product has two', async (t) => {
     const licenses = [testLicense(1, { slots: 1 }), testLicense(2, { slots: 1 })];
-    const { api } = await ServerUnderTest.start(t, { licenses });
+    const { api } = await ServerUnderTest.start(t, { isHere: true, licenses });
     const register = async (user: string, extra = {}) =>
       (await api.register({ product: 'cad', user, ...extra })).body;
     assert.equal((await register('ada', { license_id: 1 })).id, 1, 'the license that was asked for');

@@ -13,6 +13,7 @@ import {
   createToken,
   type FreshServer,
   OWN_PASSWORD,
+  startFreshProcess,
   startFreshServer,
 } from './doors/set-up-server.ts';
 
@@ -181,7 +182,7 @@ async function useTokens(url: string, tokens: Readonly<Record<string, string>>):
   }
 }
 
-async function startTalkative(t: TestContext): Promise<FreshServer> {
+async function startTalkative(t: TestContext) {
   const args = [
     '--log-requests',
     '--log-level',
@@ -191,7 +192,7 @@ async function startTalkative(t: TestContext): Promise<FreshServer> {
     '--log-slow-request-ms',
     '1',
   ];
-  return startFreshServer(t, { args });
+  return startFreshProcess(t, { args });
 }
 
 describeStores('what the server keeps of a token', (store) => {

@@ -108,7 +108,7 @@ test('a server does not start on files that it cannot use, and says why', async 
   for (const line of linesOf(other)) assert.ok(!stderr.includes(line));
   const alone = await runBerth(data, ['serve', '--port', '0', '--tls-key', key]);
   assert.equal(alone.code, 2);
-  assert.match(alone.stderr, /^"tls\.cert" and "tls\.key" belong together/);
+  assert.match(alone.stderr, /^Set both "tls\.cert" and "tls\.key"/);
 });
 
 test('a demo cloud beside a server over TLS works', async (t) => {

@@ -18,13 +18,25 @@ const STORMS: readonly Storm[] = [
     words: ['--test', '--test-name-pattern', 'PostgreSQL', 'test/model/lending-model.test.ts'],
     env: { BERTH_MODEL_RUNS: '5000' },
   },
+  { name: 'fuzz', words: ['test/fuzz/fuzz.test.ts', '200000'] },
   { name: 'kill-storm', words: ['test/faults/crash/kill-storm.ts', '--cycles', '100'] },
   { name: 'count-storm', words: ['test/faults/crash/count-storm.ts', '--cycles', '20'] },
+  {
+    name: 'consumption',
+    words: ['--test', 'test/e2e/consumption-contention.test.ts'],
+    env: { BERTH_COUNTS: '5000' },
+  },
   { name: 'fleet-storm', words: ['test/faults/fleet/fleet-storm.ts', '--seconds', '60'] },
   { name: 'database-storm', words: ['test/faults/fleet/database-storm.ts', '--cycles', '20'] },
   { name: 'stopped-server', words: ['test/faults/fleet/stopped-server.ts', '--seconds', '70'] },
   { name: 'takeover', words: ['test/faults/fleet/takeover.ts', '--cycles', '5'] },
   { name: 'clocks', words: ['test/faults/fleet/clocks.ts', '--seconds', '60'] },
+  {
+    name: 'cloud-reports',
+    words: ['--test', 'test/faults/cloud/cloud-reports.test.ts'],
+    env: { BERTH_REPORTS: '1000' },
+  },
+  { name: 'disk-errors', words: ['test/faults/crash/disk-errors.ts', '--to', '40'] },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 
@@ -43,11 +55,14 @@ async function runStorm({ name, words, env }: Storm): Promise<string> {
   return `${code === 0 ? 'passed' : 'FAILED'}  ${name} in ${seconds} s`;
 }
 
-const names = process.argv.slice(2);
+const words = process.argv.slice(2);
+const names = words.filter((word) => word !== '--list');
 const unknown = names.filter((name) => !STORMS.some((storm) => storm.name === name));
 if (unknown.length > 0) {
   print(`There is no ${unknown.join(', ')}. There are: ${STORMS.map(({ name }) => name).join(', ')}.`);
   process.exitCode = 1;
+} else if (words.includes('--list')) {
+  for (const { name, words } of STORMS) print(`${name.padEnd(15)} node ${words.join(' ')}`);
 } else {
   const chosen = STORMS.filter(({ name }) => names.length === 0 || names.includes(name));
   const results: string[] = [];

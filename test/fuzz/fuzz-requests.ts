@@ -61,7 +61,8 @@ export function anyRequest(ingredients: Ingredients): fc.Arbitrary<FuzzRequest> 
   );
 }
 
-function requestFor(route: Route, ingredients: Ingredients): fc.Arbitrary<FuzzRequest> {
+/** Requests for one of them. */
+export function requestFor(route: Route, ingredients: Ingredients): fc.Arbitrary<FuzzRequest> {
   return fc
     .record({
       route: fc.constant(route.name),

@@ -6,13 +6,13 @@ import type { ServerProcess } from '../support/server-process.ts';
 import { anyUtterance, type Utterance } from './fuzz-bytes.ts';
 import { INSIDES, judgeProblem } from './fuzz-judge.ts';
 
-export interface SocketFuzz {
+interface SocketFuzz {
   readonly seed: number;
   readonly connections: number;
 }
 
 /** How many answers there were, by their status. */
-export type Statuses = Map<number, number>;
+type Statuses = Map<number, number>;
 
 const AT_ONCE = 20;
 

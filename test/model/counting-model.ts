@@ -16,7 +16,7 @@ import {
 } from './lending-model.ts';
 
 export const DAY_MS = 24 * HOUR_MS;
-export const FEATURE_TIMEOUT_MS = 30 * MINUTE_MS;
+const FEATURE_TIMEOUT_MS = 30 * MINUTE_MS;
 const FEATURE_SLOTS = 2;
 const FEATURE_BORROW_MS = 4 * HOUR_MS;
 

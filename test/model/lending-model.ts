@@ -23,7 +23,7 @@ export interface Held {
 }
 
 /** A slot, and the address that it was last asked for from. */
-export interface HeldSlot extends Held {
+interface HeldSlot extends Held {
   from: string | null;
 }
 
@@ -311,7 +311,7 @@ function isOver({ facts, holders }: ModelLicense): boolean {
   return holders.size > facts.slots;
 }
 
-export type Refusal = Expected & { readonly kind: 'refused' };
+type Refusal = Expected & { readonly kind: 'refused' };
 
 export function refuse(code: string): Refusal {
   return { kind: 'refused', code };

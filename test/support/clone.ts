@@ -10,13 +10,13 @@ interface TestLife {
   after(work: () => void): void;
 }
 
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface Clone {
+interface Clone {
   readonly folder: string;
   /** Makes the pinned Node of the clone another version than the one it runs on. */
   pinNode(version: string): void;

@@ -1,5 +1,5 @@
 /** A way in which a secret may stand somewhere. */
-export interface SecretForm {
+interface SecretForm {
   readonly form: string;
   readonly bytes: Buffer;
 }

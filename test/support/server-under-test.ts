@@ -1,5 +1,6 @@
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { BerthApi } from './berth-api.ts';
+import { startServerHere } from './server-here.ts';
 import {
   type ServerProcess,
   type StartOptions,
@@ -8,14 +9,20 @@ import {
   temporaryFolder,
 } from './server-process.ts';
 
-type Launch = Omit<StartOptions, 'data'>;
+interface Launch extends Omit<StartOptions, 'data'> {
+  /** In this process, which is faster, instead of in one of its own; it cannot be killed. */
+  readonly isHere?: boolean;
+}
+
+/** What is needed of a server, wherever it runs. */
+type Server = Pick<ServerProcess, 'url' | 'readLog' | 'stop'> & Partial<Pick<ServerProcess, 'child'>>;
 
 /** What a test has to say when it is over. */
 interface TestLife {
   after(work: () => Promise<void>): void;
 }
 
-export interface UnderTestOptions extends Launch {
+interface UnderTestOptions extends Launch {
   readonly licenses: readonly License[];
   /** A folder that somebody else makes and removes. */
   readonly data?: string;
@@ -25,7 +32,7 @@ export interface UnderTestOptions extends Launch {
 export class ServerUnderTest {
   readonly data: string;
   readonly #launch: Launch;
-  #process: ServerProcess | null = null;
+  #process: Server | null = null;
   #api: BerthApi | null = null;
   #log = '';
 
@@ -70,17 +77,18 @@ export class ServerUnderTest {
   }
 
   get pid(): number {
-    const pid = this.#process?.child.pid;
+    const pid = this.#process?.child?.pid;
     if (pid === undefined) throw new Error('The server is not running.');
     return pid;
   }
 
   get isRunning(): boolean {
-    return this.#process !== null && this.#process.child.exitCode === null;
+    return this.#process !== null && this.#process.child?.exitCode === null;
   }
 
   async start(launch: Launch = {}): Promise<void> {
-    this.#process = await startServerProcess({ ...this.#launch, ...launch, data: this.data });
+    const { isHere, ...options } = { ...this.#launch, ...launch, data: this.data };
+    this.#process = await (isHere ? startHere(options) : startServerProcess(options));
     this.#api = new BerthApi(this.#process.url, { connections: 500 });
   }
 
@@ -94,4 +102,9 @@ export class ServerUnderTest {
     this.#api = null;
     return code;
   }
+}
+
+async function startHere(options: StartOptions): Promise<Server> {
+  const { url, stop } = await startServerHere(options);
+  return { url, readLog: () => '', stop: () => stop().then(() => 0) };
 }

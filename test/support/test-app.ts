@@ -19,6 +19,7 @@ import { type Clock, createManualClock } from '../../packages/server/src/store/c
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
@@ -28,6 +29,9 @@ export const START = instant(Date.UTC(2030, 0, 15, 12));
 export const LOCAL: Peer = { address: '127.0.0.1', isControl: false };
 export const FOREIGN: Peer = { address: '203.0.113.9', isControl: false };
 export const CONTROL: Peer = { address: 'control', isControl: true };
+
+/** Passwords are slow on purpose. What is made here is checked as quickly as it was made. */
+export const PASSWORD_COST = 16;
 
 /** What the server under test says it is. */
 const VERSION = '1.2.3';
@@ -102,7 +106,7 @@ export interface TestAnswer {
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], cloud, routes = [] } = options;
   const { store, clock, folder } = await openTestStore(t, licenses);
-  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE };
+  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE, passwordCost: PASSWORD_COST };
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(
     store,
@@ -112,6 +116,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   );
   const { app, accounts, catalogue, ruleBook, routes: ownRoutes } = parts;
   const { credentials, identity, cloudLink, offline } = parts.cloud;
+  checkDeclaredAnswers(app, [...ownRoutes, ...routes]);
 
   async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
     const { peer = LOCAL, headers = {}, body } = request;
@@ -204,11 +209,11 @@ export async function readAnswer(response: Response): Promise<TestAnswer> {
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 
-/** Everything in the store that a request could have changed. */
+/** Everything in the store that a request could have changed. Every change adds a link to the log. */
 export async function readTraces(store: Store) {
   const nobody = { licenseId: null, product: null, user: null, after: null };
   return {
-    audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 }),
+    audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 10 }),
     registrations: await store.read({ kind: 'list_registrations', ...nobody, limit: 1000 }),
     licenses: await store.read({ kind: 'list_licenses', product: null }),
     description: await store.read({ kind: 'describe_store' }),

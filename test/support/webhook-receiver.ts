@@ -9,7 +9,7 @@ export type Reaction =
   | 'hang'
   | 'endless';
 
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }

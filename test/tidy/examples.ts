@@ -93,6 +93,15 @@ const rejectedFiles: Rejected[] = [
       { path: `${SERVER}/main.ts`, text: "// import './core/a.ts';\n" },
     ],
   },
+  {
+    rule: 'dead-file',
+    title: 'a file that only its test imports',
+    line: 1,
+    files: [
+      { path: `${SERVER}/core/a.ts`, text: '' },
+      { path: `${SERVER}/core/a.test.ts`, text: "import './a.ts';\n" },
+    ],
+  },
   reject(
     'dead-file',
     'a file of the cloud that nobody imports',
@@ -258,10 +267,10 @@ const acceptedFiles: Example[] = [
       { path: `${SERVER}/c.ts`, text: '' },
       { path: `${SERVER}/d.ts`, text: '' },
       { path: 'packages/protocol/src/b.ts', text: '' },
-      { path: 'packages/client/src/e.ts', text: '' },
+      { path: `${SERVER}/core/examples.ts`, text: '' },
       { path: `${CLOUD}/main.ts`, text: "import './f.ts';\n" },
       { path: `${CLOUD}/f.ts`, text: '' },
-      { path: 'test/run.ts', text: "import { e } from '@berth/client/e';\n" },
+      { path: 'test/run.ts', text: "import { e } from '@berth/server/core/examples';\n" },
     ],
   },
 ];

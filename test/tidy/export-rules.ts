@@ -1,14 +1,11 @@
 import { listImports, resolveImport } from './imports.ts';
-import { codeOf, type Finding, isTypeScript, lineAt, productFiles, type SourceFile } from './source.ts';
+import { codeOf, type Finding, isTypeScript, lineAt, type SourceFile } from './source.ts';
 
 const EXPORT = /^export (?:async |abstract )?(?:class|const|enum|function\*?|interface|let|type) (\w+)/gm;
 const NAMED_IMPORT = /\b(?:import|export)\s+(?:type\s+)?(?:\w+,\s*)?\{([^}]*)\}\s*from\s*(['"])( *)\2/g;
 
 /** `bin/` starts them. */
 const ENTRY = /^packages\/[^/]+\/src\/main\.ts$/;
-
-/** Not yet clean. */
-const EXEMPT = /^packages\/server\/src\/(?:core|store)\//;
 
 /** What the files take from others, as `path name`; `path *` where a file is loaded as a whole. */
 function listUses(files: SourceFile[]): Set<string> {
@@ -30,11 +27,10 @@ function listUses(files: SourceFile[]): Set<string> {
 }
 
 export function findUnusedExports(files: SourceFile[]): Finding[] {
-  const uses = listUses(files.filter(isTypeScript));
-  const product = productFiles(files, 'packages/').filter(
-    ({ path }) => !ENTRY.test(path) && !EXEMPT.test(path) && !uses.has(`${path} *`),
-  );
-  return product.flatMap((file) =>
+  const sources = files.filter(isTypeScript);
+  const uses = listUses(sources);
+  const judged = sources.filter(({ path }) => !ENTRY.test(path) && !uses.has(`${path} *`));
+  return judged.flatMap((file) =>
     Array.from(codeOf(file).matchAll(EXPORT))
       .filter((match) => !uses.has(`${file.path} ${match[1]}`))
       .map((match) => ({

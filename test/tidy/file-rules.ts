@@ -1,8 +1,17 @@
 import { posix } from 'node:path';
 import { listImports, resolveImport } from './imports.ts';
-import { codeOf, type Finding, findPattern, isTest, isTypeScript, type SourceFile } from './source.ts';
+import {
+  codeOf,
+  type Finding,
+  findPattern,
+  isTest,
+  isTypeScript,
+  productFiles,
+  type SourceFile,
+} from './source.ts';
 
 const ENTRIES = ['packages/server/src/main.ts', 'packages/cloud/src/main.ts'];
+const FOR_TESTS = /\/example[^/]*\.ts$/;
 const VAGUE_NAMES = new Set(['utils.ts', 'helpers.ts', 'manager.ts', 'types.ts', 'index.ts']);
 const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)?\.ts$/;
 
@@ -45,19 +54,26 @@ function markReached(from: string, byPath: Map<string, SourceFile>, reached: Set
   }
 }
 
+/** Every file that somebody gets to who starts at one of these. */
+function reachFrom(entries: readonly string[], byPath: Map<string, SourceFile>): ReadonlySet<string> {
+  const reached = new Set<string>();
+  for (const path of entries) markReached(path, byPath, reached);
+  return reached;
+}
+
+/** What only tests use is dead, too: somebody has forgotten to wire it. Examples are made for tests. */
 export function findDeadFiles(files: SourceFile[]): Finding[] {
   const sources = files.filter(isTypeScript);
   const byPath = new Map(sources.map((file) => [file.path, file]));
-  const reached = new Set<string>();
-  for (const { path } of sources) {
-    if (ENTRIES.includes(path) || isTest(path)) markReached(path, byPath, reached);
-  }
-  return sources
-    .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !reached.has(path))
+  const tests = sources.map(({ path }) => path).filter(isTest);
+  const inProduct = reachFrom(ENTRIES, byPath);
+  const inTests = reachFrom(tests, byPath);
+  return productFiles(files, 'packages/')
+    .filter(({ path }) => !inProduct.has(path) && !(FOR_TESTS.test(path) && inTests.has(path)))
     .map(({ path }) => ({
       path,
       line: 1,
       rule: 'dead-file',
-      message: 'Nothing that starts at a main.ts or at a test imports the file; use it or delete it.',
+      message: 'Nothing that starts at a main.ts imports the file; use it or delete it.',
     }));
 }

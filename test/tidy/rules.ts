@@ -21,7 +21,7 @@ import { findLongFiles, findLongFunctions, findLongLines } from './size-rules.ts
 import type { Finding, SourceFile } from './source.ts';
 import { findCrowdedFolders, findImportCycles } from './structure-rules.ts';
 
-export type Rule = (files: SourceFile[]) => Finding[];
+type Rule = (files: SourceFile[]) => Finding[];
 
 /** Every rule by the name its findings carry. */
 export const rules: Record<string, Rule> = {

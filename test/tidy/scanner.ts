@@ -17,7 +17,7 @@ interface ScanState {
   regexes: RegexLiteral[];
 }
 
-export interface RegexLiteral {
+interface RegexLiteral {
   offset: number;
   source: string;
   flags: string;
@@ -214,7 +214,7 @@ function calleeOf(code: string, bracket: Bracket | undefined): string {
   return /([\w.$]+)\s*$/.exec(code.slice(Math.max(0, open - 80), open))?.[1] ?? '';
 }
 
-export interface FunctionBody {
+interface FunctionBody {
   open: number;
   close: number;
   /** The function this one is handed to as an argument, such as `describe`; else empty. */

@@ -1,45 +1,52 @@
 /**
- * Every error code that Berth answers with, in order of precedence: when several apply, the one that stands
- * first is sent. `docs/errors.md` and the OpenAPI document are held to this table by tests.
+ * Every error code that Berth returns, in order of precedence: when several apply, the first one is sent.
+ * Tests compare `docs/errors.md` and the OpenAPI document with this table.
  *
- * Everything that is a matter of business is a 4xx: to a client, a 5xx means that the network is down. A
- * client that hears `license_not_active`, `license_not_enabled` or `license_expired` remembers it for good,
- * so these three are sent for nothing else.
+ * Every refusal is a 4xx: clients treat a 5xx as a network failure. Clients remember `license_not_active`,
+ * `license_not_enabled` and `license_expired` permanently, so these three codes have no other use.
  */
 export const ERRORS = {
-  // The request did not get as far as a decision.
+  // The request was rejected before a decision.
   bad_request: { status: 400, retryable: false, title: 'The request is not valid HTTP' },
   request_timeout: { status: 408, retryable: true, title: 'The request arrived too slowly' },
   headers_too_large: { status: 431, retryable: false, title: 'The request headers are too large' },
   not_found: { status: 404, retryable: false, title: 'There is nothing at this path' },
-  method_not_allowed: { status: 405, retryable: false, title: 'The path exists, but not with this method' },
-  host_not_allowed: { status: 403, retryable: false, title: 'Browsers may not use this name of the server' },
-  origin_not_allowed: { status: 403, retryable: false, title: 'Pages of this site may not use the server' },
+  method_not_allowed: { status: 405, retryable: false, title: 'The path does not support this method' },
+  host_not_allowed: {
+    status: 403,
+    retryable: false,
+    title: 'Browsers may not use the server under this name',
+  },
+  origin_not_allowed: {
+    status: 403,
+    retryable: false,
+    title: 'This origin is not allowed to use the server',
+  },
   too_many_requests: { status: 429, retryable: true, title: 'Too many requests or sign-ins in a short time' },
   unauthorized: { status: 401, retryable: false, title: 'The credentials are missing or wrong' },
-  forbidden: { status: 403, retryable: false, title: 'The credentials do not reach this far' },
-  csrf_rejected: { status: 403, retryable: false, title: 'The request did not come from the page itself' },
-  tls_required: { status: 403, retryable: false, title: 'This server signs nobody in without TLS' },
-  too_many_subscribers: { status: 429, retryable: true, title: 'Too many callers follow the events' },
+  forbidden: { status: 403, retryable: false, title: 'The credentials do not allow this' },
+  csrf_rejected: { status: 403, retryable: false, title: 'The CSRF token is missing or wrong' },
+  tls_required: { status: 403, retryable: false, title: 'This server requires TLS to sign in' },
+  too_many_subscribers: { status: 429, retryable: true, title: 'Too many clients are following the events' },
   payload_too_large: { status: 413, retryable: false, title: 'The body is too large' },
-  invalid_json: { status: 400, retryable: false, title: 'The body is not readable JSON' },
-  validation_error: { status: 400, retryable: false, title: 'A field has a value that cannot be used' },
-  missing_parameters: { status: 400, retryable: false, title: 'A field that is needed is missing' },
+  invalid_json: { status: 400, retryable: false, title: 'The body is not valid JSON' },
+  validation_error: { status: 400, retryable: false, title: 'A field has an invalid value' },
+  missing_parameters: { status: 400, retryable: false, title: 'A required field is missing' },
   keys_in_url_not_allowed: {
     status: 400,
     retryable: false,
-    title: 'This server takes no secrets in a URL',
+    title: 'This server does not accept secrets in a URL',
   },
 
   idempotency_key_reused: {
     status: 400,
     retryable: false,
-    title: 'The Idempotency-Key was sent before with another body',
+    title: 'The Idempotency-Key was already used with a different body',
   },
 
-  // The license cannot answer.
-  unknown_product: { status: 400, retryable: false, title: 'The server holds no license of this product' },
-  license_not_found: { status: 400, retryable: false, title: 'The server does not hold this license' },
+  // The license cannot be used.
+  unknown_product: { status: 400, retryable: false, title: 'The server has no license for this product' },
+  license_not_found: { status: 400, retryable: false, title: 'The server does not have this license' },
   license_not_enabled: { status: 400, retryable: false, title: 'The license is disabled' },
   license_not_active: { status: 400, retryable: false, title: 'The license is not active' },
   license_start_date_error: { status: 400, retryable: true, title: 'The license is not valid yet' },
@@ -47,7 +54,7 @@ export const ERRORS = {
   server_identity_changed: {
     status: 400,
     retryable: false,
-    title: 'The license belongs to another machine than this server',
+    title: 'The license belongs to a different machine',
   },
   license_check_overdue: {
     status: 400,
@@ -55,7 +62,7 @@ export const ERRORS = {
     title: 'The vendor has not been reached for too long',
   },
 
-  // Somebody is not to have it.
+  // Denied by the rules.
   blacklisted: {
     status: 400,
     retryable: false,
@@ -70,63 +77,71 @@ export const ERRORS = {
     retryable: false,
     title: 'The feature does not count consumption',
   },
-  feature_not_floating: { status: 400, retryable: false, title: 'The feature has no slots of its own' },
+  feature_not_floating: { status: 400, retryable: false, title: 'The feature has no floating slots' },
   license_not_consumption: {
     status: 400,
     retryable: false,
     title: 'The license does not count consumption',
   },
-  device_not_found: { status: 400, retryable: false, title: 'The user holds no slot of this license' },
+  device_not_found: { status: 400, retryable: false, title: 'The user does not hold a slot of this license' },
   slot_of_another_client: {
     status: 403,
     retryable: false,
-    title: 'The slot was taken with other credentials',
+    title: 'The slot was taken with different credentials',
   },
   license_borrow_not_allowed: {
     status: 400,
     retryable: false,
     title: 'The license does not allow borrowing',
   },
-  borrow_until_not_valid: { status: 400, retryable: false, title: 'The slot cannot be borrowed until then' },
+  borrow_until_not_valid: {
+    status: 400,
+    retryable: false,
+    title: 'The slot cannot be borrowed until that date',
+  },
   floating_not_available: { status: 400, retryable: true, title: 'All slots are in use' },
   address_limit_reached: {
     status: 400,
     retryable: true,
-    title: 'The address holds as many slots as one address may',
+    title: 'The address has reached its limit of slots',
   },
   floating_feature_device_not_in_use: {
     status: 400,
     retryable: false,
-    title: 'The user holds no slot of this feature',
+    title: 'The user does not hold a slot of this feature',
   },
   license_not_enough_consumptions: {
     status: 400,
     retryable: false,
-    title: 'The license has not enough consumption left',
+    title: 'The license does not have enough consumption left',
   },
   feature_not_enough_consumptions: {
     status: 400,
     retryable: false,
-    title: 'The feature has not enough consumption left',
+    title: 'The feature does not have enough consumption left',
   },
-  account_exists: { status: 400, retryable: false, title: 'There is an account of this name' },
-  account_not_found: { status: 400, retryable: false, title: 'There is no account of this name' },
-  last_administrator: { status: 400, retryable: false, title: 'A server needs an administrator' },
-  token_exists: { status: 400, retryable: false, title: 'There is a token of this name' },
-  token_not_found: { status: 400, retryable: false, title: 'There is no such token' },
+  account_exists: { status: 400, retryable: false, title: 'An account with this name already exists' },
+  account_not_found: { status: 400, retryable: false, title: 'No account has this name' },
+  last_administrator: { status: 400, retryable: false, title: 'The server needs at least one administrator' },
+  token_exists: { status: 400, retryable: false, title: 'A token with this name already exists' },
+  token_not_found: { status: 400, retryable: false, title: 'The token does not exist' },
   slot_is_borrowed: { status: 400, retryable: false, title: 'The slot is borrowed: it can only be recalled' },
   slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
-  clock_not_poisoned: { status: 400, retryable: false, title: 'The clock is not ahead: nothing to reset' },
+  clock_not_poisoned: {
+    status: 400,
+    retryable: false,
+    title: 'The clock is not ahead: there is nothing to reset',
+  },
   borrows_not_restorable: {
     status: 400,
     retryable: false,
     title: 'A wrong clock ended borrows that cannot be restored',
   },
-  audit_not_whole: { status: 400, retryable: false, title: 'The audit log is not as it was written' },
+  audit_not_whole: { status: 400, retryable: false, title: 'The audit log has been altered' },
   other_servers_running: { status: 400, retryable: false, title: 'Other servers use the same database' },
 
-  // The licensing cloud says no, or cannot be asked.
+  // The licensing cloud refused, or cannot be reached.
   cloud_not_configured: { status: 400, retryable: false, title: 'No licensing cloud is configured' },
   cloud_keys_missing: {
     status: 400,
@@ -134,7 +149,7 @@ export const ERRORS = {
     title: 'The keys for the licensing cloud are not set',
   },
   invalid_api_key: { status: 400, retryable: false, title: 'The licensing cloud does not know the API key' },
-  signature_mismatch: { status: 400, retryable: false, title: 'The shared key is not the right one' },
+  signature_mismatch: { status: 400, retryable: false, title: 'The shared key is wrong' },
   date_not_valid: {
     status: 400,
     retryable: false,
@@ -144,10 +159,10 @@ export const ERRORS = {
   license_activated_max_times: {
     status: 400,
     retryable: false,
-    title: 'The license is activated on as many machines as it allows',
+    title: 'The license has reached its limit of activations',
   },
   license_not_floating: { status: 400, retryable: false, title: 'The license has no slots to lend' },
-  license_not_readable: { status: 400, retryable: false, title: 'No server could read this license' },
+  license_not_readable: { status: 400, retryable: false, title: 'Servers cannot read this license' },
   offline_key_not_configured: {
     status: 400,
     retryable: false,
@@ -157,54 +172,62 @@ export const ERRORS = {
   offline_signature_mismatch: {
     status: 400,
     retryable: false,
-    title: 'The vendor has not signed this file',
+    title: 'The file is not signed by the vendor',
   },
-  offline_hardware_mismatch: { status: 400, retryable: false, title: 'The file is for another server' },
+  offline_hardware_mismatch: { status: 400, retryable: false, title: 'The file is for a different server' },
   offline_request_unknown: {
     status: 400,
     retryable: false,
-    title: 'The file answers no request of this server',
+    title: 'The file does not answer a request of this server',
   },
-  offline_request_used: { status: 400, retryable: false, title: 'The request was answered before' },
+  offline_request_used: { status: 400, retryable: false, title: 'The request has already been answered' },
   offline_file_outdated: {
     status: 400,
     retryable: false,
-    title: 'A newer file of this license was taken before',
+    title: 'A newer file for this license is already installed',
   },
   airgap_key_not_configured: {
     status: 400,
     retryable: false,
     title: "The vendor's air-gap key is not configured",
   },
-  airgap_code_invalid: { status: 400, retryable: false, title: 'The code is not one of this protocol' },
+  airgap_code_invalid: { status: 400, retryable: false, title: 'The code is not valid' },
   airgap_confirmation_invalid: {
     status: 400,
     retryable: false,
     title: 'The confirmation code is not for this server, key and policy',
   },
-  airgap_policy_invalid: { status: 400, retryable: false, title: 'The policy file cannot be taken' },
-  airgap_policy_mismatch: { status: 400, retryable: false, title: 'The policy file is another policy' },
-  usage_file_invalid: { status: 400, retryable: false, title: 'The usage file cannot be taken' },
+  airgap_policy_invalid: { status: 400, retryable: false, title: 'The policy file is not valid' },
+  airgap_policy_mismatch: {
+    status: 400,
+    retryable: false,
+    title: 'The policy file is for a different policy',
+  },
+  usage_file_invalid: { status: 400, retryable: false, title: 'The usage file is not valid' },
   server_key_not_approved: {
     status: 400,
     retryable: true,
-    title: "The vendor has to approve the server's key first",
+    title: "The vendor must approve the server's key first",
   },
-  usage_file_outdated: { status: 400, retryable: false, title: 'A newer usage file was taken before' },
-  report_not_found: { status: 400, retryable: false, title: 'There is no such report' },
-  report_not_uncertain: { status: 400, retryable: false, title: 'The report settles itself' },
-  cloud_refused: { status: 400, retryable: false, title: 'The licensing cloud refused' },
+  usage_file_outdated: {
+    status: 400,
+    retryable: false,
+    title: 'A newer usage file has already been accepted',
+  },
+  report_not_found: { status: 400, retryable: false, title: 'The report does not exist' },
+  report_not_uncertain: { status: 400, retryable: false, title: 'The report does not need to be settled' },
+  cloud_refused: { status: 400, retryable: false, title: 'The licensing cloud refused the request' },
   cloud_unavailable: { status: 503, retryable: true, title: 'The licensing cloud cannot be reached' },
 
   // The server cannot answer.
   store_unavailable: { status: 503, retryable: true, title: 'The server cannot reach its data' },
-  internal_error: { status: 500, retryable: true, title: 'The server made a mistake' },
+  internal_error: { status: 500, retryable: true, title: 'The server has an internal error' },
 } as const satisfies Record<string, ErrorEntry>;
 
 export interface ErrorEntry {
-  /** The HTTP status it is sent with. */
+  /** The HTTP status. */
   readonly status: number;
-  /** Whether the same request may succeed later without being changed. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
   /** What happened, in a few words. */
   readonly title: string;

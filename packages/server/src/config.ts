@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
 import { suggest } from '@berth/protocol/console/suggest';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { parseYaml } from './parse-yaml.ts';
 import { SETTINGS, type Setting, type SettingEntry, type Value } from './settings.ts';
 
@@ -32,70 +32,70 @@ export type Config = {
 /** How the command line finds the running server: names in the data folder, and the header of its token. */
 export const CONTROL = { socket: 'berth.sock', file: 'control.json', header: 'x-berth-control' } as const;
 
-/** Bounds that are not meant to be changed, each with its reason. */
+/** Fixed limits, each with its reason. */
 export const LIMITS = {
-  /** A v4 body has a few hundred bytes. */
+  /** A v4 request body has a few hundred bytes. */
   bodyBytes: 64 * 1024,
   /**
-   * Where a body is or holds a license file: the largest file is a third larger than its license, because it
-   * is base64, and a client that escapes every "/" in JSON adds a quarter of that.
+   * For bodies with a license file: base64 makes the largest file a third larger than its license, and a
+   * client that escapes every "/" in JSON adds a quarter of that.
    */
   fileBodyBytes: 2 * MOST_LICENSE_BYTES,
   /**
-   * A body that is too large is read this far, so that the client hears why instead of a broken connection.
+   * How much of an oversized body is read, so that the client gets an error and not a broken connection.
    */
   discardBytes: 4 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
   /**
-   * Whatever is slow holds a connection; honest clients need milliseconds. What is slow is seen at the next
-   * look, and gets a moment to hear why it is cut: all in all, it does not live longer than 15 s.
+   * Slow clients hold connections; honest ones need milliseconds. The next check finds slow connections and
+   * sends an error before it closes them: none lives longer than 15 s.
    */
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 11_000,
-  /** From the connection to its first request, with the handshake. */
+  /** From the connection to its first request, including the handshake. */
   firstRequestTimeoutMs: 11_000,
-  /** An answer of which nothing is taken. */
+  /** How long a client may read nothing of its response. */
   readTimeoutMs: 10_000,
   farewellMs: 1000,
-  /** Connections that wait to be let in. With too few, clients that come all at once are turned away. */
+  /** The listen backlog. If it is too small, bursts of clients are refused. */
   waitingConnections: 4096,
-  /** How often slow connections are looked for. */
+  /** How often to look for slow connections. */
   connectionCheckMs: 1000,
-  /** An idle connection is kept this long for the client's next heartbeat. */
+  /** How long an idle connection is kept for the client's next heartbeat. */
   keepAliveTimeoutMs: 75_000,
-  /** How many addresses the limit of requests remembers; the one that was silent longest is forgotten. */
+  /** How many addresses the request limit remembers; the one idle longest is forgotten. */
   countedAddresses: 50_000,
-  /** What a stop waits for before it cuts connections. */
+  /** How long a stop waits before it closes connections. */
   drainTimeoutMs: 10_000,
-  /** Scrypt takes a core and memory for each password. */
+  /** Scrypt needs a core and memory for each password. */
   passwordChecksAtOnce: 2,
-  /** The last of them waits for about ten seconds; beyond that a client is better told to come again. */
+  /** The last one waits for about ten seconds; further clients are told to retry. */
   passwordChecksWaiting: 256,
-  /** Rows of one page of a listing. */
+  /** Rows per page of a list. */
   pageRows: 1000,
 } as const;
 
-/** A setting that cannot be used; the message says which, and what is allowed. */
+/** An invalid setting; the message says which, and what is allowed. */
 export class ConfigError extends Error {}
 
 export interface ConfigSources {
   readonly flags: Readonly<Record<string, string | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The file named by `--config`, or `null` to take `berth.yaml` in `home` if it is there. */
+  /** The file named by `--config`, or `null` for `berth.yaml` in `home` if it exists. */
   readonly file: string | null;
-  /** Where the default data folder and `berth.yaml` are, and what paths in that file start from. */
+  /** The folder of the default data folder and of `berth.yaml`, and the base of paths in that file. */
   readonly home?: string;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Things that are odd but no reason to stop. */
+  /** Problems that do not prevent a start. */
   readonly warnings: readonly string[];
 }
 
-/** The settings as they may be shown: of those that hold a secret, only what is none. */
+/** The settings without the secrets in them. */
 export function showConfig(config: Config): Config {
   const values = SETTINGS.map(({ path, show }) => {
     const value = readSetting(config, path);
@@ -104,7 +104,7 @@ export function showConfig(config: Config): Config {
   return nest(values) as unknown as Config;
 }
 
-/** Those that are not as they are by default, by their names; where the data is goes without saying. */
+/** The settings that differ from their defaults, except the data folder. */
 export function listChanged(config: Config): Readonly<Record<string, Value>> {
   const shown = showConfig(config);
   const entries = SETTINGS.map(
@@ -128,14 +128,14 @@ export function envOf(path: string): string {
   return `BERTH_${flagOf(path).replace(/-/g, '_').toUpperCase()}`;
 }
 
-/** Flags over environment over file over defaults. */
+/** Flags override the environment, which overrides the file, which overrides the defaults. */
 export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): LoadedConfig {
   const fromFile = readConfigFile(file ?? resolve(home, DEFAULT_FILE), file === null);
   const values = SETTINGS.map((setting) => {
     const named = flags[flagOf(setting.path)] ?? env[envOf(setting.path)];
     const given = named ?? fromFile.get(setting.path);
     const value = given === undefined ? setting.default : check(setting, given);
-    // What somebody types is meant from the folder they are in; what belongs to the installation is not.
+    // Paths from flags and variables are relative to the current folder; those of the installation are not.
     const isOfHome = named === undefined && (given === undefined || file === null);
     return [setting.path, isOfHome && isPath(setting, value) ? resolve(home, String(value)) : value] as const;
   });
@@ -145,12 +145,12 @@ export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): Loa
   return { config: { ...config, data: resolve(config.data) }, warnings };
 }
 
-/** Everybody on the machine can read a command line. */
+/** Every user of the machine can read command lines. */
 function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
   if (!HIDDEN_CREDENTIALS.test(String(flags['database-url'] ?? ''))) return [];
   return [
-    'The password of the database stands on the command line, which everybody on this machine can read. ' +
-      'Put it into BERTH_DATABASE_URL or into berth.yaml.',
+    'The database password is on the command line, where every user of this machine can read it. ' +
+      'Set it in BERTH_DATABASE_URL or berth.yaml.',
   ];
 }
 
@@ -159,25 +159,25 @@ function check(setting: Setting, given: unknown): Value {
   const wanted = typeof setting.default;
   const value = wanted === 'string' ? given : coerce(wanted, given);
   if (typeof value !== wanted || !isAllowed(setting, value as Value)) {
-    const what = setting.form === undefined ? `be "${given}"` : 'be what it is';
-    throw new ConfigError(`"${setting.path}" cannot ${what}. ${allowedOf(setting)}`);
+    const what = setting.form === undefined ? `cannot be "${given}"` : 'is not valid';
+    throw new ConfigError(`"${setting.path}" ${what}. ${allowedOf(setting)}`);
   }
   if (setting.form === undefined && HIDDEN_CREDENTIALS.test(String(value))) {
-    throw new ConfigError(`"${setting.path}" must not hold a user name or a password.`);
+    throw new ConfigError(`"${setting.path}" must not contain a user name or a password.`);
   }
   return value as Value;
 }
 
 function checkTls({ cert, key, clientCa }: Config['tls']): void {
   if ((cert === '') !== (key === '')) {
-    throw new ConfigError('"tls.cert" and "tls.key" belong together: set both, or neither for plain HTTP.');
+    throw new ConfigError('Set both "tls.cert" and "tls.key", or neither for plain HTTP.');
   }
   if (clientCa !== '' && cert === '') {
     throw new ConfigError('"tls.clientCa" needs TLS: set "tls.cert" and "tls.key" too.');
   }
 }
 
-/** A list in the file; words with commas between them in a flag or a variable. */
+/** A list in the file; comma-separated in a flag or variable. */
 function checkList(setting: Setting, given: unknown): readonly string[] {
   const words = typeof given === 'string' ? given.split(',').map((word) => word.trim()) : given;
   if (!Array.isArray(words) || !words.every((word) => typeof word === 'string')) {
@@ -191,7 +191,7 @@ function checkList(setting: Setting, given: unknown): readonly string[] {
   throw new ConfigError(`"${setting.path}" cannot hold "${wrong}". ${allowedOf(setting)}`);
 }
 
-/** Settings are shown; whoever puts credentials into an address would find them there. */
+/** Settings are shown, so addresses must not contain credentials. */
 const HIDDEN_CREDENTIALS = /^[a-z]+:\/\/[^/?#]*@/i;
 
 function coerce(wanted: string, given: unknown): unknown {
@@ -219,7 +219,7 @@ function allowedOf(setting: Setting): string {
 
 const DEFAULT_FILE = 'berth.yaml';
 
-/** Empty is no path: it leaves something out. */
+/** An empty value is not a path. */
 function isPath(setting: Setting, value: Value): boolean {
   return value !== '' && setting.isPath?.(String(value)) === true;
 }
@@ -230,7 +230,7 @@ function readConfigFile(file: string, mayBeMissing: boolean): Map<string, unknow
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
-    throw new ConfigError(`The settings cannot be read. ${explainFileError(file, error, 'read')}`);
+    throw new ConfigError(`Cannot read the settings. ${explainFileError(file, error, 'read')}`);
   }
   return flatten(parseConfigText(text, file), file);
 }
@@ -244,8 +244,7 @@ function parseConfigText(text: string, file: string): unknown {
 }
 
 /**
- * Nested sections and dotted names are the same; an unknown name is an error, because a typo must not be
- * silent.
+ * Nested sections and dotted names are equivalent. An unknown name is an error, so that typos are noticed.
  */
 function flatten(document: unknown, file: string): Map<string, unknown> {
   const values = new Map<string, unknown>();
@@ -253,7 +252,7 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       for (const [key, item] of Object.entries(value)) visit(item, path === '' ? key : `${path}.${key}`);
     } else if (path === '')
-      throw new ConfigError(`The configuration file ${file} must hold names and values.`);
+      throw new ConfigError(`The configuration file ${file} must contain names and values.`);
     else values.set(path, value);
   };
   visit(document, '');
@@ -265,7 +264,7 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
   return values;
 }
 
-/** Secrets are no settings: nothing that shows the settings may know them. */
+/** Secrets are not settings, so code that shows the settings cannot leak them. */
 const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];
 
 /** Read by the launcher and by our own tests. */
@@ -279,7 +278,7 @@ const OTHER_VARIABLES = [
   'BERTH_TEST_DATABASE_URL',
 ];
 
-/** Variables with our prefix that nobody reads: most likely a typo, but an orchestrator may set such too. */
+/** Unused variables with our prefix: most likely typos, but an orchestrator may set some. */
 function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
   const known = [...SETTINGS.map(({ path }) => envOf(path)), ...SECRET_VARIABLES];
   return Object.keys(env)

@@ -9,21 +9,25 @@ export interface Setting {
   readonly path: string;
   readonly default: Value;
   readonly about: string;
-  /** The words that are allowed, or the range of a number. */
+  /** The allowed words; `from` and `to` are the range of a number. */
   readonly oneOf?: readonly string[];
-  /** What the words of a list are. */
+  /** What the items of a list are. */
   readonly each?: { readonly called: string; isValid(word: string): boolean };
   readonly from?: number;
   readonly to?: number;
-  /** What a text has to look like, where not every one is taken. Empty is what it is by default. */
+  /** The form of a text that is restricted. The default is always allowed. */
   readonly form?: { readonly called: string; isValid(text: string): boolean };
-  /** Whether this value of it names a file or a folder. */
+  /** Whether this value is the path of a file or folder. */
   readonly isPath?: (text: string) => boolean;
-  /** It holds a secret, and this much of it may be shown. */
+  /** Set if the value contains a secret: returns the part that may be shown. */
   readonly show?: (text: string) => string;
 }
 
-/** What a browser sends as `Origin`; those of apps and extensions have schemes of their own. */
+/** A number needs its range. */
+type Bounded = Setting &
+  ({ default: number; from: number; to: number } | { default: Exclude<Value, number> });
+
+/** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
 function isOrigin(word: string): boolean {
   if (word.includes('*')) return false;
   if (/^https?:/.test(word)) return URL.canParse(word) && new URL(word).origin === word;
@@ -36,161 +40,166 @@ const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
 
 const TABLE = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
-  { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 takes a free one.' },
+  { path: 'port', default: 8080, from: 0, to: 65535, about: 'Port to listen on; 0 picks a free one.' },
   {
     path: 'data',
     default: './data',
     isPath: always,
-    about: 'Folder that holds everything the server keeps; beside a database, its key and its socket.',
+    about: 'Folder for all data of the server; with PostgreSQL, only for its key and its socket.',
   },
   {
     path: 'database.url',
     default: '',
     form: {
       called:
-        'postgres://USER:PASSWORD@HOST:PORT/DATABASE, in which a "/", "?", "#" or "@" of the password is ' +
-        'written as %2F, %3F, %23 or %40',
+        'postgres://USER:PASSWORD@HOST:PORT/DATABASE, where "/", "?", "#" and "@" in the password are ' +
+        'written as %2F, %3F, %23 and %40',
       isValid: isDatabaseUrl,
     },
     show: showDatabaseUrl,
-    about: 'The PostgreSQL database that several servers share; left empty, SQLite in the data folder.',
+    about: 'PostgreSQL database, which several servers can share; if empty, SQLite in the data folder.',
   },
   {
     path: 'database.connections',
     default: 10,
     from: 4,
     to: 100,
-    about: 'The most connections to that database that this server opens.',
+    about: 'Maximum number of connections to the database.',
   },
   {
     path: 'database.prepareStatements',
     default: true,
-    about: 'Whether statements are prepared there; switch it off behind a pooler that cannot do that.',
+    about: 'Whether to prepare statements; turn it off behind a pooler that does not support this.',
   },
   {
     path: 'database.maxBatch',
     default: 256,
     from: 1,
     to: 1000,
-    about: 'The most requests about one product that share a transaction there.',
+    about: 'Maximum number of requests for one product that share a database transaction.',
   },
   {
     path: 'hardwareId',
     default: '',
-    about: "What the vendor knows this server as; left empty, it is made from the data and the machine's id.",
+    about: "Id of this server at the vendor; if empty, derived from the data and the machine's id.",
   },
   {
     path: 'rules',
     default: '',
     isPath: always,
-    about: 'The file that says who is barred; left empty, rules.yaml in the data folder, if it is there.',
+    about: 'File that says who is barred; if empty, rules.yaml in the data folder, if it exists.',
   },
   {
     path: 'cloud.url',
     default: '',
-    about: "Where the vendor's licensing cloud is; left empty, the server works alone.",
+    about: "URL of the vendor's licensing cloud; if empty, the server does not use one.",
   },
   {
     path: 'cloud.publicKey',
     default: '',
-    // The text of a key is longer than the paths of people.
+    // The text of a key is longer than a usual path.
     isPath: (text) => !text.includes('\n') && text.length < 200,
-    about: 'The public key that its answers are signed with: a PEM file, or the text of one.',
+    about: 'Public key that verifies the answers of the licensing cloud: a PEM file, or its text.',
   },
   {
     path: 'cloud.checkMinutes',
     default: 60,
     from: 1,
     to: 7 * 24 * 60,
-    about: 'How often licenses are checked there.',
+    about: 'How often to check licenses at the licensing cloud.',
   },
   {
     path: 'cloud.reportSeconds',
     default: 60,
     from: 1,
     to: 24 * 60 * 60,
-    about: 'How often consumption is reported there.',
+    about: 'How often to report consumption to the licensing cloud.',
   },
   {
     path: 'cloud.timeoutSeconds',
     default: 15,
     from: 1,
     to: 120,
-    about: 'How long one exchange with it may take.',
+    about: 'How long a request to the licensing cloud may take.',
   },
   {
     path: 'cloud.settleSeconds',
     default: 30,
     from: 0,
     to: 24 * 60 * 60,
-    about: 'How long a report without an answer waits before the total there is looked at.',
+    about: 'How long to wait after an unanswered report before its total is read from the licensing cloud.',
   },
   {
     path: 'airgap.publicKey',
     default: '',
-    about: "What the vendor's confirmation codes are signed with: base64 of the two numbers of the key.",
+    about: "Public key that verifies the vendor's confirmation codes: the base64 of its two numbers.",
   },
   {
     path: 'airgap.acceptUnsignedPolicies',
     default: false,
-    about: 'Whether a policy file needs no signature; whoever carries it can then change what it grants.',
+    about: 'Whether to accept unsigned policy files; anyone who handles one can change what it grants.',
   },
   {
     path: 'auth.localAdmin',
     default: 'setup',
     oneOf: ['setup', 'always', 'never'],
-    about: 'Whether a caller on this machine may administrate without credentials.',
+    about: 'Whether local callers may administer the server without credentials.',
   },
   {
     path: 'auth.clients',
     default: 'open',
     oneOf: ['open', 'required'],
-    about: 'Whether applications have to show a token or a client certificate.',
+    about: 'Whether applications need a token or a client certificate.',
   },
   {
     path: 'auth.requireTls',
     default: false,
-    about: 'Whether nobody is signed in over plain HTTP.',
+    about: 'Whether to refuse sign-ins over plain HTTP.',
   },
   {
     path: 'auth.throttleSignIns',
     default: true,
-    about: 'Whether wrong passwords slow down whoever sends them; switch it off only to measure.',
+    about: 'Whether to slow down clients that send wrong passwords; turn it off only for measurements.',
   },
   {
     path: 'limits.slotsPerAddress',
     default: 0,
     from: 0,
     to: 1000000,
-    about: 'Slots of one license that requests from one address may hold; 0 is without a limit.',
+    about: 'Maximum number of slots of one license per address; 0 means no limit.',
   },
   {
     path: 'limits.borrowsPerAddress',
     default: 0,
     from: 0,
     to: 1000000,
-    about: 'How many of those may be borrowed; 0 is without a limit.',
+    about: 'Maximum number of borrowed slots of one license per address; 0 means no limit.',
   },
   {
     path: 'users.ignoreCase',
     default: false,
-    about:
-      'Whether users whose names differ only in case are one; slots keep the spelling they were lent to.',
+    about: 'Whether user names ignore case; slots keep the spelling of the first request.',
   },
-  { path: 'http.maxConnections', default: 10000, from: 1, to: 100000, about: 'Open connections in all.' },
+  {
+    path: 'http.maxConnections',
+    default: 10000,
+    from: 1,
+    to: 100000,
+    about: 'Maximum number of open connections.',
+  },
   {
     path: 'http.maxConnectionsPerAddress',
     default: 2000,
     from: 1,
     to: 100000,
-    about: 'Open connections from one address; those of trusted proxies are not counted.',
+    about: 'Maximum number of open connections per address, except trusted proxies.',
   },
   {
     path: 'http.clientRequestsPerMinute',
     default: 0,
     from: 0,
     to: 1000000,
-    about: 'Requests of applications from one address; 0 is without a limit.',
+    about: 'Maximum number of application requests per address; 0 means no limit.',
   },
   {
     path: 'http.trustedProxies',
@@ -199,18 +208,18 @@ const TABLE = [
       called: 'addresses and ranges, such as 10.0.0.5 or 10.0.0.0/8',
       isValid: (word) => parseRange(word) !== null,
     },
-    about: 'Proxies that are believed when they say whom they speak for (X-Forwarded-For, Forwarded).',
+    about: 'Proxies whose X-Forwarded-For and Forwarded headers are trusted.',
   },
   {
     path: 'http.allowedOrigins',
     default: [],
     each: {
       called:
-        'origins as browsers write them, such as https://app.example.com or http://localhost:3000: in small ' +
-        'letters, without a path or a slash at the end, and each by itself, not "*"',
+        'origins as browsers send them, such as https://app.example.com or http://localhost:3000: in lower ' +
+        'case, without a path or trailing slash, and without wildcards such as "*"',
       isValid: isOrigin,
     },
-    about: 'Whose web pages may ask for slots and count consumption, beside programs.',
+    about: 'Origins whose web pages may use the client API.',
   },
   {
     path: 'http.allowedHosts',
@@ -220,96 +229,95 @@ const TABLE = [
       isValid: (word) => /^[a-z\d_-]+(\.[a-z\d_-]+)*\.?$/i.test(word),
     },
     about:
-      'Names under which browsers may use this server, beside localhost, the name of the machine and those ' +
-      'in its TLS certificate.',
+      'Host names under which browsers may use this server, in addition to localhost, the name of the ' +
+      'machine and the names in its TLS certificate.',
   },
   {
     path: 'http.allowKeysInUrl',
     default: true,
-    about: 'Whether GET setKeys takes keys in its URL; POST takes them in its body anyway.',
+    about: 'Whether GET setKeys accepts keys in its URL; POST always accepts them in its body.',
   },
   {
     path: 'tls.cert',
     default: '',
     isPath: always,
-    about: 'The certificate with its chain, a PEM file; empty is plain HTTP.',
+    about: 'PEM file with the certificate and its chain; if empty, the server uses plain HTTP.',
   },
   {
     path: 'tls.key',
     default: '',
     isPath: always,
-    about: 'The private key of the certificate, a PEM file.',
+    about: 'PEM file with the private key of the certificate.',
   },
   {
     path: 'tls.clientCa',
     default: '',
     isPath: always,
-    about: 'Whose certificates of clients are believed, a PEM file; left empty, none is asked for.',
+    about: 'PEM file with the CA of client certificates; if empty, the server does not request any.',
   },
   {
     path: 'log.level',
     default: 'info',
     oneOf: LOG_LEVELS,
-    about: 'The least severe lines that are written.',
+    about: 'Lowest level of log lines to write.',
   },
   {
     path: 'log.format',
     default: 'auto',
     oneOf: LOG_FORMATS,
-    about: 'How lines look; auto is text on a terminal and JSON elsewhere.',
+    about: 'Format of log lines; auto is text on a terminal and JSON elsewhere.',
   },
-  { path: 'log.requests', default: false, about: 'Write a line for every request, successful ones too.' },
+  { path: 'log.requests', default: false, about: 'Whether to log every request, including successful ones.' },
   {
     path: 'log.slowRequestMs',
     default: 1000,
     from: 1,
     to: 600000,
-    about: 'A request that takes longer is written to the log.',
+    about: 'Requests that take longer are logged.',
   },
   {
     path: 'sweeper.intervalSeconds',
     default: 30,
     from: 0,
     to: 3600,
-    about: 'How often ended slots are tidied away; 0 switches it off, and no answer changes by it.',
+    about: 'How often to remove ended slots; 0 turns it off. It does not affect answers.',
   },
   {
     path: 'notices.expiryDays',
     default: 14,
     from: 1,
     to: 365,
-    about:
-      'How many days before a license or a token ends it is told of, in the audit log and to the webhook.',
+    about: 'How many days before a license or token ends the audit log and the webhook are notified.',
   },
   {
     path: 'notices.cloudMinutes',
     default: 15,
     from: 1,
     to: 7 * 24 * 60,
-    about: 'How long the licensing cloud has to be away before it is told of.',
+    about: 'How long the licensing cloud must be unreachable before the same are notified.',
   },
   {
     path: 'webhooks.url',
     default: '',
-    // To many receivers of webhooks, their address is a secret.
+    // Many receivers of webhooks treat their URL as a secret.
     show: (url) => `${new URL(url).origin}/…`,
-    about: 'Where events are sent to; left empty, nowhere. It needs a secret, too.',
+    about: 'URL to send events to; if empty, none are sent. It requires a secret.',
   },
   {
     path: 'webhooks.events',
     default: TOPICS,
     oneOf: TOPICS,
-    about: 'What is sent there.',
+    about: 'Events to send to the webhook.',
   },
   {
     path: 'webhooks.secretFile',
     default: '',
     isPath: always,
-    about: 'A file with the secret that events are signed with; BERTH_WEBHOOKS_SECRET is the secret itself.',
+    about: 'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself.',
   },
-] as const satisfies readonly Setting[];
+] as const satisfies readonly Bounded[];
 
-/** Every setting with its default, its bounds and a sentence. */
+/** Every setting with its default, its bounds and its description. */
 export const SETTINGS: readonly Setting[] = TABLE;
 
 /** The same as types, which `Config` is made from. */

@@ -16,7 +16,7 @@ const ANNOUNCEMENTS = {
   'host-as-it-came': 'Host $http_host',
 } as const;
 
-export interface Nginx {
+interface Nginx {
   /** Passes requests on, and says nothing about itself. */
   readonly url: string;
   /** The same with one header that gives it away, by the name of the header. */

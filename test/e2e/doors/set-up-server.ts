@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { type ServerProcess, startServerProcess, temporaryFolder } from '../../support/server-process.ts';
+import { startServerHere } from '../../support/server-here.ts';
+import { startServerProcess, temporaryFolder } from '../../support/server-process.ts';
 import { curl } from './curl.ts';
 
 /** What an administrator replaces the one-time password with. */
@@ -12,12 +13,11 @@ export const OWN_PASSWORD = 'a password of my own';
 export interface FreshServer {
   readonly url: string;
   readonly data: string;
-  readonly process: ServerProcess;
   /** As the first start has printed it. */
   readonly oneTimePassword: string;
 }
 
-export interface FreshServerOptions {
+interface FreshServerOptions {
   readonly args?: readonly string[];
   readonly under?: readonly string[];
 }
@@ -28,14 +28,26 @@ export async function startFreshServer(
   options: FreshServerOptions = {},
 ): Promise<FreshServer> {
   const { args = [], under = [] } = options;
+  if (under.length > 0) return startFreshProcess(t, options);
+  const data = join(temporaryFolder(t), 'data');
+  const { url, announced, stop } = await startServerHere({ data, args: ['--demo', ...args] });
+  t.after(stop);
+  return { url, data, oneTimePassword: findPassword(announced) as string };
+}
+
+/** The same in a process of its own. */
+export async function startFreshProcess(t: TestContext, { args = [], under = [] }: FreshServerOptions = {}) {
   const data = join(temporaryFolder(t), 'data');
   const server = await startServerProcess({ data, args: ['--demo', ...args], under });
   t.after(() => server.stop('SIGKILL'));
-  const oneTimePassword = await pollUntil(
-    'the one-time password is printed',
-    () => /the one-time password {2}(\S+)$/m.exec(server.readLog())?.[1],
+  const oneTimePassword = await pollUntil('the one-time password is printed', () =>
+    findPassword(server.readLog()),
   );
   return { url: server.url, data, process: server, oneTimePassword };
+}
+
+function findPassword(text: string): string | undefined {
+  return /the one-time password {2}(\S+)$/m.exec(text)?.[1];
 }
 
 /** The token that a name and a password are exchanged for. */

@@ -23,8 +23,8 @@ function post(body: object): readonly string[] {
   return [...JSON_HEADERS, '-d', JSON.stringify(body)];
 }
 
-export type Call = keyof typeof CALLS;
-export type Fates = Readonly<Record<Call, string>>;
+type Call = keyof typeof CALLS;
+type Fates = Readonly<Record<Call, string>>;
 
 /** How a server without a vendor's key answers those whom it lets in: the handler itself says no. */
 const LET_IN: Partial<Record<Call, string>> = { 'airgap/license': '400 airgap_key_not_configured' };

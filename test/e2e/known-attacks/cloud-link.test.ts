@@ -102,7 +102,7 @@ describe('a refusal for another license', () => {
     play(app, CHECK, await record(CHECK, unknown(who)));
     const error = await findError(app);
     assert.equal(error?.code, 'license_not_found');
-    assert.match(error?.message ?? '', /\(counts only if the next check says the same\)$/);
+    assert.match(error?.message ?? '', /\(takes effect only if the next check confirms it\)$/);
     assert.equal(await register(app), 200);
     assert.equal((await show(app)).unconfirmed_verdict, 'license_not_found');
     app.proxy.setPlan({ kind: 'pass' });

@@ -121,7 +121,7 @@ describe('attacks by names', () => {
     chmodSync(shared, 0o777);
     const remedy =
       `Other users of this machine can write to ${shared} (mode 0777). ` +
-      `Take that away: chmod 700 ${shared}`;
+      `Remove that access: chmod 700 ${shared}`;
     await assert.rejects(startServerProcess({ data: shared }), ({ message }) => message.includes(remedy));
     assert.equal((await runBerth(shared, ['license', 'list'])).stderr, `${remedy}\n`);
     assert.equal(runCloud('key', 'create', '--data', shared).trimEnd(), remedy);

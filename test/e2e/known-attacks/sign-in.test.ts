@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { describe, test } from 'node:test';
-import { type ServerProcess, } from '../../support/server-process.ts';
+import type { ServerProcess } from '../../support/server-process.ts';
 import {
   CONTROL,
   createAdministrator,
@@ -10,7 +10,7 @@ import {
   readTraces,
   type TestApp,
 } from '../../support/test-app.ts';
-import { OWN_PASSWORD, replacePassword, startFreshServer } from '../doors/set-up-server.ts';
+import { OWN_PASSWORD, replacePassword, startFreshProcess } from '../doors/set-up-server.ts';
 
 /** Signs in from one of the addresses of this machine, and answers the status. */
 function signIn(url: string, from: string, name: string, password: string): Promise<number> {
@@ -55,7 +55,7 @@ function startGuessing(url: string) {
 
 describe('guessing passwords', () => {
   test('sign-in lockout: five addresses that guess without end keep nobody out', async (t) => {
-    const server = await startFreshServer(t);
+    const server = await startFreshProcess(t);
     const { url } = server;
     await replacePassword(server);
     const guessing = startGuessing(url);
@@ -224,7 +224,7 @@ describe('work that costs much', () => {
     const [first, second, third] = [await open(), await open(), await open()];
     assert.deepEqual([first.status, second.status, third.status], [200, 200, 429]);
     assert.equal(third.headers.get('retry-after'), '10');
-    assert.match(((await third.json()) as { message: string }).message, /exports .* are under way already/);
+    assert.match(((await third.json()) as { message: string }).message, /exports .* are already running/);
     await first.body?.cancel();
     assert.equal((await open()).status, 200);
   });

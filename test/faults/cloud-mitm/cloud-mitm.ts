@@ -12,7 +12,7 @@ import { METERS, Vendor } from './vendor.ts';
  * step what the servers hold must be what the vendor has granted since the step began, or what they held
  * before; whenever the man is honest for a while, everything on both sides must be exact.
  */
-export interface MitmOptions {
+interface MitmOptions {
   readonly seed: number;
   readonly exchanges: number;
   /** One that runs already; its other licenses are left alone. */
@@ -21,7 +21,7 @@ export interface MitmOptions {
   readonly only?: readonly string[];
 }
 
-export interface MitmReport {
+interface MitmReport {
   readonly exchanges: number;
   readonly steps: number;
   readonly quietPoints: number;

@@ -23,7 +23,7 @@ export interface Recorded extends Exchange {
   readonly stop: Stop | null;
 }
 
-export interface MiddleOptions {
+interface MiddleOptions {
   readonly url: string;
   readonly vendor: Vendor;
   readonly random: Random;

@@ -17,7 +17,7 @@ export interface Held {
   readonly featureTotal: number;
 }
 
-export interface Backlog {
+interface Backlog {
   readonly open: number;
   /** What nobody knows about: the amounts, and the reports that they are in. */
   readonly uncertain: number;

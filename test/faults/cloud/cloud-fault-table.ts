@@ -17,7 +17,7 @@ export interface FaultCase {
 }
 
 /** What somebody on the way would say to stop a company's work. */
-export const FORGED = JSON.stringify({
+const FORGED = JSON.stringify({
   status: 400,
   code: 'license_not_enabled',
   message: 'The license was disabled by its vendor.',

@@ -9,14 +9,14 @@ interface TestLife {
 }
 
 /** What the vendor has counted and activated, asked without anything in between. */
-export interface Books {
+interface Books {
   readonly total: number;
   readonly exports: number;
   readonly devices: number;
 }
 
 /** A real cloud with one license for all tests of a file: each test is a machine of its own. */
-export interface Vendor {
+interface Vendor {
   readonly cloud: CloudProcess;
   readonly key: string;
   readBooks(): Promise<Books>;
@@ -84,7 +84,7 @@ async function askCloud(
   return { code: response.status, body: await response.text(), headers: { LicenseSignature: signature } };
 }
 
-export type MachineOptions = Pick<CloudAppOptions, 'target' | 'settleMs' | 'hidesNonces'>;
+type MachineOptions = Pick<CloudAppOptions, 'target' | 'settleMs' | 'hidesNonces'>;
 
 let machines = 0;
 
@@ -124,7 +124,7 @@ export async function useLicense(
   return amounts;
 }
 
-export interface Meter {
+interface Meter {
   readonly feature: string | null;
   readonly pending: number;
   readonly reported: number;

@@ -20,7 +20,7 @@ export interface ReportStorm {
   readonly strangerEvery: number;
 }
 
-export interface StormResult {
+interface StormResult {
   readonly counted: number;
   readonly atCloud: number;
   readonly cuts: number;

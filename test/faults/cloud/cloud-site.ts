@@ -9,14 +9,14 @@ interface TestLife {
   after(work: () => Promise<void>): void;
 }
 
-export interface SiteOptions {
+interface SiteOptions {
   /** How long an exchange with the cloud may take. */
   readonly timeoutSeconds?: number;
   /** The server asks the cloud itself, with nothing in between. */
   readonly isDirect?: boolean;
 }
 
-export interface Amounts {
+interface Amounts {
   readonly total: number;
   readonly exports: number;
 }

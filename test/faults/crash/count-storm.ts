@@ -14,7 +14,7 @@ import { testLicense } from '../../support/test-license.ts';
  * Kills the server while many clients count, again and again. Each request has a key of its own and is
  * repeated under it until it is answered, so in the end everything is counted exactly once.
  */
-export interface CountStormOptions {
+interface CountStormOptions {
   readonly cycles: number;
   readonly seed: number;
   readonly data: string;
@@ -22,7 +22,7 @@ export interface CountStormOptions {
   readonly losesKeys?: boolean;
 }
 
-export interface CountStormReport {
+interface CountStormReport {
   readonly cycles: number;
   /** Requests that were answered with 200, each counted once. */
   readonly answered: number;

@@ -20,7 +20,7 @@ export interface DiskFault {
   readonly count: number | null;
 }
 
-export interface DiskFaultReport {
+interface DiskFaultReport {
   readonly outcome: 'did not start' | 'not reached' | 'recovered' | 'stayed broken';
   readonly acknowledged: number;
   readonly unavailable: number;
@@ -52,7 +52,7 @@ interface TestLife {
 
 const LICENSES = [testLicense(1, { slots: 5 }), testLicense(2, { product: 'large', slots: 50 })];
 
-export interface DiskFaultOptions {
+interface DiskFaultOptions {
   readonly fault: DiskFault;
   readonly seed: number;
   /** How the server is ended before it is started on a disk that works. */

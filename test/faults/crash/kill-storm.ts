@@ -16,7 +16,7 @@ import { Storm } from './storm.ts';
  * Kills the server in the middle of a storm of requests, again and again on one data folder, and compares
  * what is there after each restart with everything that was acknowledged.
  */
-export interface KillStormOptions {
+interface KillStormOptions {
   readonly cycles: number;
   readonly seed: number;
   readonly data: string;
@@ -26,7 +26,7 @@ export interface KillStormOptions {
   readonly losesLog?: boolean;
 }
 
-export interface KillStormReport {
+interface KillStormReport {
   readonly cycles: number;
   readonly acknowledged: number;
   /** From the start of the process to its ready line, for each restart. */

@@ -4,7 +4,7 @@ import { compareWithBook } from './compare-with-book.ts';
 import { SlotBook } from './slot-book.ts';
 import { pickOperation, sendOperation } from './storm.ts';
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly licenseIds: readonly number[];
   readonly seed: number;
   /**

@@ -2,7 +2,7 @@ import type { Answer, BerthApi } from '../../support/berth-api.ts';
 import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
 import type { Operation, SlotBook } from './slot-book.ts';
 
-export interface StormOptions {
+interface StormOptions {
   readonly api: BerthApi;
   readonly book: SlotBook;
   readonly licenseIds: readonly number[];

@@ -8,7 +8,7 @@ import { Fleet, type FleetLife } from './fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Three servers whose clocks are far apart, on a database whose clock is right. */
-export interface ClocksOptions {
+interface ClocksOptions {
   readonly postgres: TestPostgres;
   /** One for each server. */
   readonly clocks: readonly FakedClock[];
@@ -16,7 +16,7 @@ export interface ClocksOptions {
   readonly seconds: number;
 }
 
-export interface ClocksReport {
+interface ClocksReport {
   /** Questions around the end of a slot. */
   readonly asked: number;
   /** From a slot's end to the answer that lent it to the next one. */

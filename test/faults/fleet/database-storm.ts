@@ -15,7 +15,7 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Crashes the database under the load of two servers, again and again. */
-export interface DatabaseStormOptions {
+interface DatabaseStormOptions {
   /** One that can be stopped and started. */
   readonly postgres: TestPostgres;
   readonly seed: number;
@@ -23,9 +23,11 @@ export interface DatabaseStormOptions {
   /** A control: a crash takes the database back to the one before, which must be found out. */
   readonly losesCommits?: boolean;
   readonly patience?: number;
+  /** See `LoadOptions`. */
+  readonly longestRestMs?: number;
 }
 
-export interface DatabaseStormReport {
+interface DatabaseStormReport {
   readonly book: FleetBook;
   /** From when the database took connections until each server had stored something again. */
   readonly recoveriesMs: readonly number[];
@@ -53,7 +55,7 @@ const PROBE = testLicense(2, { product: 'probe', slots: SERVERS, timeoutMinutes:
 
 export async function runDatabaseStorm(
   life: FleetLife,
-  { postgres, seed, cycles, losesCommits = false, patience = 1 }: DatabaseStormOptions,
+  { postgres, seed, cycles, losesCommits = false, patience = 1, longestRestMs }: DatabaseStormOptions,
 ): Promise<DatabaseStormReport> {
   const longestAnswerMs = patience * LONGEST_ANSWER_MS;
   const random = createRandom(seed);
@@ -69,8 +71,8 @@ export async function runDatabaseStorm(
   });
   const book = new FleetBook(license);
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
-  const tolerates = ['unavailable'] as const;
-  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const limits = { tolerates: ['unavailable'] as const, longestAnswerMs, longestRestMs };
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
   const running = load.run();
   const recoveriesMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {

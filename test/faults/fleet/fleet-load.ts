@@ -4,9 +4,9 @@ import { createRandom, pickNumber, pickOne, type Random } from '../../support/ra
 import type { FleetBook } from './fleet-book.ts';
 
 /** What may happen to a request; whatever else happens is a violation. */
-export type Trouble = 'unavailable' | 'cut';
+type Trouble = 'unavailable' | 'cut';
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly api: BerthApi;
   readonly book: FleetBook;
   readonly clients: number;
@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly tolerates: readonly Trouble[];
   /** No answer may take longer. */
   readonly longestAnswerMs: number;
+  /** A client rests up to so long before it asks again; 0 by default. */
+  readonly longestRestMs?: number | undefined;
 }
 
 interface Settled {
@@ -35,7 +37,7 @@ const LONGEST_REPEATING_MS = 30_000;
 /** More of them tell nothing new. */
 const ENOUGH_VIOLATIONS = 20;
 
-/** Clients that use all of one license, each as fast as it is answered, until told to stop. */
+/** Clients that use all of one license, each as fast as it may, until told to stop. */
 export class FleetLoad {
   readonly #options: LoadOptions;
   #endedMs = Number.POSITIVE_INFINITY;
@@ -57,7 +59,11 @@ export class FleetLoad {
   async #runClient(client: number): Promise<void> {
     const random = createRandom(this.#options.seed + client);
     const users = Array.from({ length: USERS_PER_CLIENT }, (_, index) => `user-${client}-${index}`);
-    for (let n = 0; !this.#isOver(); n++) await this.#step(random, pickOne(random, users), `${client}-${n}`);
+    const { longestRestMs = 0 } = this.#options;
+    for (let n = 0; !this.#isOver(); n++) {
+      await this.#step(random, pickOne(random, users), `${client}-${n}`);
+      if (longestRestMs > 0) await delay(longestRestMs * Math.random());
+    }
   }
 
   #isOver(): boolean {

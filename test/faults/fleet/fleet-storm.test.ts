@@ -12,12 +12,8 @@ describe('three servers on one database', { skip }, () => {
   test('lend no slot twice, count everything once, and record all of it in one order', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const book = await runFleetStorm(t, {
-      postgres: await getPostgres(),
-      seed,
-      seconds: 6,
-      patience: SUITE_PATIENCE,
-    });
+    const sizes = { seconds: 60, mostAcknowledged: 2000, patience: SUITE_PATIENCE };
+    const book = await runFleetStorm(t, { postgres: await getPostgres(), seed, ...sizes });
     t.diagnostic(book.describe());
     assert.deepEqual(book.violations, []);
     assert.equal(book.slots.most, 7, 'the slots were scarce');

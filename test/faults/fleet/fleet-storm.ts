@@ -8,11 +8,13 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Many clients want one license of three servers at once; nothing is in their way but each other. */
-export interface FleetStormOptions {
+interface FleetStormOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   readonly seconds: number;
   readonly patience?: number;
+  /** Ends it earlier, once so many requests were acknowledged. */
+  readonly mostAcknowledged?: number;
 }
 
 const SERVERS = 3;
@@ -22,12 +24,13 @@ const CLIENTS = 64;
 const TIMEOUT_MINUTES = 120;
 
 const LONGEST_ANSWER_MS = 10_000;
+const POLL_MS = 50;
 
 /** Fewer answers show nothing; a busy machine gets more time for them. */
 const LEAST_ANSWERS = 500;
 
 export async function runFleetStorm(life: FleetLife, options: FleetStormOptions): Promise<FleetBook> {
-  const { postgres, seed, seconds, patience = 1 } = options;
+  const { postgres, seed, seconds, patience = 1, mostAcknowledged = Number.POSITIVE_INFINITY } = options;
   const longestAnswerMs = patience * LONGEST_ANSWER_MS;
   const license = hotLicense(TIMEOUT_MINUTES);
   const fleet = await Fleet.start(life, { postgres, size: SERVERS, licenses: [license] });
@@ -35,7 +38,8 @@ export async function runFleetStorm(life: FleetLife, options: FleetStormOptions)
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates: [], longestAnswerMs });
   const running = load.run();
-  await delay(seconds * 1000);
+  const endsMs = performance.now() + seconds * 1000;
+  while (performance.now() < endsMs && book.acknowledged < mostAcknowledged) await delay(POLL_MS);
   await book.waitForAnswers(LEAST_ANSWERS);
   load.end();
   await running;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import connect from 'postgres';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
-import { openDatabase } from '../../../packages/server/src/store/postgres/wire/open-database.ts';
+import { openPatiently } from '../../../packages/server/src/store/exam/postgres-database.ts';
 import type { Facts } from '../../support/berth-api.ts';
 import { type CommandResult, runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -21,7 +21,7 @@ export interface FleetLife {
  */
 export const SUITE_PATIENCE = 6;
 
-export interface FleetOptions {
+interface FleetOptions {
   readonly postgres: TestPostgres;
   readonly size: number;
   readonly licenses: readonly License[];
@@ -116,14 +116,9 @@ export class Fleet {
   }
 
   async #seed(licenses: readonly License[]): Promise<void> {
-    const store = await openDatabase({
+    const store = await openPatiently({
       url: this.#env.BERTH_DATABASE_URL as string,
       masterKey: { value: this.#env.BERTH_MASTER_KEY as string, file: '' },
-      maxConnections: 2,
-      prepareStatements: true,
-      version: 'test',
-      onNotice: () => {},
-      onNews: () => {},
       isServing: false,
     });
     for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });

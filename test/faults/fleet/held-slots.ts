@@ -1,4 +1,4 @@
-export interface HeldSlotsOptions {
+interface HeldSlotsOptions {
   readonly what: string;
   readonly slots: number;
   readonly timeoutMs: number;

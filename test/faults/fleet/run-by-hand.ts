@@ -4,13 +4,13 @@ import { startPostgres, type TestPostgres } from '../../support/stores/postgres.
 import type { FleetLife } from './fleet.ts';
 
 /** What a run came to, in lines to print. */
-export interface HandReport {
+interface HandReport {
   readonly lines: readonly string[];
   readonly violations: readonly string[];
 }
 
 /** What a person may say on the command line. */
-export interface HandOptions {
+interface HandOptions {
   readonly seed: number;
   readonly cycles: number;
   readonly seconds: number;

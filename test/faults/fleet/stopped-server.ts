@@ -11,15 +11,17 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Stops one of two servers in the middle of a transaction, and lets it go on when the world has moved. */
-export interface StoppedServerOptions {
+interface StoppedServerOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   /** How long it is stopped. A slot lives for a minute without a heartbeat. */
   readonly seconds: number;
   readonly patience?: number;
+  /** See `LoadOptions`. */
+  readonly longestRestMs?: number;
 }
 
-export interface StoppedServerReport {
+interface StoppedServerReport {
   readonly book: FleetBook;
   /** From the stop until the other one has decided something. */
   readonly waitedMs: number;
@@ -44,7 +46,7 @@ const LEAST_ANSWERS = 50;
 
 export async function runStoppedServer(
   life: FleetLife,
-  { postgres, seed, seconds, patience = 1 }: StoppedServerOptions,
+  { postgres, seed, seconds, patience = 1, longestRestMs }: StoppedServerOptions,
 ): Promise<StoppedServerReport> {
   const random = createRandom(seed);
   const license = hotLicense(TIMEOUT_MINUTES);
@@ -55,7 +57,8 @@ export async function runStoppedServer(
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs });
   // Who waits for a lock as long as the database lets the stopped server keep it may give up just before.
   const tolerates = ['unavailable'] as const;
-  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const rules = { tolerates, longestAnswerMs, longestRestMs };
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...rules });
   const running = load.run();
   const stopped = await fleet.findLeader();
   const other = fleet.servers.find((server) => server !== stopped) as ServerUnderTest;

@@ -13,15 +13,17 @@ import { inspectFleet } from './inspect-fleet.ts';
 import { runByHand } from './run-by-hand.ts';
 
 /** Kills the server that does the background work for all, while clients ask and events are sent. */
-export interface TakeoverOptions {
+interface TakeoverOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   /** How often; each time the one that was killed is started again. */
   readonly cycles: number;
   readonly patience?: number;
+  /** See `LoadOptions`. */
+  readonly longestRestMs?: number;
 }
 
-export interface TakeoverReport {
+interface TakeoverReport {
   readonly book: FleetBook;
   /** From the kill until another one leads. */
   readonly takeoversMs: readonly number[];
@@ -49,7 +51,7 @@ type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
 
 export async function runTakeover(
   life: FleetLife,
-  { postgres, seed, cycles, patience = 1 }: TakeoverOptions,
+  { postgres, seed, cycles, patience = 1, longestRestMs }: TakeoverOptions,
 ): Promise<TakeoverReport> {
   const random = createRandom(seed);
   const receiver = await openWebhookReceiver({ after: (work) => life.after(async () => void work()) });
@@ -67,7 +69,8 @@ export async function runTakeover(
   const answerTimeoutMs = 2 * longestAnswerMs;
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS + 1, answerTimeoutMs });
   const tolerates = ['cut', 'unavailable'] as const;
-  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates, longestAnswerMs });
+  const limits = { tolerates, longestAnswerMs, longestRestMs };
+  const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
   const denials = new Denials(api);
   const running = [load.run(), denials.run()];
   const takeoversMs: number[] = [];

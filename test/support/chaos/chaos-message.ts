@@ -79,7 +79,7 @@ function makeJsonAnswer(body: Buffer): Answer {
 }
 
 /** What a gateway between the caller and the target might say. */
-export function makeStatus({ code, body, headers = {} }: MadeUpStatus): Answer {
+function makeStatus({ code, body, headers = {} }: MadeUpStatus): Answer {
   const type = body === undefined ? 'text/html' : 'application/json';
   const all = Object.entries({ 'Content-Type': type, ...headers }).flat();
   return makeAnswer(code, all, Buffer.from(body ?? `<html><body><h1>${code}</h1></body></html>\n`));

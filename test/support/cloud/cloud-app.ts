@@ -26,7 +26,7 @@ export interface CloudAppOptions {
 }
 
 /** How the server gets to its cloud; a test may change all of it while the server runs. */
-export interface CloudWay {
+interface CloudWay {
   url: string;
   timeoutMs: number;
   /** How far the server's wall clock is ahead of the cloud's. */
@@ -84,7 +84,7 @@ function openCloud(vendor: CloudProcess, way: CloudWay): Cloud {
   };
 }
 
-export interface SyncAnswer {
+interface SyncAnswer {
   readonly licenses: readonly {
     readonly license_id: number;
     readonly error: {

@@ -36,7 +36,7 @@ export interface CloudProcess {
 }
 
 /** A license as the vendor sees it. */
-export interface VendorView {
+interface VendorView {
   readonly id: number;
   readonly activations: number;
   readonly total_consumptions: number;
@@ -44,7 +44,7 @@ export interface VendorView {
   readonly devices: readonly Facts[];
 }
 
-export interface CloudOptions {
+interface CloudOptions {
   /** A folder with data; by default there is none yet. */
   readonly data?: string;
   readonly args?: readonly string[];

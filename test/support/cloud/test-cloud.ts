@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createApp } from '@berth/cloud/http/app';
 import { type DataFolder, openDataFolder } from '@berth/cloud/store/data-folder';
-import { createKey } from '@berth/cloud/store/keys';
+import { createKey } from '@berth/cloud/store/keys/keys';
 import { createLicense, type LicenseDraft } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
 import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';

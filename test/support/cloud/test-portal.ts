@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { isRefusal } from '@berth/cloud/core/refusal';
 import { createFileWriter } from '@berth/cloud/http/portal/write-files';
-import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '@berth/cloud/store/airgap';
-import { refreshFile } from '@berth/cloud/store/license-files';
+import { approveKey } from '@berth/cloud/store/keys/waiting-keys';
 import type { LicenseDraft } from '@berth/cloud/store/licenses';
 import { getLicense } from '@berth/cloud/store/licenses';
-import { answerActivation, answerDeactivation } from '@berth/cloud/store/offline-requests';
-import { takeUsage } from '@berth/cloud/store/usage';
-import { approveKey } from '@berth/cloud/store/waiting-keys';
+import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '@berth/cloud/store/offline/airgap';
+import { refreshFile } from '@berth/cloud/store/offline/license-files';
+import { answerActivation, answerDeactivation } from '@berth/cloud/store/offline/offline-requests';
+import { takeUsage } from '@berth/cloud/store/offline/usage';
 import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-file';
 import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { readUsageFile, type Usage } from '@berth/protocol/carried/usage-file';
@@ -32,7 +32,7 @@ export function refused(result: unknown): string {
 }
 
 /** A license as a server reads it from a file of its vendor; the file's own facts beside it. */
-export interface ReadFile {
+interface ReadFile {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly license: CloudLicense;
 }
@@ -73,7 +73,7 @@ export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDr
   };
 }
 
-export const COUNTING = { slots: 5, consumption: { max: 10 } } as const;
+const COUNTING = { slots: 5, consumption: { max: 10 } } as const;
 
 function readAsServer(cloud: TestCloud, file: string): ReadFile {
   const read = readLicenseFile(file);

@@ -4,7 +4,7 @@ import { HARDWARE_ID, KEYS } from './facts.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A request as an earlier server sends it. */
-export interface OldRequest {
+interface OldRequest {
   readonly name: string;
   readonly method: 'GET' | 'POST';
   readonly operation: string;

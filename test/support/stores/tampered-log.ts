@@ -51,7 +51,7 @@ export function openTamperedLog(): TamperedLog {
   return log;
 }
 
-export class TamperedLog {
+class TamperedLog {
   keys!: VerifyingKeys;
   /** By their numbers. */
   links: readonly Link[] = [];

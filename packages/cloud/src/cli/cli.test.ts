@@ -25,7 +25,7 @@ describe('wrong words', () => {
     ['machines', /^Unknown command "machines"\. Did you mean "device list"\?\n/],
     ['license show', /^"cloud license show" needs KEY\.\n/],
     ['license list all', /^Unexpected argument "all"\.\n/],
-    ['license list --slots 5', /^"cloud license list" takes no --slots\.\n/],
+    ['license list --slots 5', /^"cloud license list" does not accept --slots\.\n/],
     ['license create --slot 5', /^Unknown flag "--slot"\. Did you mean "--slots"\?\n/],
     ['license create', /needs --product CODE/],
     ['license create --product cad --activations 1 --unlimited-activations', /contradict each other/],
@@ -33,7 +33,7 @@ describe('wrong words', () => {
     ['license change K', /says what changes/],
     ['serve now', /^Unexpected argument "now"\.\n/],
     ['serve --tls-cert a.pem', /^TLS needs both/],
-    ['demo --tls-cert a.pem', /^"cloud demo" takes no --tls-cert\.\n/],
+    ['demo --tls-cert a.pem', /^"cloud demo" does not accept --tls-cert\.\n/],
   ] as const) {
     test(words, async (t) => {
       const run = createCommandLine(t);
@@ -142,11 +142,11 @@ describe('refusals', () => {
     for (const words of ['license list', 'key create']) {
       const { code, err } = await createCommandLine(t, file)(words);
       assert.equal(code, 1);
-      assert.match(err, /file is a file, and the data needs a folder\./);
+      assert.match(err, /file is a file, not a folder\./);
     }
     if (!existsSync('/proc/self')) return;
     const { err } = await createCommandLine(t, '/proc/cloud')('key create');
-    assert.match(err, /cannot be created: No folder can be created in \/proc\./);
+    assert.match(err, /cannot be created: Cannot create a folder in \/proc\./);
   });
 
   test('a folder without a cloud is not made by looking at it', async (t) => {

@@ -1,10 +1,10 @@
 import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
-import { AIRGAP_COMMANDS } from './airgap-commands.ts';
 import type { Command } from './command.ts';
-import { DEVICE_COMMANDS } from './device-commands.ts';
-import { KEY_COMMANDS } from './key-commands.ts';
-import { LICENSE_COMMANDS } from './license-commands.ts';
-import { OFFLINE_COMMANDS } from './offline-commands.ts';
+import { AIRGAP_COMMANDS } from './commands/airgap-commands.ts';
+import { DEVICE_COMMANDS } from './commands/device-commands.ts';
+import { KEY_COMMANDS } from './commands/key-commands.ts';
+import { LICENSE_COMMANDS } from './commands/license-commands.ts';
+import { OFFLINE_COMMANDS } from './commands/offline-commands.ts';
 
 /** A command as the command line knows it: one on the data, or one that runs the cloud. */
 export interface Entry extends CommandUsage {
@@ -69,7 +69,7 @@ export const MEANINGS = {
     restart: TO_STOP,
     backup: TO_BACK_UP,
     restore: TO_BACK_UP,
-    uninstall: () => 'There is no command for that. docs/install.md says how to remove Berth.',
+    uninstall: () => 'There is no command for that. docs/install.md explains how to remove Berth.',
   },
 } as const;
 

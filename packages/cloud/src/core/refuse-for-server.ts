@@ -19,7 +19,7 @@ export function refuseUnreadable({ terms }: Pick<License, 'terms'>, fault: strin
   const { length } = terms.features;
   return refuse(
     'license_not_readable',
-    `No server could read this license. ${fault} Nothing was done. It has ${length} features: ` +
+    `Servers cannot read this license. ${fault} Nothing was done. It has ${length} features: ` +
       'grant fewer, or put less into its metadata.',
   );
 }

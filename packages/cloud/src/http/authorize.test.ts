@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { authorizationHeader, DATE_TOLERANCE_MS } from '@berth/protocol/cloud/cloud-authorization';
 import { createTestCloud, START, signedHeaders } from '../../../../test/support/cloud/test-cloud.ts';
-import { disableKey } from '../store/keys.ts';
+import { disableKey } from '../store/keys/keys.ts';
 
 const ASK = { product: 'cad' };
 const SECOND_MS = 1000;

@@ -4,7 +4,7 @@ import {
   parseAuthorization,
 } from '@berth/protocol/cloud/cloud-authorization';
 import type { CloudStore } from '../store/cloud-store.ts';
-import { findCaller } from '../store/keys.ts';
+import { findCaller } from '../store/keys/keys.ts';
 import { RequestError } from './problem.ts';
 
 /** Signs for keys that do not exist, so that they take as long as others. It fits nothing. */

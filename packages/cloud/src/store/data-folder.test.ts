@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import { cloudFolder } from '../../../../test/support/cloud/test-cloud.ts';
 import { hasData, openDataFolder } from './data-folder.ts';
-import { createAirgapKey, exportPublicKey } from './key-files.ts';
+import { createAirgapKey, exportPublicKey } from './keys/key-files.ts';
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;

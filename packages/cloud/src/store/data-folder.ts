@@ -2,11 +2,11 @@ import type { KeyObject } from 'node:crypto';
 import fs, { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
-import { explainWritable, isContainer } from '@berth/protocol/console/file-sharing';
-import { createPrivateFolder, explainFolder } from '@berth/protocol/console/folder-access';
+import { explainWritable, isContainer } from '@berth/protocol/files/file-sharing';
+import { createPrivateFolder, explainFolder } from '@berth/protocol/files/folder-access';
 import { type CloudStore, createCloudStore } from './cloud-store.ts';
 import { openDatabase } from './database.ts';
-import { createAirgapKey, createSigningKey, readKeyFile } from './key-files.ts';
+import { createAirgapKey, createSigningKey, readKeyFile } from './keys/key-files.ts';
 
 const DATABASE_FILE = 'cloud.db';
 const SIGNING_KEY_FILE = 'signing-key.pem';

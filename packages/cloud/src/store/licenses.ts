@@ -6,7 +6,7 @@ import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import type { JudgeLicense } from '../core/refuse-for-server.ts';
 import { PLAIN_TERMS, type Terms } from '../core/terms.ts';
 import { type CloudStore, record, takeId, transact } from './cloud-store.ts';
-import { makeUpLicenseKey } from './made-up-keys.ts';
+import { makeUpLicenseKey } from './keys/made-up-keys.ts';
 import { findProduct } from './products.ts';
 import { toLicense } from './rows.ts';
 

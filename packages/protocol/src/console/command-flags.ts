@@ -34,7 +34,7 @@ export function findMissingFlag(usage: string, flags: FlagValues): string | unde
   return all.find((flag) => flag.startsWith('--') && !isGiven(flag));
 }
 
-/** What `parseArgs` did not like, in one sentence; for an unknown flag with a suggestion. */
+/** Explains an error of `parseArgs`, with a suggestion for an unknown flag. */
 export function explainFlagError(error: unknown, names: readonly string[]): string {
   const { message, code } = error as { readonly message: string; readonly code?: string };
   const flag = /'(?:-\w, )?(--?[^' ]+)/.exec(message)?.[1] ?? '';
@@ -42,7 +42,9 @@ export function explainFlagError(error: unknown, names: readonly string[]): stri
     const known = names.map((name) => `--${name}`);
     return `Unknown flag "${flag}".${suggest(flag, known)}`;
   }
-  if (message.includes('does not take an argument')) return `${flag} takes no value.`;
-  const dashed = message.includes('ambiguous') ? ` If it begins with a dash, write ${flag}=VALUE.` : '';
+  if (message.includes('does not take an argument')) return `${flag} does not take a value.`;
+  const dashed = message.includes('ambiguous')
+    ? ` If the value begins with a dash, write ${flag}=VALUE.`
+    : '';
   return `${flag} needs a value.${dashed}`;
 }

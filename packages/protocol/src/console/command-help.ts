@@ -1,20 +1,20 @@
 /** What the command line says about a command. */
 export interface CommandUsage {
-  /** How it is called: one word or two. */
+  /** The command: one word or two. */
   readonly words: string;
-  /** Words that follow; those in brackets may be left out. */
+  /** Arguments; those in brackets are optional. */
   readonly arguments?: readonly string[];
-  /** Its flags; those outside brackets must be given. */
+  /** Its flags; those outside brackets are required. */
   readonly usage?: string;
   /** More flags, which its usage does not repeat. */
   readonly otherFlags?: string;
   readonly about: string;
 }
 
-/** Answered before any command is looked for. */
+/** Handled before commands are looked up. */
 export const ANSWERED: readonly CommandUsage[] = [
-  { words: 'help', arguments: ['[COMMAND]'], about: 'this page, or one about a command' },
-  { words: 'version', about: 'which version this is' },
+  { words: 'help', arguments: ['[COMMAND]'], about: 'show this page, or help for a command' },
+  { words: 'version', about: 'show the version' },
 ];
 
 interface Topic {
@@ -24,19 +24,19 @@ interface Topic {
 
 /** What the help pages are made of. */
 export interface Manual {
-  /** How the program was called, such as `./berth`. */
+  /** How the program was started, such as `./berth`. */
   readonly program: string;
   readonly commands: readonly CommandUsage[];
-  /** Help that is not about a command, by its name. */
+  /** Help topics by name. */
   readonly topics: Readonly<Record<string, Topic>>;
-  /** What is true of every command. */
+  /** A note about all commands. */
   readonly note: string;
 }
 
-/** Words and arguments longer than this get a line of their own. */
+/** Longer calls get a separate line. */
 const WIDEST = 34;
 
-/** All commands, a line each. */
+/** Lists all commands. */
 export function overview(line: Manual): string {
   const { program } = line;
   return [
@@ -56,7 +56,7 @@ export function describeGroup({ program, commands }: Manual, group: string): str
   return [`Usage: ${program} ${group} COMMAND`, '', listCommands(own)].join('\n');
 }
 
-/** One command in full. */
+/** Describes one command in full. */
 export function describeCommand(line: Manual, command: CommandUsage): string {
   const { words, about } = command;
   const parts = [describeUsage(line, [command]), sentence(about), line.note];
@@ -65,7 +65,7 @@ export function describeCommand(line: Manual, command: CommandUsage): string {
   return parts.join('\n\n');
 }
 
-/** How commands are called, below one another. */
+/** The usage lines of commands. */
 export function describeUsage({ program }: Manual, commands: readonly CommandUsage[]): string {
   return commands
     .map(({ words, arguments: names = [], usage = '' }, index) => {

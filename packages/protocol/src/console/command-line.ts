@@ -13,7 +13,6 @@ import {
   type Manual,
   overview,
 } from './command-help.ts';
-
 import { didYouMean } from './suggest.ts';
 import { findNearCommands } from './suggest-command.ts';
 
@@ -22,7 +21,7 @@ interface ParsedWords {
   readonly positionals: readonly string[];
 }
 
-/** One of our two programs, as far as its words go. */
+/** The command line of one of our two programs. */
 export interface CommandLine<C extends CommandUsage = CommandUsage> extends Manual {
   /** Its name in messages. */
   readonly name: string;
@@ -34,11 +33,11 @@ export interface CommandLine<C extends CommandUsage = CommandUsage> extends Manu
   readonly allowNegative: boolean;
   /** The flags that every command takes. */
   readonly commonFlags: readonly string[];
-  /** Other names of groups and commands, by which people look for them. */
+  /** Other names for groups and commands. */
   readonly nouns: Readonly<Record<string, string>>;
-  /** What to say about words for which there is no command, but an answer. */
+  /** Answers to words that are not commands. */
   readonly answers: Readonly<Record<string, (program: string) => string>>;
-  /** `parseArgs` of Node, which the protocol does without. */
+  /** Node's `parseArgs`; this package does not import Node modules. */
   parse(config: ParseConfig): ParsedWords;
 }
 
@@ -50,7 +49,7 @@ interface ParseConfig {
   readonly strict: boolean;
 }
 
-/** Wrong words; the message says which. */
+/** Wrong usage; the message says what is wrong. */
 export class UsageError extends Error {}
 
 /** A command whose words and flags are right. */
@@ -62,10 +61,10 @@ export interface Given<C> {
 
 type ReadLine<C> =
   | ({ readonly kind: 'run' } & Given<C>)
-  /** Text to print. Nobody asked for it when too few words were given. */
+  /** Text to print. `isAsked` is false if the command line was incomplete. */
   | { readonly kind: 'page'; readonly text: string; readonly isAsked: boolean };
 
-/** What is to be done: run a command whose words and flags are right, or print a page. */
+/** Parses the command line: either a valid command to run, or a page to print. */
 export function readCommandLine<C extends CommandUsage>(
   line: CommandLine<C>,
   argv: readonly string[],
@@ -93,12 +92,12 @@ export function readCommandLine<C extends CommandUsage>(
   return { kind: 'run', command, words: rest, flags: given };
 }
 
-/** The flags as far as they can be made out, whatever is wrong with the rest. */
+/** Reads the flags leniently, whatever is wrong with the rest. */
 export function readFlags(line: CommandLine, argv: readonly string[]): FlagValues {
   return readLoosely(line, argv).flags;
 }
 
-/** The message of a `UsageError`, and how the nearest command is used. */
+/** The message of a `UsageError`, followed by the usage of the nearest command. */
 export function explainUsage(line: CommandLine, argv: readonly string[], { message }: UsageError): string {
   const usage = usageNear(line, readLoosely(line, argv).words);
   return usage === '' ? message : `${message}\n\n${usage}`;
@@ -139,7 +138,7 @@ function isGroup({ commands }: CommandLine, word: string): boolean {
   return commands.some(({ words }) => words.startsWith(`${word} `));
 }
 
-/** Whether others begin with the words of this one, as "clock accept" does with those of "clock". */
+/** Whether other commands begin with this one, such as "clock accept" with "clock". */
 function isParent(line: CommandLine, { words }: CommandUsage): boolean {
   return isGroup(line, words);
 }
@@ -169,7 +168,7 @@ function findAnswer({ answers }: CommandLine, word: string) {
   return Object.hasOwn(answers, name) ? answers[name] : undefined;
 }
 
-/** Words and flags as far as they can be made out, whatever is wrong with them. */
+/** Parses words and flags leniently. */
 function readLoosely(line: CommandLine, argv: readonly string[]) {
   const { positionals, values } = line.parse(parseConfig(line, argv, false));
   return { words: positionals, flags: values };
@@ -184,7 +183,7 @@ function readStrictly(line: CommandLine, argv: readonly string[], command: Comma
   }
 }
 
-/** Without a command, no flag but a known one can be meant. */
+/** Without a command, only known flags are allowed. */
 function requireKnownFlags(line: CommandLine, argv: readonly string[]): void {
   try {
     line.parse(parseConfig(line, argv, true));
@@ -215,11 +214,11 @@ function takes(
   return commonFlags.includes(flag) || listFlags(`${usage} ${otherFlags}`).includes(flag);
 }
 
-/** A flag that a command does not know would do nothing, and nobody would notice. */
+/** Refuses flags that the command would silently ignore. */
 function refuseForeign(line: CommandLine, command: CommandUsage, flags: FlagValues): void {
   const isForeign = (flag: string) => flags[flag] !== undefined && !takes(line, command, flag);
   const foreign = Object.keys(flags).find(isForeign);
-  if (foreign !== undefined) throw new UsageError(`${call(line, command)} takes no --${foreign}.`);
+  if (foreign !== undefined) throw new UsageError(`${call(line, command)} does not accept --${foreign}.`);
 }
 
 function requireAll(

@@ -1,7 +1,7 @@
 import { escapeLines, escapeUnprintable, toPrintableJson } from '../hidden-characters.ts';
 import { formatLocalTime, isTimestamp } from '../timestamp.ts';
 
-/** Where text goes: a terminal that a person reads, or a file or pipe that a program reads. */
+/** Where output goes: a terminal, or a file or pipe. */
 export interface Screen {
   readonly isTerminal: boolean;
   readonly hasColor: boolean;
@@ -15,8 +15,8 @@ interface Stream {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * `NO_COLOR` switches color off. `FORCE_COLOR` switches it on, in a pipe too, or off with 0. Without them, a
- * terminal has color if it can (`TERM=dumb` cannot).
+ * `NO_COLOR` turns color off. `FORCE_COLOR` turns it on, even in a pipe, or off with 0. Without them, a
+ * terminal has color if it supports it (`TERM=dumb` does not).
  */
 export function describeScreen(stream: Stream, env: Env): Screen {
   const isTerminal = stream.isTTY === true;
@@ -32,18 +32,18 @@ const OWN_CODE = /^\[(?:1|2|22|3[1239])m/;
 
 export type Style = keyof typeof STYLES;
 
-/** Marks text with a style. `render` keeps the mark for a screen with color, and drops it for all others. */
+/** Marks text with a style, which `render` keeps only for a screen with color. */
 export function paint(style: Style, text: string): string {
   const [on, off] = STYLES[style];
   return `${ESCAPE}[${on}m${text}${ESCAPE}[${off}m`;
 }
 
-/** Text as it may be written to a screen: nothing in it is obeyed but our own styles. */
+/** Escapes all control characters except our own styles. */
 export function render(text: string, { hasColor }: Pick<Screen, 'hasColor'>): string {
   return mapPlain(text, escapeLines, hasColor);
 }
 
-/** A whole message in one style, whoever wrote it; dates in it as the screen shows them. */
+/** Formats a whole message in one style, with times as the screen shows them. */
 export function emphasize(style: Style, message: string, screen: Screen): string {
   const text = escapeLines(message.replace(TIMESTAMPS, (timestamp) => sayTime(timestamp, screen)));
   return screen.hasColor ? paint(style, text) : text;
@@ -51,7 +51,7 @@ export function emphasize(style: Style, message: string, screen: Screen): string
 
 const TIMESTAMPS = /\d\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ/g;
 
-/** Goes through the text between styles. */
+/** Maps the text between styles. */
 function mapPlain(text: string, map: (plain: string) => string, keepsStyles: boolean): string {
   const [first = '', ...rest] = text.split(ESCAPE);
   const parts = rest.map((part) => {
@@ -63,8 +63,8 @@ function mapPlain(text: string, map: (plain: string) => string, keepsStyles: boo
 }
 
 /**
- * A command's answer as a screen shows it: local time on a terminal, and nothing in it that could pass for a
- * style of ours. Names come from anybody.
+ * Prepares a command's answer for a screen: local time on a terminal, and no text that could pass as one of
+ * our styles, because names may contain anything.
  */
 export function toReadable(value: unknown, screen: Screen): unknown {
   if (typeof value === 'string') {
@@ -76,12 +76,12 @@ export function toReadable(value: unknown, screen: Screen): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [escapeLines(name), toReadable(item, screen)]));
 }
 
-/** People read their own time; programs read UTC. */
+/** Local time on a terminal, UTC elsewhere. */
 export function sayTime(timestamp: string, { isTerminal }: Pick<Screen, 'isTerminal'>): string {
   return isTerminal ? formatLocalTime(Date.parse(timestamp)) : timestamp;
 }
 
-/** Rows under a heading, in columns as wide as their widest cell. */
+/** Formats a table with columns as wide as their widest cell. */
 export function formatTable(heading: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [heading, ...rows].map((row) => row.map(formatCell));
   const widths = heading.map((_, column) =>
@@ -103,7 +103,7 @@ function formatCell(value: unknown): string {
     : mapPlain(String(value), escapeUnprintable, true);
 }
 
-/** One name and value a line. */
+/** Formats one name and value per line. */
 export function formatFacts(facts: Readonly<Record<string, unknown>>): string {
   const width = Math.max(...Object.keys(facts).map((name) => name.length));
   return Object.entries(facts)

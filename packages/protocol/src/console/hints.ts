@@ -1,7 +1,7 @@
-/** How a command is written for whoever is to type it: `status` becomes `./berth status --data ./plant`. */
+/** Formats a command for the user to type: `status` becomes `./berth status --data ./plant`. */
 export type CallOf = (words: string) => string;
 
-/** A hint must reach the data that it is about, so flags that say where that is go with it. */
+/** Adds the flags that select the data, so that the hint applies to the same data. */
 export function createCallOf(program: string, carried: Readonly<Record<string, unknown>>): CallOf {
   const flags = Object.entries(carried)
     .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
@@ -14,20 +14,20 @@ function quoteWord(word: string): string {
 }
 
 export interface Hints {
-  /** The program's name in messages. */
+  /** The program name in messages. */
   readonly name: string;
   readonly commands: readonly string[];
   readonly callOf: CallOf;
 }
 
-/** What a terminal says besides answers. */
+/** The messages of a terminal. */
 export interface Messages {
   complain(line: string): void;
   warn(line: string): void;
   fail(line: string): void;
 }
 
-/** The same terminal, with the commands in its messages as the reader types them. */
+/** The same terminal, with commands in messages written as the user types them. */
 export function withHints<T extends Messages>(terminal: T, hints: Hints): T {
   return {
     ...terminal,
@@ -38,8 +38,8 @@ export function withHints<T extends Messages>(terminal: T, hints: Hints): T {
 }
 
 /**
- * Messages name commands in one way, as "berth status", because they may be read on another machine. This
- * puts in its place what works for the reader here. Only commands that there are count as such.
+ * Messages name commands in one way, such as "berth status", because they may be read on another machine.
+ * This replaces them with what the user can type here. Only existing commands are replaced.
  */
 export function rewriteHints(text: string, { name, commands, callOf }: Hints): string {
   const [before = '', ...parts] = text.split(`"${name} `);

@@ -9,7 +9,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const LOG_FORMATS = ['auto', 'json', 'text'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** One line of JSON: level, time (UTC), what it is about, and the sentence as `msg`. */
+/** One line of JSON: level, time (UTC), facts, and the message as `msg`. */
 export function writeLogLine(
   level: LogLevel,
   time: string,
@@ -23,8 +23,8 @@ const LEVEL_STYLES: Partial<Record<string, Style>> = { debug: 'dim', warn: 'yell
 const LEVEL_WIDTH = Math.max(...LOG_LEVELS.map((level) => level.length));
 
 /**
- * A line of JSON as it is written: as it is, or for people: time, level, sentence, then the facts. `rewrite`
- * suits the sentence to them.
+ * Formats a line of JSON as it is, or as text: time, level, message, facts. `rewrite` adapts the message to
+ * the reader.
  */
 export function formatLogLine(
   json: string,
@@ -33,7 +33,7 @@ export function formatLogLine(
   rewrite = (msg: string) => msg,
 ): string {
   const isText = format === 'text' || (format === 'auto' && screen.isTerminal);
-  // A log is read on terminals, too.
+  // Logs are also read on terminals.
   if (!isText) return escapeJsonText(json);
   const { level, time, msg, ...facts } = JSON.parse(json) as Record<string, unknown>;
   const rest = Object.entries(facts).map(([name, value]) => ` ${name}=${toPrintableJson(value)}`);

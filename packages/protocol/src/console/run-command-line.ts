@@ -31,7 +31,7 @@ interface Program<C extends CommandUsage, T extends Printing> {
   isWrongValue(error: unknown): boolean;
 }
 
-/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong words. */
+/** Runs one command and returns its exit code: 0 done, 1 refused or failed, 2 wrong usage. */
 export async function runCommandLine<C extends CommandUsage, T extends Printing>(
   argv: readonly string[],
   { line, terminal, carry, run, isExpected, isWrongValue }: Program<C, T>,

@@ -1,21 +1,21 @@
-/** What hears signals: the process. */
+/** The process, as a source of signals. */
 interface SignalSource {
   on(signal: StopSignal, hear: () => void): unknown;
   listenerCount(signal: StopSignal): number;
   exit(code: number): unknown;
 }
 
-/** A terminal that closes sends SIGHUP. */
+/** A closing terminal sends SIGHUP. */
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 
 type StopSignal = keyof typeof NUMBERS;
 
-/** One Ctrl-C can arrive twice, from the terminal and from npm. What comes within this time is the same. */
+/** One Ctrl-C can arrive twice, from the terminal and from npm. Signals within this time count as one. */
 const SAME_MS = 500;
 
 /**
- * Resolves at the first signal to stop. Whoever sends another, because the stop takes too long for them, ends
- * the process at once. A signal that somebody has taken already, such as SIGHUP under nohup, is left to them.
+ * Resolves at the first stop signal. A second one ends the process at once. Signals that already have a
+ * handler or are ignored, such as SIGHUP under nohup, are left alone.
  */
 export function waitForStop(source: SignalSource): Promise<void> {
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ interface Named {
   readonly words: string;
 }
 
-/** Words that mean much the same to somebody who does not know ours. A word may stand in several rows. */
+/** Synonyms for our verbs. A word may be in several rows. */
 const VERBS: readonly (readonly string[])[] = [
   ['list', 'ls', 'show', 'get', 'print', 'view', 'info', 'describe', 'display', 'inspect', 'status', 'all'],
   ['add', 'create', 'new', 'make', 'register', 'grant', 'issue', 'generate', 'insert'],
@@ -44,8 +44,8 @@ const VERBS: readonly (readonly string[])[] = [
 const MOST_SUGGESTED = 4;
 
 /**
- * The commands that somebody may have meant: by a slip of the finger, by another word for the same thing, or
- * by the same words the other way round. `nouns` has other names of groups and of commands of one word.
+ * The commands that the user may have meant: after a typo, with a synonym, or with the words swapped.
+ * `nouns` has other names for groups and one-word commands.
  */
 export function findNearCommands<C extends Named>(
   commands: readonly C[],
@@ -71,7 +71,7 @@ export function findNearCommands<C extends Named>(
   return (found.find((candidates) => candidates.length > 0) ?? []).slice(0, MOST_SUGGESTED);
 }
 
-/** What a word means goes before what it looks like: "export" is no misspelt "report". */
+/** Meaning comes before spelling: "export" is not a misspelt "report". */
 function findByOneWord<C extends Named>(commands: readonly C[], word: string, known: readonly C[]) {
   return [
     ...findInGroup(known),
@@ -81,13 +81,13 @@ function findByOneWord<C extends Named>(commands: readonly C[], word: string, kn
   ];
 }
 
-/** The command that is the group's name; without it, the one that lists; without that, all. */
+/** The command with the group's name, else the one that lists, else all. */
 function findInGroup<C extends Named>(group: readonly C[]) {
   const exact = group.filter(({ words }) => !words.includes(' '));
   return [exact, findByVerb(group, 'list'), group];
 }
 
-/** All commands that begin with this word, or with what it is another name of. */
+/** All commands that begin with this word or its synonym. */
 function findKnownGroup<C extends Named>(
   commands: readonly C[],
   word: string,
@@ -101,14 +101,14 @@ function findKnownGroup<C extends Named>(
   return commands.filter(({ words }) => splitWords(words)[0] === name);
 }
 
-/** All commands that begin with a word that is near this one. */
+/** All commands that begin with a similarly spelt word. */
 function findSpelledGroup<C extends Named>(commands: readonly C[], word: string) {
   const names = new Set(commands.map(({ words }) => splitWords(words)[0] as string));
   const name = findBySpelling([...names], word);
   return commands.filter(({ words }) => splitWords(words)[0] === name);
 }
 
-/** The commands of a group with this verb, one that is near it, or one that means the same. */
+/** The commands of a group with this verb, a synonym, or a similarly spelt one. */
 function findByVerb<C extends Named>(group: readonly C[], verb: string): readonly C[] {
   const verbs = group.flatMap(({ words }) => splitWords(words).slice(1));
   const withVerb = (name: string | undefined) => group.filter(({ words }) => splitWords(words)[1] === name);
@@ -117,13 +117,13 @@ function findByVerb<C extends Named>(group: readonly C[], verb: string): readonl
   return meant.length > 0 ? meant : withVerb(findBySpelling(verbs, verb) ?? '');
 }
 
-/** Commands whose verb is this one; without any, those whose verb means the same. */
+/** Commands with this verb, else those with a synonym. */
 function findByMeaning<C extends Named>(commands: readonly C[], verb: string): readonly C[] {
   const verbOf = ({ words }: C) => splitWords(words).at(-1) as string;
   const same = commands.filter((command) => verbOf(command) === verb);
   if (same.length > 0) return same;
   const rows = VERBS.filter((row) => row.includes(verb));
-  // The rows in their order: what is nearest in meaning stands in the first of them.
+  // In the order of the rows: the closest meaning comes first.
   const meant = rows.flatMap((row) => commands.filter((command) => row.includes(verbOf(command))));
   return [...new Set(meant)];
 }

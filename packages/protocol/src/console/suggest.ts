@@ -1,4 +1,4 @@
-/** " Did you mean …?", or nothing when nothing is near. */
+/** " Did you mean …?", or an empty text if no name is similar. */
 export function suggest(word: string, known: readonly string[]): string {
   const ranked = known.map((name) => ({
     name,
@@ -16,7 +16,7 @@ export function didYouMean(names: readonly string[]): string {
   return ` Did you mean ${quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`}?`;
 }
 
-/** How many letters have to be changed to turn one word into the other. */
+/** The edit distance between two words. */
 export function countEdits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

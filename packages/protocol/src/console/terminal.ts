@@ -8,9 +8,9 @@ export interface Terminal extends QrScreen {
   readonly screen: Screen;
   print(line: string): void;
   complain(line: string): void;
-  /** Something that the reader should look at, though it is no reason to stop. */
+  /** A warning. */
   warn(line: string): void;
-  /** Why nothing was done. */
+  /** Why the command failed. */
   fail(line: string): void;
 }
 
@@ -38,13 +38,13 @@ export function createTerminal(
   return {
     screen,
     errorScreen,
-    // Names come from anybody, and a terminal obeys some characters: nothing gets past here as it is.
+    // Names may contain control characters, so everything is escaped here.
     print: (line) => void stdout.write(`${render(line, screen)}\n`),
     complain: (line) => log(escapeLines(line)),
     warn: (line) => log(emphasize('yellow', line, errorScreen)),
     fail: (line) => log(emphasize('red', line, errorScreen)),
     log,
-    // Nothing in it comes from outside: it is black and white.
+    // A QR code contains no text from outside.
     draw: (picture) => void stdout.write(`${picture}\n`),
     get columns() {
       return stdout.isTTY === true ? (stdout.columns ?? null) : null;

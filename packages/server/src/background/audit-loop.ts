@@ -4,12 +4,12 @@ import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** Signs every hour where all chains of the audit log stand. */
+/** Signs the heads of all chains of the audit log every hour. */
 export function createHeadSigner(audit: AuditTrail, log: Log): Loop {
   return createLoop({
     intervalMs: HOUR_MS,
     work: () => audit.signHeads(),
-    // That the disk fails is told by the store, once.
+    // The store reports a failing disk, once.
     onError: (error) => {
       if (!(error instanceof Fault)) log.error({ error: String(error) }, 'the audit log could not be signed');
     },

@@ -3,7 +3,7 @@ import type { Certificates } from '../services/upkeep/certificates.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** Looks whether the TLS files have changed. Notices of the system do not tell of links that are swapped. */
+/** Checks whether the TLS files have changed. File system events do not cover swapped links. */
 export function createCertificateWatch(certificates: Certificates, log: Log): Loop {
   return createLoop({
     intervalMs: SECOND_MS,
@@ -11,6 +11,6 @@ export function createCertificateWatch(certificates: Certificates, log: Log): Lo
       await certificates.refresh();
       certificates.warnBeforeEnd();
     },
-    onError: (error) => log.error({ error: String(error) }, 'the TLS files could not be looked at'),
+    onError: (error) => log.error({ error: String(error) }, 'the TLS files could not be checked'),
   });
 }

@@ -5,21 +5,21 @@ import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** Servers that were started together must not ask together: every interval differs by up to a tenth. */
+/** Every interval varies by up to a tenth, so that servers started together do not ask together. */
 const JITTER = 0.1;
 
 /** The first round comes soon after the start, but not from all servers at once. */
 const FIRST_ROUND_MS = 5 * SECOND_MS;
 
-/** After a failure the cloud is left alone, twice as long each time, up to a quarter of an hour. */
+/** The wait after a failure doubles each time, up to a quarter of an hour. */
 const BACK_OFF = { firstMs: 5 * SECOND_MS, longestMs: 15 * MINUTE_MS };
 
-/** Asks the cloud about every license. */
+/** Checks every license at the cloud. */
 export function createCloudChecks(link: CloudLink, log: Log, intervalMs: number): Loop {
   return createCloudLoop(link, log, { intervalMs, work: () => link.checkAll() });
 }
 
-/** Tells the cloud what was consumed. */
+/** Reports consumption to the cloud. */
 export function createCloudReports(link: CloudLink, log: Log, intervalMs: number): Loop {
   return createCloudLoop(link, log, { intervalMs, work: () => link.reportAll() });
 }
@@ -40,7 +40,7 @@ function createCloudLoop(link: CloudLink, log: Log, { intervalMs, work }: CloudR
       return chooseDelayMs(wanted, failedRounds, Math.random());
     },
     work,
-    // That the cloud fails is told by the link, once; that the disk does, by the store.
+    // The link reports a failing cloud, once; the store reports a failing disk.
     onError: (error) => {
       if (!(error instanceof Fault))
         log.error({ error: String(error) }, 'a round with the licensing cloud failed');
@@ -48,7 +48,7 @@ function createCloudLoop(link: CloudLink, log: Log, { intervalMs, work }: CloudR
   });
 }
 
-/** `chance` is between 0 and 1. While the cloud fails, even an hourly check is tried again sooner. */
+/** `chance` is between 0 and 1. While the cloud fails, even an hourly check is retried sooner. */
 export function chooseDelayMs(intervalMs: number, failures: number, chance: number): number {
   if (failures === 0) return intervalMs * (1 - JITTER + 2 * JITTER * chance);
   return backOffMs(failures, BACK_OFF, chance);

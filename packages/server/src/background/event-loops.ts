@@ -5,15 +5,15 @@ import type { Webhooks } from '../services/events/webhooks.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** How late somebody who follows the events may hear of one. */
+/** The maximum delay of events for subscribers. */
 const POLL_INTERVAL_MS = 500;
 
-/** Proxies cut what is silent for longer, half a minute at the earliest. */
+/** Proxies close connections that are silent for half a minute or more. */
 const BEAT_INTERVAL_MS = 15 * SECOND_MS;
 
 const NOTICE_INTERVAL_MS = MINUTE_MS;
 
-/** Tells those who follow the events of what is new. Without anybody it reads nothing. */
+/** Sends new events to subscribers. Without any, it reads nothing. */
 export function createFeedPolls(feed: EventFeed, log: Log): Loop {
   return createLoop({
     intervalMs: POLL_INTERVAL_MS,
@@ -26,19 +26,19 @@ export function createFeedBeats(feed: EventFeed, log: Log): Loop {
   return createLoop({
     intervalMs: BEAT_INTERVAL_MS,
     work: () => feed.beat(),
-    onError: (error) => log.warn({ error: String(error) }, 'a sign of life could not be given'),
+    onError: (error) => log.warn({ error: String(error) }, 'the keep-alive of the event stream failed'),
   });
 }
 
-/** Looks for licenses that end soon, and for a cloud that stays away. */
+/** Looks for licenses that end soon, and for a cloud that stays unreachable. */
 export function createNoticeRounds(notices: Notices, log: Log): Loop {
   return createLoop({
     intervalMs: NOTICE_INTERVAL_MS,
     async work() {
       const told = await notices.look();
-      if (told > 0) log.debug({ told }, 'notices were put into the audit log');
+      if (told > 0) log.debug({ told }, 'notices were added to the audit log');
     },
-    onError: (error) => log.warn({ error: String(error) }, 'looking for notices failed; it is tried again'),
+    onError: (error) => log.warn({ error: String(error) }, 'looking for notices failed; retrying'),
   });
 }
 

@@ -2,21 +2,21 @@ import type { Housekeeping } from '../services/upkeep/housekeeping.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** A crash forgets at most this much of the time that has passed without a commit. */
+/** A crash loses at most this much of the time since the last commit. */
 export const CLOCK_INTERVAL_MS = 1000;
 
 /**
- * Remembers the time, and notices when the wall clock jumps. Not optional: what has ended must stay ended.
+ * Stores the time, and detects jumps of the wall clock. Not optional: what has ended must stay ended.
  */
 export function createClockKeeper(housekeeping: Housekeeping, log: Log): Loop {
   return createLoop({
     intervalMs: CLOCK_INTERVAL_MS,
     work: () => housekeeping.keepClock(),
-    onError: (error) => log.debug({ error: String(error) }, 'the clock could not be kept'),
+    onError: (error) => log.debug({ error: String(error) }, 'the time could not be stored'),
   });
 }
 
-/** Tidies away what has ended. Only housekeeping: with it switched off every answer is the same. */
+/** Removes what has ended. Only housekeeping: answers do not depend on it. */
 export function createSweeper(housekeeping: Housekeeping, log: Log, intervalSeconds: number): Loop {
   return createLoop({
     intervalMs: intervalSeconds * 1000,
@@ -24,6 +24,6 @@ export function createSweeper(housekeeping: Housekeeping, log: Log, intervalSeco
       const collected = await housekeeping.sweep();
       if (collected > 0) log.debug({ collected }, 'ended slots collected');
     },
-    onError: (error) => log.warn({ error: String(error) }, 'sweeping failed; it will be tried again'),
+    onError: (error) => log.warn({ error: String(error) }, 'sweeping failed; retrying'),
   });
 }

@@ -2,27 +2,27 @@ import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** How often a server looks whether it leads. */
+/** How often a server checks whether it leads. */
 export const LOOK_INTERVAL_MS = SECOND_MS;
 
 export const THIS_LEADS = 'this server does the background work now';
 export const ANOTHER_LEADS = 'another server does the background work now';
 
 interface LeaderGateOptions {
-  /** Whether this server does what only one of several does. */
+  /** Whether this server is the leader. */
   isLeader(): boolean;
-  /** Another server may have done the work until now: what was remembered of it counts no more. */
+  /** Another server may have done the work until now, so forget its remembered state. */
   takeOver(): void;
   readonly loops: readonly Loop[];
 }
 
-/** Lets loops run while this server is the leader. */
+/** Runs loops while this server is the leader. */
 type LeaderGate = Pick<Loop, 'start' | 'stop'>;
 
 /**
- * A server that becomes the leader begins all rounds at once, so that nothing waits for a whole interval more
- * because the server before it has died. A round that is under way when it ceases to be the leader is
- * finished: everything that it writes is decided by the store, whoever asks.
+ * A new leader starts all rounds at once, so that nothing waits for another interval because the previous
+ * leader has died. When a server stops leading, it finishes the current round: the store decides everything
+ * that it writes.
  */
 export function createLeaderGate({ isLeader, takeOver, loops }: LeaderGateOptions, log: Log): LeaderGate {
   let isOpen = false;
@@ -32,7 +32,7 @@ export function createLeaderGate({ isLeader, takeOver, loops }: LeaderGateOption
     for (const loop of loops) loop.start();
   }
 
-  /** Resolves when what is under way is done. */
+  /** Resolves when the current rounds are done. */
   async function close(): Promise<void> {
     isOpen = false;
     await Promise.all(loops.map((loop) => loop.stop()));
@@ -44,7 +44,7 @@ export function createLeaderGate({ isLeader, takeOver, loops }: LeaderGateOption
       if (isLeader() === isOpen) return;
       if (isOpen) {
         log.info(ANOTHER_LEADS);
-        // The gate is not held up by what is under way: it may be opened again meanwhile.
+        // Do not wait for running rounds: the server may become the leader again meanwhile.
         void close();
         return;
       }
@@ -58,7 +58,7 @@ export function createLeaderGate({ isLeader, takeOver, loops }: LeaderGateOption
 
   return {
     start() {
-      // A server that leads from its start on waits as long for its first rounds as one that is alone.
+      // A server that leads from the start waits for its first rounds like a single server.
       if (!isOpen && isLeader()) open();
       watch.start();
     },

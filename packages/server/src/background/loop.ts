@@ -1,18 +1,18 @@
 /**
- * Work that repeats. Start and stop may be called in any order and more than once; stop waits for the work.
+ * Repeated work. Start and stop may be called in any order and more than once; stop waits for the work.
  */
 export interface Loop {
   start(): void;
-  /** Does the next round now, or right after the one that is under way. Without effect while stopped. */
+  /** Runs the next round now, or right after the current one. Has no effect while stopped. */
   wake(): void;
   stop(): Promise<void>;
 }
 
 interface LoopOptions {
-  /** From the end of one round to the start of the next, so rounds never overlap; asked anew for each. */
+  /** The time from the end of one round to the start of the next; called for each round. */
   readonly intervalMs: number | (() => number);
   work(): Promise<void>;
-  /** The loop goes on after an error: the next round may go better. */
+  /** The loop continues after an error. */
   onError(error: unknown): void;
 }
 
@@ -49,7 +49,7 @@ export function createLoop({ intervalMs, work, onError }: LoopOptions): Loop {
     start() {
       if (isOn) return;
       isOn = true;
-      // A round that is still at work schedules the next one itself; two schedules would never end.
+      // A running round schedules the next one itself; a second schedule would never end.
       if (!isAtWork) schedule();
     },
     wake() {

@@ -3,10 +3,10 @@ import type { RuleBook, RulesNotice } from '../services/access/rule-book.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** A new version is taken at the second look that finds it: after half a second at the latest. */
+/** The second read that finds a new version takes it: after half a second at the latest. */
 const LOOK_INTERVAL_MS = 250;
 
-/** Takes the rules file whenever somebody has changed it. Nobody who is being served notices. */
+/** Applies changes of the rules file without affecting running requests. */
 export function createRulesLoop(ruleBook: RuleBook, log: Log): Loop {
   let isFailing = false;
   return createLoop({
@@ -17,18 +17,18 @@ export function createRulesLoop(ruleBook: RuleBook, log: Log): Loop {
       if (notice !== null) describeRules(log, notice);
     },
     onError(error) {
-      // Twice a second is too often to say the same.
-      if (!isFailing) log.warn({ error: String(error) }, 'the rules could not be stored; it is tried again');
+      // Do not log the same error twice a second.
+      if (!isFailing) log.warn({ error: String(error) }, 'the rules could not be stored; retrying');
       isFailing = true;
     },
   });
 }
 
-/** Says what became of the file; the names of those who are barred are not for the log. */
+/** Logs what happened to the file, without the names of barred users. */
 export function describeRules(log: Log, notice: RulesNotice): void {
-  if (notice.kind === 'taken') log.info(countOf(notice.rules), 'other rules are in force now');
+  if (notice.kind === 'taken') log.info(countOf(notice.rules), 'the rules have changed');
   if (notice.kind === 'refused') {
-    log.error({ reason: notice.reason }, 'the rules file was not taken; the rules in force stay');
+    log.error({ reason: notice.reason }, 'the rules file is not valid; the rules in force stay');
   }
 }
 

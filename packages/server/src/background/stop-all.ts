@@ -1,8 +1,8 @@
 type Stop = () => Promise<unknown>;
 
 /**
- * Stops everything: what runs at once, then what has to come after it, in its order. Nothing is left out
- * because something else has failed; the first failure is thrown in the end.
+ * Stops everything: first what can stop together, then the rest in order. A failure does not prevent the
+ * other stops; the first failure is thrown at the end.
  */
 export async function stopAll(running: readonly Stop[], afterwards: readonly Stop[]): Promise<void> {
   const results = await Promise.allSettled(running.map((stop) => stop()));

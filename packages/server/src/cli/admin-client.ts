@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONTROL, type Config } from '../config.ts';
 
-/** The admin API of the server, running or not. */
+/** The admin API of a running or stopped server. */
 export interface AdminClient {
   get(path: string, query?: Query): Promise<AdminAnswer>;
   post(path: string, body?: Readonly<Record<string, unknown>>): Promise<AdminAnswer>;
   /** Sends a file as it is. */
   upload(path: string, text: string): Promise<AdminAnswer>;
-  /** An answer that goes on; `null`: the server is stopped, and nothing goes on. */
+  /** Returns a stream, or `null` if the server is stopped. */
   follow(path: string, query: Query): Promise<AdminStream | AdminAnswer | null>;
-  /** Hands a long answer on as it comes in, piece by piece. */
+  /** Passes on a long answer in chunks as it arrives. */
   download(path: string, take: TakeChunk): Promise<AdminAnswer>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface AdminAnswer {
   readonly ok: boolean;
   /** Parsed JSON: the answer, or `{status, code, message}`. */
   readonly body: never;
-  /** It has gone to standard output by itself. */
+  /** Whether it has already been printed. */
   readonly isPrinted?: boolean;
 }
 
@@ -39,18 +39,18 @@ export interface StoppedServer {
   close(): Promise<void>;
 }
 
-/** Opens the data of a stopped server; `null` when another process has it. */
+/** Opens the data of a stopped server; `null` if another process uses it. */
 type OpenStopped = () => Promise<StoppedServer | null>;
 
-/** Somebody has the data, but does not answer. */
+/** A process uses the data but does not answer. */
 export class ServerUnreachable extends Error {}
 
 const ATTEMPTS = 50;
 const ATTEMPT_INTERVAL_MS = 100;
 
 /**
- * Finds the server: in this process when it is stopped, over its socket when it runs. In between it is
- * starting, stopping, or another command is at work: then it is tried again for a while.
+ * Connects to the server: over its socket if it runs, in this process if it is stopped. While it starts or
+ * stops, or another command runs, this retries for a while.
  */
 export async function connectAdmin(
   config: Config,
@@ -68,15 +68,15 @@ export async function connectAdmin(
   }
   throw new ServerUnreachable(
     `${config.data} is in use by ${await describeHolder(config.data)}, which does not answer. ` +
-      'Is it starting or hanging?',
+      'It may be starting, or it may hang.',
   );
 }
 
-/** An answer whose body is still to be read. */
+/** An answer whose body has not been read yet. */
 interface Incoming {
   readonly status: number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Whoever has read enough hangs up; left out where nobody is at the other end. */
+  /** Closes the connection; missing if there is none. */
   end?(): void;
 }
 
@@ -129,7 +129,7 @@ function sendTo(stopped: StoppedServer): Send {
 
 type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'headers'>;
 
-/** Where the running server listens for us: see `http/sockets/control.ts`. */
+/** Where the running server listens for commands: see `http/sockets/control.ts`. */
 function findControl(folder: string): ControlAddress | null {
   const file = join(folder, CONTROL.file);
   if (existsSync(file)) {
@@ -174,5 +174,5 @@ async function* untilItGoesAway(incoming: AsyncIterable<Uint8Array>): AsyncGener
 }
 
 function wentAway({ message }: Error): ServerUnreachable {
-  return new ServerUnreachable(`The server went away before it answered: ${message}.`);
+  return new ServerUnreachable(`The server closed the connection before it answered: ${message}.`);
 }

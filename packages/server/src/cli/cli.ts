@@ -28,7 +28,7 @@ import { type StartServer, serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
-/** What the command line needs from the house; handed in, so that it can be wired in one place. */
+/** What the command line needs from the rest of the server; `compose.ts` provides it. */
 export interface House {
   readonly version: string;
   readonly startServer: StartServer;
@@ -39,16 +39,16 @@ export interface House {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
-  /** Who has a data folder, in words. */
+  /** Describes the process that uses a data folder. */
   describeHolder(folder: string): Promise<string>;
-  /** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
+  /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */
   isExpected(error: unknown): Promise<boolean>;
 }
 
-export interface CliDependencies extends House {
-  /** How the caller calls us, such as `./berth`; hints are written so. */
+interface CliDependencies extends House {
+  /** How the caller starts the program, such as `./berth`; hints use it. */
   readonly program: string;
-  /** The folder in which the default data folder and settings are. */
+  /** The folder with the default data folder and settings file. */
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
@@ -73,7 +73,7 @@ export function runCli(argv: readonly string[], deps: CliDependencies): Promise<
   });
 }
 
-/** Whoever types a hint may be in another folder, or in a shell without our variables. */
+/** The user may type a hint in another folder, or in a shell without our variables. */
 function absolute(path: unknown): string | undefined {
   return typeof path === 'string' && path !== '' ? resolve(path) : undefined;
 }

@@ -45,19 +45,19 @@ export const FLAGS = {
 export type Flags = FlagsOf<typeof FLAGS>;
 
 interface CommandBase extends CommandUsage {
-  /** Secrets that it takes, a line each, from standard input: a command line can be read by everybody. */
+  /** Secrets to read from standard input, one per line: every user of the machine can read command lines. */
   reads?(flags: Flags): readonly SecretPrompt[];
 }
 
 /** A command that has one answer. */
 interface AnsweringCommand extends CommandBase {
-  /** The answer for people; `--json` prints it as it is. `callOf` writes a command that they are to type. */
+  /** Formats the answer for people; `--json` prints it as it is. `callOf` formats a command to type. */
   show(body: never, callOf: CallOf): string;
-  /** Before a secret is asked for: the refusal of what cannot be done anyway; `null`: go on. */
+  /** Runs before secrets are read: returns a refusal if the command cannot succeed, else `null`. */
   precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
-  /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
+  /** The text of a QR code, drawn on a terminal and wherever --qr is given. */
   scan?(body: never): string;
-  /** An answer that is bad news makes the command fail, so that a script notices. */
+  /** Whether the answer reports a problem: the command then fails, so that scripts notice. */
   isFailure?(body: never): boolean;
 }
 
@@ -71,12 +71,12 @@ interface AskingCommand extends AnsweringCommand {
   ): Promise<AdminAnswer>;
 }
 
-/** Does without a server. */
+/** Runs without a server. */
 interface LocalCommand extends AnsweringCommand {
   local(context: LocalContext): Promise<AdminAnswer>;
 }
 
-/** Asks the server, or does without one, as its flags say. */
+/** Asks the server, or runs without one, depending on its flags. */
 interface EitherCommand extends AskingCommand, LocalCommand {
   isLocal(flags: Flags): boolean;
 }
@@ -88,13 +88,13 @@ export interface LocalContext {
   readonly words: readonly string[];
   readonly flags: Flags;
   readonly lines: readonly string[];
-  /** Puts the master key of an export in its place, and answers its fingerprint. */
+  /** Installs the master key of an export and returns its fingerprint. */
   importMasterKey(text: string, passphrase: string): Promise<string>;
   /** Moves the data of a stopped server between its folder and the database. */
   moveStore(direction: MoveDirection): Promise<object>;
 }
 
-/** Prints as it goes; its answer only says how it ended. */
+/** Prints while it runs; its answer only says how it ended. */
 export interface FollowingCommand extends CommandBase {
   follow(context: FollowContext): Promise<AdminAnswer>;
 }
@@ -105,7 +105,7 @@ export interface FollowContext {
   readonly isJson: boolean;
   readonly screen: Screen;
   print(line: string): void;
-  /** Tells the person beside what is printed. */
+  /** Writes a note to standard error. */
   note(line: string): void;
 }
 

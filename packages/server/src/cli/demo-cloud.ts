@@ -8,19 +8,19 @@ import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { InputError } from './read-secrets.ts';
 
-/** The cloud is a package of its own, beside the server's; nothing of it is loaded here. */
+/** The cloud is a separate package; this process loads none of it. */
 const CLOUD_MAIN = join(fileURLToPath(import.meta.url), ...'../../../../cloud/src/main.ts'.split('/'));
 
-/** A licensing cloud beside the server, with a license to try it with. */
+/** A licensing cloud that runs beside the server, with a license to try. */
 export interface DemoCloud {
-  /** The server's settings, pointed at this cloud. */
+  /** The server's settings with the URL and public key of this cloud. */
   readonly config: Config;
   /** Gives the server the keys, and adds the license. */
   introduce(client: AdminClient): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What the cloud says about itself when it is ready. It comes over a pipe: the keys are nowhere else. */
+/** What the cloud reports when it is ready. It uses a pipe, so that the keys are stored nowhere. */
 interface Introduction {
   readonly url: string;
   readonly public_key: string;
@@ -30,9 +30,10 @@ interface Introduction {
   readonly license_key: string;
 }
 
-/** Starts the cloud as a process of its own. It ends with this one, whatever happens to it. */
+/** Starts the cloud as a child process, which ends when this process ends for any reason. */
 export async function startDemoCloud(config: Config): Promise<DemoCloud> {
-  if (!existsSync(CLOUD_MAIN)) throw new InputError('This installation has no licensing cloud beside it.');
+  if (!existsSync(CLOUD_MAIN))
+    throw new InputError('This installation does not include the licensing cloud.');
   const data = join(config.data, 'demo-cloud');
   const marker = join(data, 'introduced');
   const { level, format } = config.log;
@@ -61,17 +62,17 @@ export async function startDemoCloud(config: Config): Promise<DemoCloud> {
 async function readIntroduction(child: ChildProcess): Promise<Introduction> {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const first = await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => null)]);
-  if (first === null) throw new InputError('The demo cloud did not start; what it wrote says why.');
+  if (first === null) throw new InputError('The demo cloud did not start. See its output above.');
   return JSON.parse(first[0] as string) as Introduction;
 }
 
-/** Keys cannot be read back: those of a real cloud would be lost for a demo. */
+/** Keys cannot be read back, so a demo must not overwrite those of a real cloud. */
 async function refuseOtherKeys(client: AdminClient): Promise<void> {
   const { ok, body } = await client.get('/api/admin/keys');
   const { cloud_keys } = body as { cloud_keys: Readonly<Record<string, string | null>> };
   if (!ok || Object.values(cloud_keys).every((fingerprint) => fingerprint === null)) return;
   throw new InputError(
-    'This data has the keys of another cloud, which the demo would replace. ' +
+    'This data folder has the keys of another cloud, which the demo would replace. ' +
       'Choose another folder with --data.',
   );
 }

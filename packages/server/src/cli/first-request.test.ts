@@ -74,7 +74,7 @@ describe('the first request', () => {
 
   test('comes after a token where applications need one', () => {
     const said = describeFor({ flags: { 'auth-clients': 'required' } });
-    assert.match(said, /^Make a token with "berth token create my-app --role user"\. /);
+    assert.match(said, /^Create a token with "berth token create my-app --role user"\. /);
     assert.match(said, / -H 'Authorization: Bearer TOKEN' -d /);
   });
 

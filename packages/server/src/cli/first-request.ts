@@ -7,17 +7,17 @@ import type { Config } from '../config.ts';
 interface FirstRequest {
   /** Where the server listens. */
   readonly url: string;
-  /** A product with slots to lend; `null`: there is none. */
+  /** A product with free slots; `null` if there is none. */
   readonly product: string | null;
   readonly config: Pick<Config, 'tls' | 'auth'>;
   readonly platform: NodeJS.Platform;
 }
 
 const NO_LICENSE =
-  'There is no license to lend yet. Add one with "berth license add PRODUCT" (from the vendor\'s cloud) or ' +
+  'There is no license yet. Add one with "berth license add PRODUCT" (from the vendor\'s cloud) or ' +
   '"berth offline install FILE". To try Berth without one, start it with --demo.';
 
-/** What to do next, for whoever has just started their first server: a request that works as written. */
+/** What to do after the first start: a request that works as printed. */
 export function describeFirstRequest({ url, product, config, platform }: FirstRequest): string {
   if (product === null) return NO_LICENSE;
   const quote = platform === 'win32' ? quoteForWindows : quoteForShell;
@@ -32,11 +32,11 @@ export function describeFirstRequest({ url, product, config, platform }: FirstRe
     ...(needsToken ? ['-H', 'Authorization: Bearer TOKEN'] : []),
     ...['-d', JSON.stringify({ product, user: 'ada' })],
   ];
-  const first = needsToken ? 'Make a token with "berth token create my-app --role user". ' : '';
+  const first = needsToken ? 'Create a token with "berth token create my-app --role user". ' : '';
   return `${first}Take a slot of "${product}" for the user "ada":\n\n  ${words.map(quote).join(' ')}\n`;
 }
 
-/** An address under which this machine reaches the server, and what curl needs to trust its certificate. */
+/** An address at which this machine reaches the server, and what curl needs to trust its certificate. */
 function addressOf({ protocol, hostname, port }: URL, file: string) {
   const host = EVERYWHERE[hostname] ?? hostname;
   const plain = { address: `${protocol}//${host}${port === '' ? '' : `:${port}`}`, flags: [] };
@@ -52,10 +52,10 @@ function addressOf({ protocol, hostname, port }: URL, file: string) {
   return { address: `${protocol}//${name}:${actual}`, flags: [...trusted, ...at] };
 }
 
-/** Who listens everywhere listens here, too. */
+/** A server that listens on all addresses also listens on the loopback address. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
 
-/** What the certificate is good for: the host itself, or else the names in it, without patterns. */
+/** The host if the certificate covers it, otherwise the names in the certificate without wildcards. */
 function listNames(certificate: X509Certificate, host: string): readonly string[] {
   const isGood = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host);
   if (isGood !== undefined) return [host];
@@ -69,7 +69,7 @@ function quoteForShell(word: string): string {
   return NEEDS_NO_QUOTES.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** There, only double quotes hold words together. */
+/** On Windows, only double quotes work. */
 function quoteForWindows(word: string): string {
   return NEEDS_NO_QUOTES.test(word) ? word : `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }

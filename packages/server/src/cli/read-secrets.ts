@@ -1,28 +1,28 @@
 import type { ReadStream } from 'node:tty';
 
-/** A line that a person is asked for. */
+/** A line to ask for. */
 export interface SecretPrompt {
   readonly text: string;
-  /** Somebody makes it up now, so a slip of the finger has to be noticed. */
+  /** It is a new secret, so it is typed twice. */
   readonly isNew?: boolean;
   /**
-   * It is no secret but a code, perhaps of several lines: shown while it is typed, until this says that all
-   * of it is there, or an empty line does. Nothing else is asked for beside it.
+   * Set for a code, which is not secret and may have several lines: it is shown while it is typed, and ends
+   * when this returns `true` or after an empty line. A code is the only prompt of its command.
    */
   isWhole?(typed: string): boolean;
 }
 
-/** The answers cannot be used; the message says why. */
+/** The input cannot be used; the message says why. */
 export class InputError extends Error {}
 
-export interface Input extends AsyncIterable<Uint8Array> {
+interface Input extends AsyncIterable<Uint8Array> {
   readonly isTTY?: boolean;
 }
 
-/** Secrets are a few hundred characters. */
+/** Secrets have a few hundred characters. */
 const MAX_INPUT_BYTES = 16 * 1024;
 
-/** One line for each prompt: typed without an echo on a terminal, taken as it comes from anything else. */
+/** Reads one line per prompt: without an echo on a terminal, as it is from a pipe or file. */
 export async function readSecrets(
   prompts: readonly SecretPrompt[],
   input: Input,
@@ -36,17 +36,17 @@ export async function readSecrets(
     if (prompt.isNew !== true) continue;
     const repeated = { text: `${prompt.text}, once more` };
     const again = await askFor(input as unknown as ReadStream, repeated, ask);
-    if (again !== lines.at(-1)) throw new InputError('The two do not match. Nothing was done.');
+    if (again !== lines.at(-1)) throw new InputError('The entries do not match. Nothing was done.');
   }
   return lines;
 }
 
-/** As many lines as are asked for; one that is missing is empty. A code is all that there is. */
+/** One line per prompt; a missing line is empty. A code is the whole input. */
 async function readLines(input: Input, prompts: readonly SecretPrompt[]): Promise<readonly string[]> {
   let bytes = Buffer.alloc(0);
   for await (const chunk of input) {
     bytes = Buffer.concat([bytes, chunk]);
-    if (bytes.length > MAX_INPUT_BYTES) throw new InputError('Standard input holds too much.');
+    if (bytes.length > MAX_INPUT_BYTES) throw new InputError('The input is too long.');
     const text = bytes.toString('utf8');
     if (text.split('\n').length > prompts.length && isEnough(text, prompts[0])) break;
   }
@@ -69,7 +69,7 @@ const BACKSPACES = ['\b', '\u007f'];
 type Ask = (text: string) => void;
 
 async function askFor(input: ReadStream, prompt: SecretPrompt, ask: Ask): Promise<string> {
-  // Before anybody is asked: whoever types at once must not be shown either.
+  // Before the prompt, so that early typing is not echoed either.
   input.setRawMode(true);
   ask(prompt.isWhole === undefined ? `${prompt.text}: ` : `${prompt.text}:\n`);
   input.resume();
@@ -82,7 +82,7 @@ async function askFor(input: ReadStream, prompt: SecretPrompt, ask: Ask): Promis
   }
 }
 
-/** What is typed until the line ends, or the last line of a code. */
+/** Reads until the line ends, or the last line of a code. */
 function readTyped(input: ReadStream, prompt: SecretPrompt, ask: Ask): Promise<string> {
   const typed: string[] = [];
   const isShown = prompt.isWhole !== undefined;

@@ -7,7 +7,7 @@ import type { Terminal } from './terminal.ts';
 
 interface Running {
   readonly url: string;
-  /** A product of which a slot could be lent now. */
+  /** A product with a free slot. */
   findLendable(): Promise<string | null>;
   stop(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export type StartServer = (
     readonly completeConfig: (config: Config) => Promise<Config>;
     readonly env: NodeJS.ProcessEnv;
     readonly announce: (text: string) => void;
-    /** Writes the commands in a message as the reader types them. */
+    /** Rewrites the commands in a message as the reader types them. */
     readonly rewrite: (text: string) => string;
     readonly onLost: () => void;
   },
@@ -27,7 +27,7 @@ export type StartServer = (
 interface ServeOptions extends LoadedConfig {
   readonly env: NodeJS.ProcessEnv;
   readonly demo: boolean;
-  /** A licensing cloud beside the server, wired to it. */
+  /** Whether to run a licensing cloud for the server. */
   readonly demoCloud: boolean;
   readonly start: StartServer;
   readonly connect: (config: Config) => Promise<AdminClient>;
@@ -38,9 +38,9 @@ interface ServeOptions extends LoadedConfig {
 
 const EXIT_LOST = 70;
 
-/** Runs the server until it is told to stop. Prints one line when it is ready. */
+/** Runs the server until a stop signal. Prints one line when it is ready. */
 export async function serve(options: ServeOptions): Promise<number> {
-  // Whoever reads this may go away before us; that must not keep the server from stopping in good order.
+  // The reader of our output may exit first; that must not prevent an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const beside: { cloud: DemoCloud | null } = { cloud: null };
   try {
@@ -77,11 +77,10 @@ async function serveBeside(
   try {
     if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
-    // A hint is not worth a server: whatever goes wrong with it, the server goes on.
+    // A failed hint must not stop the server.
     if (isFirst && !json) await suggestRequest(server, config).then(terminal.complain, () => {});
     const code = await ended.promise;
-    // A store that is lost leaves nothing to be stopped in good order: whoever watches the process starts it
-    // anew.
+    // Without its store the server cannot stop in order; the service manager restarts it.
     if (code === EXIT_LOST) process.exit(EXIT_LOST);
     return code;
   } finally {

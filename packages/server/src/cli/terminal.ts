@@ -3,7 +3,7 @@ import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-chara
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
 export interface Terminal extends Screens {
-  /** Asks a person, or takes what standard input holds: a line for each. */
+  /** Prompts on a terminal, or reads standard input: one line per prompt. */
   readSecrets(prompts: readonly SecretPrompt[]): Promise<readonly string[]>;
 }
 
@@ -15,7 +15,7 @@ export const processTerminal: Terminal = Object.assign(
   },
 );
 
-/** What is known, as `name=value` in one line. */
+/** Formats facts as `name=value` in one line. */
 export function formatInline(facts: Readonly<Record<string, unknown>>): string {
   return Object.entries(facts)
     .filter(([, value]) => value !== null)
@@ -23,7 +23,7 @@ export function formatInline(facts: Readonly<Record<string, unknown>>): string {
     .join(' ');
 }
 
-/** A list longer than this fills the screen, and is told by its length. `--json` shows all of it. */
+/** A longer list would fill the screen, so only its length is shown. `--json` shows all of it. */
 const LONGEST_SHOWN_LIST = 10;
 
 function sayValue(value: unknown): string {

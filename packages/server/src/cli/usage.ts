@@ -2,7 +2,7 @@ import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-hel
 import { envOf, flagOf } from '../config.ts';
 import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS } from './commands/commands.ts';
 
 /** A command as the command line knows it; `null` runs the server. */
 export interface Entry extends CommandUsage {
@@ -13,8 +13,8 @@ const SERVE = {
   words: 'serve',
   usage: '[--demo | --demo-cloud] [--host H] [--port N] [--data DIR]',
   about:
-    'run the server; --demo adds a demo license to an empty store, --demo-cloud starts a licensing cloud ' +
-    'beside it and adds a license from there',
+    'run the server; --demo adds a demo license to an empty store, --demo-cloud also starts a licensing ' +
+    'cloud and adds a license from it',
   command: null,
 };
 
@@ -25,28 +25,28 @@ export const ENTRIES: readonly Entry[] = [
 ];
 
 const TO_STOP = () =>
-  'There is no command to stop the server. Press Ctrl-C where it runs, or end its process with "kill PID".';
+  'There is no command to stop the server. Press Ctrl-C where it runs, or use "kill PID".';
 
 const TO_BAR = (program: string) =>
-  'There is no command for that. Name whom to bar in rules.yaml in the data folder (docs/operating.md); ' +
-  `"${program} rules check FILE" checks it first, "${program} rules show" says who is barred.`;
+  'There is no command for that. Edit rules.yaml in the data folder (see docs/operating.md); ' +
+  `"${program} rules check FILE" checks it first, "${program} rules show" shows who is barred.`;
 
 const TO_BACK_UP = () =>
-  'There is no such command yet. docs/install.md shows how to copy the data of a running server, and how ' +
-  'to put a copy back.';
+  'There is no such command yet. docs/install.md shows how to back up the data of a running server and how ' +
+  'to restore it.';
 
-const TO_UNINSTALL = () => 'There is no command for that. docs/install.md says how to remove Berth.';
+const TO_UNINSTALL = () => 'There is no command for that. docs/install.md explains how to remove Berth.';
 
 const TO_LOG_IN = (program: string) =>
-  'Nobody logs in on the command line: whoever can read the data folder may run commands. ' +
-  `"${program} user password NAME" sets the password of an account, "${program} token create NAME" makes a ` +
-  'token for a program.';
+  'The command line needs no login: users who can read the data folder may run commands. ' +
+  `"${program} user password NAME" sets the password of an account, "${program} token create NAME" creates ` +
+  'a token for a program.';
 
 const TO_SET_UP = (program: string) =>
   `Start the server with "${program} serve", then replace the first password with ` +
   `"${program} user password admin".`;
 
-/** What people say when they look for something of ours. */
+/** Other words for our commands. */
 export const MEANINGS = {
   nouns: {
     start: 'serve',
@@ -107,7 +107,7 @@ export const MEANINGS = {
   },
 } as const;
 
-/** Every setting, in its three names. */
+/** Every setting with its flag, variable and name. */
 export function describeSettings(): string {
   return [
     'Settings (flag, or environment variable, or name in berth.yaml):',

@@ -21,13 +21,13 @@ import type { Loops } from './compose-loops.ts';
 import { isShared } from './compose-store.ts';
 import type { World } from './world.ts';
 
-/** Everything that has to do with the vendor's licensing cloud. */
+/** Everything about the vendor's licensing cloud. */
 export interface CloudParts {
   readonly cloudLink: CloudLink;
   readonly credentials: Credentials;
   readonly identity: Identity;
   readonly offline: Offline;
-  /** Who wants to know that other keys were set. */
+  /** Called when the keys have changed. */
   readonly listeners: Set<() => void>;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface CloudParts {
 interface CloudOptions {
   readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `false` for a command that opens the data of a stopped server. */
+  /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly world: World;
 }
@@ -62,13 +62,13 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     hostname: hostname(),
     osVersion: `${type()} ${release()}`,
     version: world.version,
-    // Looked up when it is told: a machine may get its address after the server started.
+    // Looked up for each activation: a machine may get its address after the server started.
     get ip() {
       return findOwnAddress(config.host, networkInterfaces());
     },
   };
   const { readKeys } = credentials;
-  // A server that runs has bound itself to its machine.
+  // A running server has recorded its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;
   const vendorKey = readVendorKey(config.cloud);
   const hold = createCloudHold(store, vendorKey === null ? '' : fingerprintKey(vendorKey));
@@ -101,7 +101,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   return { cloudLink, credentials, identity, offline, listeners, close: async () => cutOff.abort() };
 }
 
-/** Without a cloud there is nothing to do. New keys are tried at once, wherever they were set. */
+/** Without a cloud there is nothing to do. New keys are tried at once, on whichever server they were set. */
 export function createCloudLoops(
   { cloudLink, credentials, listeners }: CloudParts,
   config: Config,

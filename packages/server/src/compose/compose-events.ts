@@ -6,7 +6,7 @@ import {
 } from '../background/event-loops.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import type { Config } from '../config.ts';
-import { presentEvent } from '../http/present-event.ts';
+import { presentEvent } from '../http/reply/present-event.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';
@@ -18,23 +18,23 @@ import type { WebhookReceiver } from '../webhooks/webhooks.ts';
 import type { Loops } from './compose-loops.ts';
 import type { World } from './world.ts';
 
-/** Everything that tells of events. */
+/** Everything that reports events. */
 export interface EventParts {
   readonly feed: EventFeed;
   readonly notices: Notices;
   readonly webhooks: Webhooks;
-  /** What has to run beside a server, once the log is ready for it. */
+  /** The loops of a running server, once the log is ready. */
   begin(): Promise<Loops>;
-  /** There may be new events: nobody waits for the next look. */
+  /** There may be new events, so poll now. */
   wake(): void;
-  /** Ends what others are connected to. */
+  /** Ends the event streams. */
   close(): Promise<void>;
 }
 
 interface EventOptions {
   readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `false` for a command that opens the data of a stopped server. */
+  /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly cloudLink: CloudLink;
   readonly world: World;
@@ -64,7 +64,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
       const always = [polls, createFeedBeats(feed, log)];
       const leading = [createNoticeRounds(notices, log)];
       if (config.webhooks.url === '') return { always, leading };
-      if (isPlainAndFar(config.webhooks)) log.warn('webhooks.url is http: events can be read on the way');
+      if (isPlainAndFar(config.webhooks)) log.warn('webhooks.url is http: events can be read on the network');
       await webhooks.begin();
       return { always, leading: [...leading, deliveries] };
     },

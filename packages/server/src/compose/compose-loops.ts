@@ -14,7 +14,7 @@ import { createHousekeeping } from '../services/upkeep/housekeeping.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** What runs on every server, and what runs on one of several at a time. */
+/** The loops of every server, and those of the leader. */
 export interface Loops {
   readonly always: readonly Loop[];
   readonly leading: readonly Loop[];
@@ -26,7 +26,7 @@ interface HouseParts {
   readonly certificates: Certificates | null;
 }
 
-/** What every server has, whatever it is connected to. */
+/** The loops of every server. */
 export function createHouseLoops(
   store: Store,
   { audit, ruleBook, certificates }: HouseParts,
@@ -48,14 +48,14 @@ export function createHouseLoops(
   };
 }
 
-/** Those that remember how far the work of the leader is. */
+/** The services that remember the progress of the leader's work. */
 interface Successors {
   readonly ruleBook: RuleBook;
   readonly cloudLink: CloudLink;
   readonly webhooks: Webhooks;
 }
 
-/** Starts all of them, and answers how each is stopped. */
+/** Starts all loops and returns how to stop each. */
 export function startLoops(
   store: Store,
   all: readonly Loops[],

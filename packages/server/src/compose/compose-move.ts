@@ -22,14 +22,14 @@ type MoveDirection = 'to-postgres' | 'to-sqlite';
 type MoveOptions = Pick<StoreOptions, 'config' | 'env'>;
 
 interface Moved extends MovedStore {
-  /** The hardware id that licenses are bound to, where the server would have another one; or `null`. */
+  /** The hardware id that licenses are bound to, if the server would have another one; else `null`. */
   readonly hardware_id_before: string | null;
 }
 
 /** Moves the data of a stopped server between its folder and the database. */
 export async function moveStore(options: MoveOptions, direction: MoveDirection): Promise<Moved> {
   if (!isShared(options.config)) {
-    throw new MoveError('Name the database in BERTH_DATABASE_URL, or as database.url in berth.yaml.');
+    throw new MoveError('Set the database with BERTH_DATABASE_URL, or as database.url in berth.yaml.');
   }
   return direction === 'to-postgres' ? moveToPostgres(options) : moveToSqlite(options);
 }
@@ -37,7 +37,7 @@ export async function moveStore(options: MoveOptions, direction: MoveDirection):
 async function moveToPostgres(options: MoveOptions): Promise<Moved> {
   const { config, env } = options;
   if (!hasData(config.data))
-    throw new MoveError(`There is no data in ${config.data}. Name its folder with --data.`);
+    throw new MoveError(`There is no data in ${config.data}. Select its folder with --data.`);
   const source = await openSqliteSource({ folder: config.data, masterKey: readKeyVariables(env) });
   if (source === null) throw inUse(config);
   try {
@@ -90,7 +90,7 @@ function inUse({ data }: Config): MoveError {
   return new MoveError(`${data} is in use by ${describeHolder(data)}. Stop the server first.`);
 }
 
-/** In a folder the hardware id is made with that of the machine, unless it is set. */
+/** In a folder, the hardware id also depends on the machine, unless it is set. */
 async function findOtherHardware({ config, env }: MoveOptions): Promise<string | null> {
   const masterKey = readKeyVariables(env);
   const store = await openDataFolder({

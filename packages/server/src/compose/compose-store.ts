@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { explainReadable, explainWritable } from '@berth/protocol/console/file-sharing';
+import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
 import type { Config } from '../config.ts';
 import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import { openExport } from '../secrets/key-export.ts';
@@ -19,11 +19,11 @@ import {
 } from '../store/folder-lock.ts';
 import type { Store } from '../store/store.ts';
 
-/** Each store is loaded by those who use it alone. */
+/** Each store is only loaded if it is used. */
 const loadSqlite = () => import('../store/sqlite/wire/data-folder.ts');
 const loadPostgres = () => import('../store/postgres/wire/open-database.ts');
 
-/** A reason not to start that a person can do something about. */
+/** A reason not to start that the administrator can fix. */
 export class StartError extends Error {}
 
 export interface StoreOptions {
@@ -31,20 +31,20 @@ export interface StoreOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly onNotice: (notice: StoreNotice) => void;
-  /** There may be new events in the log, of this server or of another one. */
+  /** Called when the log may have new events, of this server or another one. */
   readonly onNews: () => void;
 }
 
-/** Whether the data is in a database that other servers use, too. */
+/** Whether the data is in a database that other servers share. */
 export function isShared({ database }: Config): boolean {
   return database.url !== '';
 }
 
-/** A command of the command line may hold the folder for a moment. */
+/** A command may hold the folder for a moment. */
 const LOCK_ATTEMPTS = 20;
 const LOCK_INTERVAL_MS = 100;
 
-/** Opens the store for a server, in a folder that this process then has for itself. */
+/** Opens the store for a server and locks the folder. */
 export async function openServersStore(options: StoreOptions): Promise<Store> {
   const { data } = options.config;
   createFolderOrExplain(data);
@@ -59,32 +59,32 @@ export async function openServersStore(options: StoreOptions): Promise<Store> {
 }
 
 /**
- * Opens the store for a command, while the server of this folder is stopped; `null`: it runs, or another
- * command does. Other servers on the same database may go on meanwhile.
+ * Opens the store for a command while the server of this folder is stopped; `null` if the server or another
+ * command runs. Other servers on the same database may keep running.
  */
 export async function openStoppedStore(options: StoreOptions): Promise<Store | null> {
   const { config } = options;
   if (isShared(config) || hasData(config.data)) return openOrNull(options, false);
-  // A server whose data is in a database runs in a folder without any, and can be asked without its URL.
+  // The folder of a server with a database has no data, and its commands need no database URL.
   if (isHeld(config.data)) return null;
   const problem = explainFolder(config.data);
   if (problem !== null) throw new StartError(problem);
   const file = join(config.data, DATABASE_FILE);
-  if (existsSync(file)) throw new StartError(`${file} is empty: this is not a copy of a server's data.`);
+  if (existsSync(file)) throw new StartError(`${file} is empty. This is not a copy of a server's data.`);
   throw new StartError(
-    `There is no data in ${config.data}. Start the server once, name its folder with --data, or set ` +
+    `There is no data in ${config.data}. Start the server once, select its folder with --data, or set ` +
       'BERTH_DATABASE_URL if its data is in a database.',
   );
 }
 
-/** Whether a server or a command has the folder; then whoever wants something asks it, and needs no store. */
+/** Whether a server or a command uses the folder; callers then ask that process and need no store. */
 export function isTaken(options: Pick<StoreOptions, 'config' | 'env'>): boolean {
   const { config } = options;
   if (isShared(config) || hasData(config.data)) refuseShared(options);
   return isHeld(config.data);
 }
 
-/** Looks without leaving a lock file where there was none. */
+/** Checks without creating a lock file. */
 function isHeld(folder: string): boolean {
   if (!existsSync(join(folder, LOCK_FILE))) return false;
   const lock = lockFolder(folder);
@@ -101,7 +101,7 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
     const { openDataFolder } = await loadSqlite();
     return openDataFolder({ folder: config.data, masterKey, onNotice, useThreads: isServing, ignoresCase });
   }
-  // Without a folder there is no server that could run in it.
+  // Without a folder, no server can run in it.
   const lock = existsSync(config.data) ? lockFolder(config.data) : NO_LOCK;
   if (lock === null) return null;
   try {
@@ -112,13 +112,13 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
   }
 }
 
-/** Whoever can write the folder or the master key can lend slots and make accounts. */
+/** Anyone who can write the folder or the master key can lend slots and add accounts. */
 function refuseShared(options: Pick<StoreOptions, 'config' | 'env'>): void {
   const problem = explainSharing(guardedPaths(options), options.env, explainWritable);
   if (problem !== null) throw new StartError(problem);
 }
 
-/** A sentence about whoever can read them; `null`: nobody else can. */
+/** A warning about others who can read them; `null` if nobody else can. */
 export function findReadable(options: Pick<StoreOptions, 'config' | 'env'>): string | null {
   return explainSharing(guardedPaths(options), options.env, explainReadable);
 }
@@ -127,7 +127,7 @@ function guardedPaths({ config, env }: Pick<StoreOptions, 'config' | 'env'>): re
   return [config.data, findMasterKey({ config, env }).file];
 }
 
-/** A command leaves it as it is: it may just lack the server's settings. */
+/** A command does not change the identity: it may just lack the server's settings. */
 function ignoresCaseIn({ users }: Config, isServing: boolean): boolean | undefined {
   return isServing ? users.ignoreCase : undefined;
 }
@@ -159,7 +159,7 @@ export function createFolderOrExplain(folder: string): void {
   }
 }
 
-/** Puts the master key of an export in its place, and answers its fingerprint. */
+/** Installs the master key of an export and returns its fingerprint. */
 export async function importMasterKey(
   options: Pick<StoreOptions, 'config' | 'env' | 'version'>,
   text: string,
@@ -167,7 +167,7 @@ export async function importMasterKey(
 ): Promise<string> {
   const { config } = options;
   const { masterKey: key } = await openExport(text, passphrase);
-  // A server that is to join the others has no folder yet.
+  // A server that joins others has no folder yet.
   if (isShared(config)) createFolderOrExplain(config.data);
   await placeMasterKey({
     folder: config.data,
@@ -179,7 +179,7 @@ export async function importMasterKey(
   return fingerprint(key);
 }
 
-/** Only the key that fits opens the database; with another one this throws, and says which one is needed. */
+/** Opens the database only with the right key; otherwise throws and says which one is needed. */
 async function tryKey(
   { config, version }: Pick<StoreOptions, 'config' | 'version'>,
   key: MasterKey,

@@ -10,8 +10,7 @@ import { type AppEnv, createApp } from '../http/app.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
 import { listenControl } from '../http/sockets/control.ts';
-import { createEntrance, type Entrance } from '../http/sockets/entrance.ts';
-import { ListenError, listen } from '../http/sockets/listen.ts';
+import { createEntrance, type Entrance, ListenError, listen } from '../http/sockets/listen.ts';
 import { SealError } from '../secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
@@ -56,10 +55,10 @@ export function isExpected(error: unknown): boolean {
   return kinds.some((kind) => error instanceof kind);
 }
 
-/** A server that is up. */
+/** A running server. */
 export interface RunningServer extends Pick<Catalogue, 'findLendable'> {
   readonly url: string;
-  /** Answers what it has, stores what it knows, and ends. */
+  /** Finishes running requests, stores everything, and ends. */
   stop(): Promise<void>;
 }
 
@@ -67,20 +66,20 @@ export interface ServeOptions {
   readonly config: Config;
   readonly warnings: readonly string[];
   readonly demo: boolean;
-  /** Called once the port is bound: what is started beside the server may add to its settings. */
+  /** Called once the port is bound: the demo cloud may add settings. */
   readonly completeConfig: (config: Config) => Promise<Config>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Shown once to the person who starts the server, never logged. */
   readonly announce: (text: string) => void;
-  /** Writes the commands in a log for people as they type them. */
+  /** Rewrites commands in log lines for people as they type them. */
   readonly rewrite?: (text: string) => string;
-  /** The store is lost for good: nothing can be acknowledged any more. */
+  /** Called when the store is lost: nothing can be acknowledged any more. */
   readonly onLost: () => void;
 }
 
 /**
- * Wires a server together and starts it. The port comes first: until it is bound nothing is created, no
- * folder, no key, no account. Whoever starts it anew after a failure finds a first start.
+ * Composes a server and starts it. The port comes first: until it is bound, no folder, key or account is
+ * created. After a failure, the next start is a first start again.
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const log = createLog(options.config.log, options.rewrite);
@@ -102,7 +101,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     const { findLendable } = catalogue;
     return { url: listening.url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
   } catch (error) {
-    // What was started would keep the process alive, and the folder locked. Why it did not start comes first.
+    // Stop what was started: it would keep the process alive and the folder locked. Report the first error.
     await stopAll(stops, closes).catch(() => {});
     throw error;
   }
@@ -121,7 +120,7 @@ function openForServer({ config, env, onLost }: ServeOptions, news: News, log: L
   });
 }
 
-/** What is done when the store says that there may be new events. */
+/** What to do when there may be new events. */
 interface News {
   tell: () => void;
 }
@@ -133,12 +132,12 @@ interface BoundOptions extends ServeOptions {
   readonly url: string;
 }
 
-/** `stops` ends all that it has started. */
+/** `stops` collects how to stop what was started. */
 async function serveStore(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
   const { config, certificates, news, entrance, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
   stops.push(parts.cloud.close, parts.events.close);
-  // From here on the store knows whether this server leads.
+  // From here on, the store knows whether this server leads.
   await store.keepClock();
   describeRules(log, await parts.ruleBook.begin());
   stops.push(await listenControl(entrance, config.data));
@@ -151,7 +150,7 @@ async function serveStore(store: Store, options: BoundOptions, log: Log, stops: 
   stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud, ...parts.events }, log));
   news.tell = parts.events.wake;
   await Promise.all([
-    // After a crash this names what the last run has left unsigned.
+    // After a crash, this signs what the last run left unsigned.
     parts.audit.signHeads(),
     store.execute({
       kind: 'record_event',
@@ -169,7 +168,7 @@ async function serveStore(store: Store, options: BoundOptions, log: Log, stops: 
 type ConfigAndEnv = Pick<ServeOptions, 'config' | 'env'>;
 
 interface ComposeOptions extends ConfigAndEnv {
-  /** `false` for a command that opens the data of a stopped server. */
+  /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly certificates: Certificates | null;
   readonly world?: World;
@@ -198,7 +197,11 @@ export function composeApp(
   const { version } = world;
   const { readMonotonicMs } = world.clock;
   const startedMs = readMonotonicMs();
-  const accounts = createAccounts(store, { readMonotonicMs, isThrottled: config.auth.throttleSignIns });
+  const accounts = createAccounts(store, {
+    readMonotonicMs,
+    isThrottled: config.auth.throttleSignIns,
+    passwordCost: world.passwordCost,
+  });
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
   const auth = { ...config.auth, isLoopbackOnly };
   const audit = createAuditTrail(store);
@@ -264,23 +267,23 @@ async function prepareStore(
   if (typeof bound === 'object') throw new StartError(bound.message);
   if (bound) {
     log.warn(
-      'this data was used on another machine before: licenses from the cloud lend for seven days while ' +
-        'they are activated here, others lend nothing new until they are moved with the help of their vendor',
+      'this data was last used on another machine: licenses from the cloud lend for seven days while they ' +
+        'are activated here, others lend no new slots until the vendor moves them',
     );
   }
   await accounts.ensureAdministrator((password) =>
     announce(
-      `Created the administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
-        'It is shown only now, signs in once, and ends after 7 days. Replace it with "berth user password ' +
-        'admin": until then, whoever is on this machine administrates the server.\n',
+      `Created administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
+        'It is shown only once, works for one sign-in, and expires after 7 days. Replace it with ' +
+        '"berth user password admin": until then, all users of this machine can administer the server.\n',
     ),
   );
   if (!demo) return;
-  if (await catalogue.addDemo()) log.info('the demo license was added: product "demo", not for production');
-  else log.info('the store holds licenses already: the demo license was not added');
+  if (await catalogue.addDemo()) log.info('added the demo license for product "demo"; not for production');
+  else log.info('the store already has licenses; the demo license was not added');
 }
 
-/** Which database it is, without its secrets; `null`: the data is in the folder. */
+/** The database without its secrets; `null` if the data is in the folder. */
 function describeDatabase(config: Config): string | null {
   return isShared(config) ? showConfig(config).database.url : null;
 }
@@ -290,20 +293,16 @@ function warnAboutExposure(options: ConfigAndEnv, log: Log): void {
   const readable = findReadable(options);
   if (readable !== null) log.warn(readable);
   if (isPlainAndFar(cloud)) {
-    log.warn('cloud.url is http: license keys and what is consumed can be read on the way there');
+    log.warn('cloud.url is http: license keys and consumption can be read on the network');
   }
   if (isLoopbackHost(host)) return;
   if (tls.cert === '') {
-    log.warn(
-      { host },
-      'listening beyond this machine without TLS: everyone on the network can read requests and take slots',
-    );
+    log.warn({ host }, 'listening on the network without TLS: anyone on it can read requests and take slots');
   }
   if (limits.slotsPerAddress > 0 && limits.borrowsPerAddress > 0) return;
   log.warn(
     { host },
-    'one client can take every slot, or borrow it for days: set limits.slotsPerAddress and ' +
-      'limits.borrowsPerAddress',
+    'one client can take or borrow every slot: set limits.slotsPerAddress and ' + 'limits.borrowsPerAddress',
   );
 }
 
@@ -324,14 +323,14 @@ async function stopServer({ stops, store, audit, log }: Stopping): Promise<void>
   log.info('stopped');
 }
 
-/** Puts the master key of an export in its place, and answers its fingerprint. */
+/** Installs the master key of an export and returns its fingerprint. */
 export function importMasterKey(options: ConfigAndEnv, text: string, passphrase: string): Promise<string> {
   return importKey({ ...options, version: VERSION }, text, passphrase);
 }
 
 /**
- * The admin API of a stopped server, in this process. `null`: the server of this folder is running, or
- * another command is.
+ * The admin API of a stopped server, in this process. `null` if the server of this folder or another command
+ * is running.
  */
 export async function openStoppedServer(config: Config, env: ServeOptions['env']) {
   const log = createQuietLog();

@@ -3,13 +3,15 @@ import type { Route } from '../http/route.ts';
 import type { Machine } from '../services/access/own-names.ts';
 import type { Clock } from '../store/clock.ts';
 
-/** What a server finds around it. Tests bring their own. */
+/** The environment of a server. Tests provide their own. */
 export interface World {
   readonly version: string;
   readonly clock: Clock;
-  /** Stands in for the cloud in the settings. */
+  /** Replaces the cloud in the settings. */
   readonly cloud?: Cloud | undefined;
+  /** Of scrypt. */
+  readonly passwordCost?: number;
   readonly machine?: Machine | undefined;
-  /** Routes beside those of the server. */
+  /** Additional routes. */
   readonly routes?: readonly Route[];
 }

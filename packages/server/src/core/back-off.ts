@@ -1,5 +1,5 @@
 /** How long to wait after failures: twice as long each time, up to a limit. */
-export interface BackOff {
+interface BackOff {
   readonly firstMs: number;
   readonly longestMs: number;
 }

@@ -111,7 +111,7 @@ export interface Restoration {
 }
 
 /** Under which name a secret is kept. */
-export type SecretName = 'cloud_api_key' | 'cloud_shared_key';
+type SecretName = 'cloud_api_key' | 'cloud_shared_key';
 
 export interface Decision {
   readonly outcome: Outcome;

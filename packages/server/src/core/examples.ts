@@ -31,7 +31,7 @@ export const NOW = instant(Date.UTC(2030, 0, 15, 12));
 
 export const LICENSE_ID = licenseId(7);
 
-export const HOST: HostInfo = { hostname: 'host-1', address: '10.0.0.1', info: null };
+const HOST: HostInfo = { hostname: 'host-1', address: '10.0.0.1', info: null };
 
 /** Two slots, ten minutes, borrowing for up to a day, valid for ever. */
 export function exampleLicense(facts: Partial<License> = {}): License {

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { FOREIGN, openTestApp, type TestAnswer } from '../../../../test/support/test-app.ts';
 import { LIMITS } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
-import { text } from './reply.ts';
+import { RequestError } from '../services/request-error.ts';
+import { text } from './reply/reply.ts';
 import { defineRoute } from './route.ts';
 
 function throwingRoute(path: string, error: unknown) {
@@ -14,7 +15,7 @@ function throwingRoute(path: string, error: unknown) {
     access: 'public',
     summary: 'Fails',
     answer: { kind: 'empty' },
-    errors: [],
+    errors: ['store_unavailable'],
     handle: () => {
       throw error;
     },
@@ -157,6 +158,12 @@ describe('a handler that crashes', () => {
     assert.equal(answer.status, 503);
     assertProblem(answer, 'store_unavailable');
     assert.equal(answer.headers.get('retry-after'), '1');
+  });
+
+  test('an error that the route does not declare fails the test that caused it', async (t) => {
+    const error = new RequestError('license_expired', 'It is too late.');
+    const { get } = await openTestApp(t, { routes: [throwingRoute('/broken', error)] });
+    await assert.rejects(get('/broken'), /"broken" does not declare the error "license_expired"/);
   });
 });
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Fault } from '../core/nouns/fault.ts';
 import type { Log } from '../telemetry/log.ts';
-import { bugReply } from './problem.ts';
-import type { Reply } from './reply.ts';
+import { bugReply } from './reply/problem.ts';
+import type { Reply } from './reply/reply.ts';
 
 interface LoggedRequest {
   readonly route: string;

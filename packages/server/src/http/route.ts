@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
 import type { Caller, Peer } from './access/caller.ts';
-import type { Reply } from './reply.ts';
+import type { Reply } from './reply/reply.ts';
 
 /**
  * Who may call a route: its class, and the least role where a role is asked for. Every route declares one.

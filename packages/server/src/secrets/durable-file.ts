@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Writes a file for nobody but its owner: whole or not at all, and still there after a power cut. */
+/** Writes a file that only its owner can read, atomically and durably. */
 export function writeNewFile(file: string, text: string): void {
   const draft = `${file}.new`;
   rmSync(draft, { force: true });
@@ -19,7 +19,7 @@ export function removeDurably(file: string): void {
   syncFolder(dirname(file));
 }
 
-/** Makes the names in a folder durable. Windows has no such thing, and does not need it. */
+/** Makes the names in a folder durable. Windows does not support or need this. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(folder, 'r');

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { KEY_BYTES, parseMasterKey } from './master-key.ts';
 import { type MasterKey, SealError } from './seal.ts';
 
-/** The master key under a passphrase: to be kept elsewhere, as text. Everything but names is in base64. */
+/** The master key sealed with a passphrase, as text. All values except names are in base64. */
 export interface KeyExport {
   readonly format: 'berth key export';
   readonly version: 1;
@@ -18,21 +18,23 @@ export interface KeyExport {
   readonly salt: string;
   readonly nonce: string;
   readonly sealed: string;
-  /** Of the three above: tells a damaged file from a wrong passphrase. Earlier releases wrote none. */
+  /**
+   * Over the three above: distinguishes a damaged file from a wrong passphrase. Earlier releases wrote none.
+   */
   readonly checksum?: string;
 }
 
-/** What is inside. */
+/** The sealed content. */
 interface ExportedKey {
   readonly masterKey: MasterKey;
-  /** Which store it opens. */
+  /** The store that it opens. */
   readonly identity: string;
 }
 
 const FORMAT = 'berth key export';
 const VERSION = 1;
 
-/** 128 MiB and about half a second for each guess. A file that asks for anything else is none of ours. */
+/** 128 MiB and about half a second per guess. A file with other parameters is not ours. */
 const KDF = { name: 'scrypt', n: 131_072, r: 8, p: 1 } as const;
 const COST = { N: KDF.n, r: KDF.r, p: KDF.p, maxmem: 256 * 1024 * 1024 } as const;
 const SALT_BYTES = 16;
@@ -40,18 +42,25 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export const MIN_PASSPHRASE_LENGTH = 12;
-/** An export is a few hundred characters. */
+/** An export has a few hundred characters. */
 const MAX_EXPORT_LENGTH = 16 * 1024;
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
-  return derive(passphrase.normalize('NFC'), salt, KEY_BYTES, COST);
+type Stretch = (passphrase: string, salt: Buffer) => Promise<Buffer>;
+
+/** Makes a key of a passphrase; tests of everything else replace it by something quick. */
+function stretch(passphrase: string, salt: Buffer): Promise<Buffer> {
+  return derive(passphrase, salt, KEY_BYTES, COST);
 }
 
-export async function sealExport(content: ExportedKey, passphrase: string): Promise<KeyExport> {
+export async function sealExport(
+  content: ExportedKey,
+  passphrase: string,
+  toKey: Stretch = stretch,
+): Promise<KeyExport> {
   const [salt, nonce] = [randomBytes(SALT_BYTES), randomBytes(NONCE_BYTES)];
-  const key = await deriveKey(passphrase, salt);
+  const key = await toKey(passphrase.normalize('NFC'), salt);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(associatedData(salt));
   const masterKey = Buffer.from(content.masterKey).toString('hex');
   const text = JSON.stringify({ masterKey, identity: content.identity });
@@ -71,10 +80,14 @@ export async function sealExport(content: ExportedKey, passphrase: string): Prom
   };
 }
 
-/** Opens an export, or throws; the message says whether the file or the passphrase is to blame. */
-export async function openExport(text: string, passphrase: string): Promise<ExportedKey> {
+/** Opens an export, or throws; the message says whether the file or the passphrase is wrong. */
+export async function openExport(
+  text: string,
+  passphrase: string,
+  toKey: Stretch = stretch,
+): Promise<ExportedKey> {
   const file = readExport(text);
-  const key = await deriveKey(passphrase, file.salt);
+  const key = await toKey(passphrase.normalize('NFC'), file.salt);
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, file.nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(associatedData(file.salt)).setAuthTag(file.sealed.subarray(0, TAG_BYTES));
@@ -98,7 +111,7 @@ interface ReadExport {
   readonly salt: Buffer;
   readonly nonce: Buffer;
   readonly sealed: Buffer;
-  /** It is as it was written: if it does not open, the passphrase is wrong. */
+  /** The file is undamaged: if it does not open, the passphrase is wrong. */
   readonly isChecked: boolean;
 }
 
@@ -113,8 +126,8 @@ function readExport(text: string): ReadExport {
 }
 
 /**
- * The export among whatever else stands in the text: programs that were run around the command, such as npm,
- * may have printed lines before and after it.
+ * Finds the export in the text: programs around the command, such as npm, may have printed lines before and
+ * after it.
  */
 function findExport(text: string): Readonly<Record<string, unknown>> {
   if (text.length > MAX_EXPORT_LENGTH) throw new SealError(NO_EXPORT);
@@ -123,7 +136,7 @@ function findExport(text: string): Readonly<Record<string, unknown>> {
   const exports = new Map(found.map((file) => [JSON.stringify(file), file]));
   const [first] = exports.values();
   if (first === undefined) throw text.includes(FORMAT) ? damaged() : new SealError(NO_EXPORT);
-  if (exports.size > 1) throw new SealError('The file holds more than one export. Keep the one you need.');
+  if (exports.size > 1) throw new SealError('The file contains more than one export. Keep the one you need.');
   return first;
 }
 
@@ -136,17 +149,17 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Only as we write it: Node skips what is no base64, and a changed file must not pass for another. */
+/** Strict, because Node skips invalid base64, and a changed file must not pass as another. */
 function bytesOf(value: unknown): Buffer | undefined {
   if (typeof value !== 'string') return undefined;
   const bytes = Buffer.from(value, 'base64');
   return bytes.toString('base64') === value ? bytes : undefined;
 }
 
-const NO_EXPORT = 'The file holds no key export. Make one with "berth key export --out FILE".';
+const NO_EXPORT = 'The file does not contain a key export. Create one with "berth key export --out FILE".';
 const WRONG_PASSPHRASE = 'The export cannot be opened: the passphrase is wrong.';
 const NOT_OPENED = 'The export cannot be opened: the passphrase is wrong, or the file is damaged.';
 
 function damaged(): SealError {
-  return new SealError('The export cannot be opened: the file is damaged. Take another copy of it.');
+  return new SealError('The export cannot be opened: the file is damaged. Use another copy.');
 }

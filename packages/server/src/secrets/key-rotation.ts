@@ -4,9 +4,9 @@ import { parseMasterKey, writeKeyFile } from './master-key.ts';
 import { fingerprint, type MasterKey, SealError } from './seal.ts';
 
 /**
- * How a key file is replaced. The new key is on disk before anything is sealed with it (`stage`), and takes
- * the place of the old one when everything is (`settle`). Whenever the server is lost in between, one of the
- * two files opens the store, and `settle` finds out which when it is opened again.
+ * How a key file is replaced. The new key is on disk before it seals anything (`stage`), and replaces the old
+ * one once everything is sealed with it (`settle`). If the server dies in between, one of the two files opens
+ * the store, and `settle` finds out which at the next start.
  */
 function nextKeyFile(file: string): string {
   return `${file}.next`;
@@ -16,20 +16,20 @@ export function stageNextKey(file: string, key: MasterKey): void {
   writeKeyFile(nextKeyFile(file), key);
 }
 
-/** The key that was to take the place of the one in `file`; `null` when there is none, or none to be read. */
+/** The staged key for `file`; `null` if there is none, or it cannot be read. */
 export function findNextKey(file: string): MasterKey | null {
   const next = nextKeyFile(file);
   if (!existsSync(next)) return null;
   try {
     return parseMasterKey(readFileSync(next, 'utf8'), next);
   } catch (error) {
-    // It is staged before it seals anything, so what is no key has sealed nothing.
+    // It is staged before it seals anything, so an invalid key has sealed nothing.
     if (error instanceof SealError) return null;
     throw error;
   }
 }
 
-/** `sealedBy` is the fingerprint of the key that the store is certainly sealed with. */
+/** `sealedBy`: the fingerprint of the key that the store is certainly sealed with. */
 export function settleNextKey(file: string, sealedBy: string): void {
   const next = nextKeyFile(file);
   if (!existsSync(next)) return;

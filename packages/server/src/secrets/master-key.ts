@@ -12,27 +12,27 @@ export interface MasterKeySource {
   readonly file: string;
 }
 
-/** What the environment says about it; `null` where it says nothing. */
+/** The values from the environment; `null` if not set. */
 export interface GivenKey {
   readonly value: string | null;
   readonly file: string | null;
 }
 
 interface LoadOptions extends MasterKeySource {
-  /** Make up a key when there is none: only where nothing has been sealed yet. */
+  /** Whether to generate a missing key: only if nothing has been sealed yet. */
   readonly mayCreate: boolean;
 }
 
 const MASTER_KEY_FILE = 'master.key';
 
-/** Where the master key of a folder comes from, given what the environment says about it. */
+/** Where the master key of a folder comes from, given the environment. */
 export function findKeySource(folder: string, { value, file }: GivenKey): MasterKeySource {
   return { value, file: file ?? join(folder, MASTER_KEY_FILE) };
 }
 
 export const KEY_BYTES = 32;
 
-/** The whole text, because Node skips what it cannot read: a mistyped key must not pass for another one. */
+/** Checks the whole text, because Node skips invalid characters: a mistyped key must not pass as another. */
 const HEX = /^[0-9a-f]{64}$/i;
 const BASE64 = /^[\w+/-]{43}=?$/;
 
@@ -51,7 +51,7 @@ export function makeMasterKey(): MasterKey {
   return Uint8Array.from(randomBytes(KEY_BYTES)) as MasterKey;
 }
 
-/** `origin` is where the text comes from: the text itself is never shown. */
+/** `origin`: where the text comes from. The text itself is never shown. */
 export function parseMasterKey(text: string, origin: string): MasterKey {
   const trimmed = text.trim();
   if (HEX.test(trimmed)) return Uint8Array.from(Buffer.from(trimmed, 'hex')) as MasterKey;
@@ -59,7 +59,7 @@ export function parseMasterKey(text: string, origin: string): MasterKey {
   throw new SealError(`The master key in ${origin} must be ${KEY_BYTES} bytes, written in hex or base64.`);
 }
 
-/** On disk before anything is sealed with it: a power cut must not leave a store without its key. */
+/** On disk before it seals anything, so that a power cut cannot leave a store without its key. */
 export function writeKeyFile(file: string, key: MasterKey): void {
   writeNewFile(file, `${Buffer.from(key).toString('hex')}\n`);
 }

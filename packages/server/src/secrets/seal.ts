@@ -16,22 +16,22 @@ function fingerprintBytes(key: MasterKey): Buffer {
   return createHash('sha256').update('berth master key').update(key).digest().subarray(0, FINGERPRINT_BYTES);
 }
 
-/** Tells keys apart without telling anything about them. */
+/** Identifies a key without revealing it. */
 export function fingerprint(key: MasterKey): string {
   return fingerprintBytes(key).toString('hex');
 }
 
-/** Which key opens it. */
+/** The fingerprint of the key that opens it. */
 export function fingerprintOfSeal(sealed: Uint8Array): string {
   return Buffer.from(sealed).subarray(1, HEADER_BYTES).toString('hex');
 }
 
-/** Tells keys of others apart: eight hex digits, enough to recognise one, too few to find it out. */
+/** Identifies other keys: eight hex digits are enough to recognise one, but too few to guess it. */
 export function secretFingerprint(label: string, secret: string): string {
   return createHash('sha256').update(`berth ${label}\0${secret}`).digest('hex').slice(0, 8);
 }
 
-/** What is sealed, and where, is part of the seal: a sealed value does not open under another name. */
+/** The name is part of the seal, so a sealed value does not open under another name. */
 function associatedData(header: Uint8Array, name: string): Buffer {
   return Buffer.concat([header, Buffer.from(`berth sealed secret\0${name}`)]);
 }
@@ -67,10 +67,10 @@ export function unseal(key: MasterKey, name: string, sealed: Uint8Array): Uint8A
   }
 }
 
-/** While a master key is being replaced, a secret may be sealed by the one or the other. */
+/** While a master key is being replaced, either key may have sealed a secret. */
 export function unsealWithAny(keys: readonly MasterKey[], name: string, sealed: Uint8Array): Uint8Array {
   const expected = fingerprintOfSeal(sealed);
   const key = keys.find((candidate) => fingerprint(candidate) === expected) ?? keys[0];
-  if (key === undefined) throw new SealError(`There is no master key to open "${name}" with.`);
+  if (key === undefined) throw new SealError(`There is no master key to open "${name}".`);
   return unseal(key, name, sealed);
 }

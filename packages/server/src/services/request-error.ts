@@ -1,10 +1,10 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 
-/** A request that cannot be decided at all: something is missing, unreadable or not allowed. */
+/** A request that cannot be decided: something is missing, unreadable or not allowed. */
 export class RequestError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, string | number>>;
-  /** For codes that are worth another try: after how many seconds. */
+  /** For retryable codes: after how many seconds to retry. */
   readonly retryAfterSeconds: number;
 
   constructor(

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { createDataFolder, explainFolder } from './folder-access.ts';
 
-const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/console/folder-access'));
+const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/files/folder-access'));
 const STRANGER = 65_534;
 /** As a process of its own, of which another user needs nothing but one file. */
 const SCRIPT = `
@@ -50,15 +50,15 @@ describe('a data folder', () => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
     for (const path of [file, join(file, 'data'), join(file, 'deep', 'data')]) {
-      assert.match(explainFolder(path) ?? '', /file is a file, and the data needs a folder\./);
-      assert.throws(() => createDataFolder(path), /file is a file, and the data needs a folder\./);
+      assert.match(explainFolder(path) ?? '', /file is a file, not a folder\./);
+      assert.throws(() => createDataFolder(path), /file is a file, not a folder\./);
     }
   });
 
   test('cannot be where the system takes none, and that is found out at once', (t) => {
     if (!existsSync('/proc/self')) return t.skip('optional: needs /proc');
     for (const folder of ['/proc/berth', '/proc/berth/data']) {
-      assert.throws(() => createDataFolder(folder), /^Error: No folder can be created in \/proc\./);
+      assert.throws(() => createDataFolder(folder), /^Error: Cannot create a folder in \/proc\./);
     }
   });
 
@@ -70,10 +70,7 @@ describe('a data folder', () => {
       return t.skip('optional: needs the right to mount a disk');
     }
     try {
-      assert.match(
-        explainFolder(disk) ?? '',
-        /is on a disk that is mounted read-only\. Mount it for writing/,
-      );
+      assert.match(explainFolder(disk) ?? '', /is on a disk that is mounted read-only\. Mount it writable/);
       assert.throws(() => createDataFolder(join(disk, 'data')), /is on a disk that is mounted read-only\./);
     } finally {
       execFileSync('umount', ['--lazy', disk]);
@@ -87,7 +84,7 @@ describe('a data folder', () => {
     if (told === null) return t.skip('optional: needs root, and a Node that others can run');
     assert.match(
       told,
-      /data belongs to the user "root" \(id 0\), and you are .*65534\)?: you may not use it\./,
+      /data belongs to the user "root" \(id 0\), and you are .*65534\)?: you cannot use it\./,
     );
     assert.match(told, /\(sudo -u root …\)/);
     const inside = explainToStranger(t, join(folder, 'deep', 'data'));
@@ -113,9 +110,9 @@ describe('a data folder', () => {
     if (isRoot) chownSync(folder, STRANGER, STRANGER);
     const told = isRoot ? explainToStranger(t, folder) : explainFolder(folder);
     if (told === null) return t.skip('optional: needs a Node that others can run');
-    assert.match(told, /data is yours, but its mode 0500 keeps you out: chmod 700 \S+data$/);
+    assert.match(told, /data is yours, but its mode 0500 denies you access: chmod 700 \S+data$/);
     chmodSync(folder, 0o1500);
     const shared = isRoot ? explainToStranger(t, folder) : explainFolder(folder);
-    assert.match(shared ?? '', /its mode 1500 keeps you out\. Name another folder with --data\.$/);
+    assert.match(shared ?? '', /its mode 1500 denies you access\. Choose another folder with --data\.$/);
   });
 });

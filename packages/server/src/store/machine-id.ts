@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { isContainer } from '@berth/protocol/console/file-sharing';
+import { isContainer } from '@berth/protocol/files/file-sharing';
 
 /**
  * What tells this machine from others, and stays the same over restarts, upgrades and new addresses; `null`

@@ -6,6 +6,9 @@ export type RowCounts = Readonly<Record<string, number>>;
 /** By the names of its columns, which are the same in every store. */
 export type CopiedRow = Readonly<Record<string, null | number | bigint | string | Uint8Array>>;
 
+/** How many rows travel at once. A row of the log may hold some thousand events. */
+export const PAGE_ROWS = 500;
+
 /** What can be said of the data in a store as it is, to be compared. */
 export interface StoreContents {
   /** Where it is, for people. */

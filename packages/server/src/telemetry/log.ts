@@ -4,7 +4,7 @@ import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 
 /**
- * The log. Lines name routes, never URLs: a URL may carry secrets. Standard output belongs to the ready line,
+ * The log. Lines name routes, never URLs, which may contain secrets. Standard output is for the ready line,
  * so everything goes to standard error.
  */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -17,12 +17,12 @@ const LABELLED = {
 
 export function createLog({ level, format }: Config['log'], rewrite?: (msg: string) => string): Log {
   const lines = pino.destination({ dest: 2, sync: true });
-  // Whoever reads the log may go away before us, as a terminal does that is closed.
+  // The reader of the log may exit first, such as a closed terminal.
   lines.on('error', () => {});
   return openLog(level, format, (text) => lines.write(text), rewrite);
 }
 
-/** A log for commands that print their own answer: only what went wrong. */
+/** A log for commands that print their own answer: errors only. */
 export function createQuietLog(): Log {
   return openLog('error', 'text', (text) => process.stderr.write(text));
 }

@@ -3,7 +3,7 @@ import type { ClockJumped } from '../core/nouns/audit-event.ts';
 import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import type { Log } from './log.ts';
 
-/** Says in the log what the store noticed, and what the administrator can do about it. */
+/** Logs what the store noticed, and what the administrator can do about it. */
 export function describeNotice(log: Log, notice: StoreNotice): void {
   switch (notice.kind) {
     case 'clock_jumped':
@@ -18,19 +18,19 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
     case 'clock_taken_over':
       log.warn(
         { from: formatTimestamp(notice.from), to: formatTimestamp(notice.to) },
-        'the wall clock stayed ahead for 24 hours and is followed now; slots got their timeout again',
+        'the wall clock stayed ahead for 24 hours and is now accepted; slots got a new timeout',
       );
       break;
     case 'heads_signed':
-      log.info({ links: notice.links, digest: notice.digest }, 'the audit log was signed as it stands');
+      log.info({ links: notice.links, digest: notice.digest }, 'the audit log was signed');
       break;
     case 'anchor_lost':
-      log.error('the audit log is not as the server left it; run "berth audit verify"');
+      log.error('the audit log was changed outside the server; run "berth audit verify"');
       break;
     case 'commit_failed':
       log.error(
         { error: notice.error },
-        'the data cannot be written: requests are answered with 503 until the store works again',
+        'the data cannot be written; requests get a 503 until the store works again',
       );
       break;
     case 'store_recovered':
@@ -47,14 +47,11 @@ function describeJump(log: Log, jump: ClockJumped): void {
   if (jump.followed) {
     log.warn(
       facts,
-      'the clock is far ahead of the last run; if it is wrong, set it right and run "berth clock reset"',
+      'the clock is far ahead of the last run; if it is wrong, correct it and run "berth clock reset"',
     );
   } else if (jump.direction === 'ahead') {
-    log.warn(
-      facts,
-      'the wall clock jumped ahead and is not followed; if it is right, run "berth clock accept"',
-    );
+    log.warn(facts, 'the wall clock jumped ahead and is ignored; if it is correct, run "berth clock accept"');
   } else {
-    log.warn(facts, "the wall clock was set back; the server's time goes on without it");
+    log.warn(facts, "the wall clock was set back; the server's time continues without it");
   }
 }

@@ -5,22 +5,22 @@ export interface HttpWebhookOptions {
   readonly url: string;
   readonly secret: string;
   readonly userAgent: string;
-  /** For a whole exchange. */
+  /** For a whole request. */
   readonly timeoutMs: number;
-  /** Cuts off what is under way when the server stops. */
+  /** Aborts requests when the server stops. */
   readonly signal: AbortSignal;
-  /** What the machine believes the date to be, in milliseconds. */
+  /** The wall clock in milliseconds. */
   readonly readWall: () => number;
-  /** The event in the names and dates of the API. */
+  /** The event with the names and dates of the API. */
   readonly present: (event: WebhookEvent) => Readonly<Record<string, unknown>>;
 }
 
-/** What a receiver may say is of no interest; it is read so that it can end what it began. */
+/** The response body is ignored, but read so that the receiver can finish. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 const GONE = 410;
 
-/** A receiver that takes every event as a POST of its own, signed with a secret that both know. */
+/** A receiver that gets every event as a POST, signed with a shared secret. */
 export function createHttpWebhooks(options: HttpWebhookOptions): WebhookReceiver {
   return {
     async send(event) {
@@ -45,11 +45,11 @@ function post(event: WebhookEvent, options: HttpWebhookOptions): Promise<Respons
       'user-agent': options.userAgent,
       'berth-event-id': event.id,
       'berth-signature': `t=${seconds},v1=${sign(options.secret, `${seconds}.${body}`)}`,
-      // A connection that was kept and has gone stale would cost a try.
+      // A stale kept-alive connection would cost an attempt.
       connection: 'close',
     },
     body,
-    // Events go nowhere but to the address that was configured.
+    // Do not follow redirects: events only go to the configured address.
     redirect: 'manual',
     signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
   });
@@ -59,7 +59,7 @@ function sign(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('hex');
 }
 
-/** The status has been heard: what becomes of the rest changes nothing. */
+/** The status is known: a failure of the rest does not matter. */
 async function readAway(response: Response): Promise<void> {
   let size = 0;
   try {
@@ -73,10 +73,10 @@ async function readAway(response: Response): Promise<void> {
 function judge(status: number): Delivery {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === GONE) return { kind: 'gone' };
-  return { kind: 'failed', reason: `it answered with the status ${status}` };
+  return { kind: 'failed', reason: `it answered with status ${status}` };
 }
 
-/** Never what a receiver has said, which might repeat something that is nobody else's business. */
+/** Never includes the response, which might repeat secrets. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return 'it did not answer in time';
   return `it cannot be reached (${codeOf(error) || 'no reason'})`;

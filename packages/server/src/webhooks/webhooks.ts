@@ -1,22 +1,22 @@
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 
-/** The port to whoever wants to be told of events. */
+/** The port to a receiver of events. */
 export interface WebhookReceiver {
-  /** Tries once. Whatever goes wrong is an answer, not an exception. */
+  /** Tries once. A failure is a result, not an exception. */
   send(event: WebhookEvent): Promise<Delivery>;
 }
 
 export interface WebhookEvent {
-  /** The same however often it is sent. */
+  /** The same for every attempt. */
   readonly id: string;
-  /** `null`: of the server itself. */
+  /** `null` for events of the server itself. */
   readonly licenseId: number | null;
   readonly at: Instant;
   readonly event: RecordedEvent;
 }
 
-/** `gone`: it does not want this one, ever. `stopping`: this server cut it off, and it says nothing. */
+/** `gone`: the receiver refuses the event permanently. `stopping`: this server aborted the request. */
 export type Delivery =
   | { readonly kind: 'delivered' | 'gone' | 'stopping' }
   | { readonly kind: 'failed'; readonly reason: string };

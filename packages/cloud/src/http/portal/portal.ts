@@ -3,9 +3,13 @@ import { readScannedText } from '@berth/protocol/carried/scanned-text';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
-import { type AirgapAnswer, confirmAirgap } from '../../store/airgap.ts';
-import { answerActivation, answerDeactivation, type CarriedRequest } from '../../store/offline-requests.ts';
-import { takeUsage } from '../../store/usage.ts';
+import { type AirgapAnswer, confirmAirgap } from '../../store/offline/airgap.ts';
+import {
+  answerActivation,
+  answerDeactivation,
+  type CarriedRequest,
+} from '../../store/offline/offline-requests.ts';
+import { takeUsage } from '../../store/offline/usage.ts';
 import { LIMITS } from '../limits/limits.ts';
 import { createTurns } from '../limits/turns.ts';
 import { download, type Reply } from '../reply.ts';

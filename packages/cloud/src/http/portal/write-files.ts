@@ -3,7 +3,7 @@ import { findUnreadable, writeLicenseFile } from '@berth/protocol/carried/licens
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import { WHOLE_LICENSE } from '../../core/decision.ts';
 import { type JudgeLicense, refuseUnreadable } from '../../core/refuse-for-server.ts';
-import type { FileWriter } from '../../store/license-files.ts';
+import type { FileWriter } from '../../store/offline/license-files.ts';
 import { presentUnsigned } from '../present-license.ts';
 
 /** A number as long as any. */

@@ -9,7 +9,7 @@ export interface OneTimePassword {
   readonly isUsed: boolean;
 }
 
-export const ONE_TIME_DAYS = 7;
+const ONE_TIME_DAYS = 7;
 
 export function oneTimeUntil({ madeAt }: OneTimePassword): Instant {
   return plus(madeAt, ONE_TIME_DAYS * DAY_MS);

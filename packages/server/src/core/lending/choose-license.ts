@@ -8,7 +8,7 @@ interface Licensed {
 }
 
 /** The licenses that a request may be about, the most recently added first. */
-export interface Shelf<T extends Licensed> {
+interface Candidates<T extends Licensed> {
   /** How many products the server holds in all. */
   readonly products: number;
   /** Those of the product that was named, or of the only one. */
@@ -19,25 +19,28 @@ export interface Shelf<T extends Licensed> {
  * The licenses that a request means: the one that it names, in any state, or all of its product. Those form a
  * pool; `decide-pool.ts` says which of them answers.
  */
-export function listMeant<T extends Licensed>(target: Target, shelf: Shelf<T>): readonly T[] | Refused {
-  const refusal = refuseTarget(target, shelf);
+export function listMeant<T extends Licensed>(
+  target: Target,
+  candidates: Candidates<T>,
+): readonly T[] | Refused {
+  const refusal = refuseTarget(target, candidates);
   if (refusal !== null) return refusal;
-  if (target.licenseId === null) return shelf.licenses;
-  const named = shelf.licenses.filter(({ license }) => license.id === target.licenseId);
+  if (target.licenseId === null) return candidates.licenses;
+  const named = candidates.licenses.filter(({ license }) => license.id === target.licenseId);
   if (named.length > 0) return named;
   return refuse('license_not_found', `This server holds no license with the id ${target.licenseId}.`);
 }
 
-function refuseTarget(target: Target, shelf: Shelf<Licensed>): Refused | null {
+function refuseTarget(target: Target, candidates: Candidates<Licensed>): Refused | null {
   if (target.product !== null) {
-    if (shelf.licenses.length > 0) return null;
+    if (candidates.licenses.length > 0) return null;
     return refuse(
       'unknown_product',
       `This server holds no license of the product "${target.product}". ` +
         'Check the product code, or ask the administrator to add the license.',
     );
   }
-  if (target.licenseId !== null || shelf.products === 1) return null;
+  if (target.licenseId !== null || candidates.products === 1) return null;
   return refuse('missing_parameters', 'Name the "product": this server does not have exactly one.');
 }
 

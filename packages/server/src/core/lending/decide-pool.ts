@@ -28,7 +28,7 @@ export interface PoolPart {
 }
 
 /** All of it is one commit. */
-export interface PoolDecision {
+interface PoolDecision {
   readonly answer: PoolPart;
   /** Changes on other licenses of the pool. */
   readonly others: readonly PoolPart[];

@@ -127,7 +127,7 @@ export interface ServerStopped {
 }
 
 /** Tells the fingerprints of the keys that were set. */
-export interface CloudKeysSet {
+interface CloudKeysSet {
   readonly kind: 'cloud_keys_set';
   readonly changed: readonly CloudKeyName[];
   readonly apiKeyFingerprint: string | null;
@@ -156,7 +156,7 @@ export interface HeadsSigned {
 }
 
 /** Old links were replaced by totals. */
-export interface AuditThinned {
+interface AuditThinned {
   readonly kind: 'audit_thinned';
   readonly before: string;
   /** Up to which link each chain is thinned out now, and how many of its links went this time. */
@@ -229,7 +229,7 @@ export type AuditEvent = LicenseEvent | SystemEvent;
 export type RecordedEvent = (AuditEvent | Unreadable) & { readonly origin?: string };
 
 /** In place of events that were overwritten. */
-export interface Unreadable {
+interface Unreadable {
   readonly kind: 'unreadable';
 }
 

@@ -8,7 +8,7 @@ export function licenseId(id: number): LicenseId {
 }
 
 export type LicenseSource = 'cloud' | 'offline' | 'airgap' | 'demo';
-export type LicenseType = 'perpetual' | 'time-limited' | 'consumption' | 'subscription';
+type LicenseType = 'perpetual' | 'time-limited' | 'consumption' | 'subscription';
 
 /** What the vendor granted, as plain facts. The functions below say what they allow now. */
 export interface License {
@@ -127,7 +127,7 @@ export const NO_TIE: LicenseTie = {
 const MOVED_DAYS = 7;
 
 /** What Berth passes on to clients, and never decides by. */
-export interface LicenseParticulars {
+interface LicenseParticulars {
   readonly isTrial: boolean;
   readonly maintenanceUntil: Instant | null;
   readonly maxActivations: number;
@@ -141,7 +141,7 @@ export interface LicenseParticulars {
   readonly productDetails: ProductDetails;
 }
 
-export interface ProductDetails {
+interface ProductDetails {
   readonly id: number;
   readonly name: string;
   readonly authorizationMethod: string;

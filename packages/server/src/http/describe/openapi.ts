@@ -169,7 +169,8 @@ function describeOperation(route: Route, method: string, index: number, shared: 
   };
 }
 
-function errorsOf(route: Route, method: string): readonly ErrorCode[] {
+/** Every error that a request with this method may be answered with. */
+export function errorsOf(route: Route, method: string): readonly ErrorCode[] {
   const takesBody = method === 'POST' && (route.body !== undefined || isStrict(route));
   const body = takesBody ? BODY_ERRORS : [];
   const takesQuery = route.query !== undefined || isStrict(route);

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { resolve } from '../../../../../test/support/json-schema.ts';
 import { FOREIGN, openTestApp } from '../../../../../test/support/test-app.ts';
+import { errorsOf } from '../describe/openapi.ts';
 import { ACCESS, inputOf, type Route, type RouteInput, TAGS } from '../route.ts';
 import { docsRoutes } from './docs.ts';
 
@@ -45,6 +46,12 @@ interface Schema {
   readonly examples?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
 }
+
+/** Answered before a route is found. */
+const BEFORE_ROUTES = ['request_timeout', 'headers_too_large', 'not_found', 'method_not_allowed'];
+
+/** Answered by the portal of the licensing cloud. */
+const OF_THE_PORTAL = ['usage_file_invalid', 'server_key_not_approved', 'usage_file_outdated'];
 
 async function readDocument(t: { after(work: () => unknown): void }) {
   const { get, routes } = await openTestApp(t, { licenses: [] });
@@ -177,6 +184,17 @@ describe('the OpenAPI document', () => {
         }
       }
     }
+  });
+
+  test('lists every code of the registry, except those that no route answers with', async (t) => {
+    const { routes } = await readDocument(t);
+    const listed = new Set(
+      routes.flatMap((route) => route.methods.flatMap((method) => errorsOf(route, method))),
+    );
+    assert.deepEqual(
+      ERROR_CODES.filter((code) => !listed.has(code)),
+      [...BEFORE_ROUTES, ...OF_THE_PORTAL],
+    );
   });
 
   test('names the refusals, the fields and the credentials of a route', async (t) => {

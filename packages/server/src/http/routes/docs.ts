@@ -2,7 +2,7 @@ import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { DOCS_STYLE, renderDocs } from '../describe/docs-page.ts';
 import { describeApi } from '../describe/openapi.ts';
-import { jsonText } from '../reply.ts';
+import { jsonText } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** The API described by itself. `routes` is the whole table, these three included. */

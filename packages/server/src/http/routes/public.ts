@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { Oversight } from '../../services/lending/oversight.ts';
 import { RequestError } from '../../services/request-error.ts';
-import { problem } from '../problem.ts';
-import { json } from '../reply.ts';
+import { problem } from '../reply/problem.ts';
+import { json } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 interface PublicServices {

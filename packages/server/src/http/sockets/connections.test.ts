@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { openSocket, readAnswerFrom, readToEnd } from '../../../../../test/support/raw-socket.ts';
 import { openTestApp } from '../../../../../test/support/test-app.ts';
 import { LIMITS } from '../../config.ts';
-import { json, type Reply } from '../reply.ts';
+import { json, type Reply } from '../reply/reply.ts';
 import { defineRoute } from '../route.ts';
 import { listen } from './listen.ts';
 

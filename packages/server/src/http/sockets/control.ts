@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { CONTROL } from '../../config.ts';
 import { isSameText } from '../access/same-text.ts';
-import { problem } from '../problem.ts';
-import { toResponse } from '../reply.ts';
-import type { Answering } from './entrance.ts';
+import { problem } from '../reply/problem.ts';
+import { toResponse } from '../reply/reply.ts';
+import type { Answering } from './listen.ts';
 import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
 
 /** The longest path that every system takes for a socket. */

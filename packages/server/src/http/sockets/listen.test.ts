@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { exchange, openSocket, readAnswerFrom } from '../../../../../test/support/raw-socket.ts';
 import { openTestApp, type TestAppOptions } from '../../../../../test/support/test-app.ts';
 import { LIMITS } from '../../config.ts';
-import { empty } from '../reply.ts';
+import { empty } from '../reply/reply.ts';
 import { defineRoute } from '../route.ts';
 import { createHttpServer, listen, listening } from './listen.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { exchange } from '../../../../../test/support/raw-socket.ts';
 import { openTestApp } from '../../../../../test/support/test-app.ts';
-import { json } from '../reply.ts';
+import { json } from '../reply/reply.ts';
 import { defineRoute } from '../route.ts';
 import { listen } from './listen.ts';
 

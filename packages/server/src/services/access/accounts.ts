@@ -8,13 +8,15 @@ import { checkPassword, hashPassword, makeUpPassword, requireGoodPassword } from
 import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 
-/** The name of the administrator that the first start creates. */
+/** The administrator that the first start creates. */
 export const FIRST_ADMINISTRATOR = 'admin';
 
 interface AccountsOptions {
   readonly readMonotonicMs: () => number;
-  /** Whether wrong passwords slow down; `false` only for measuring. */
+  /** Whether wrong passwords slow down sign-ins; `false` only for measurements. */
   readonly isThrottled?: boolean;
+  /** Of scrypt, in tests of everything but passwords. */
+  readonly passwordCost?: number | undefined;
 }
 
 interface SignInRequest {
@@ -22,7 +24,7 @@ interface SignInRequest {
   readonly password: string;
   readonly address: string;
   readonly isBrowser?: boolean;
-  /** Whoever asks has gone away. */
+  /** The client has disconnected. */
   readonly signal?: AbortSignal;
 }
 
@@ -31,38 +33,38 @@ interface PasswordChange {
   readonly oldPassword: string;
   readonly newPassword: string;
   readonly address: string;
-  /** The token that asks, and goes on. */
+  /** The caller's token, which stays valid. */
   readonly keptToken: string | null;
   readonly signal?: AbortSignal;
 }
 
-/** A password that the server made up is told only now; `null`: it was given. */
+/** A generated password, which is shown only once; `null` if it was given. */
 export interface PasswordSet {
   readonly kind: 'password_set';
   readonly oneTimePassword: string | null;
 }
 
-/** The people and programs that have a name and a password here. */
+/** Accounts: a name, a password and a role. */
 export interface Accounts {
   readonly tokens: Tokens;
   /**
-   * Creates the administrator if there is none, and shows the one-time password. Of several servers that do
-   * so at once only one succeeds, and the others show nothing. One that dies in between has shown nothing
-   * either: "berth user password admin" on its machine then makes up another one.
+   * Creates the administrator if there is none, and shows the one-time password. If several servers do so at
+   * once, only one succeeds and shows it. If the server dies before it shows the password,
+   * "berth user password admin" on its machine creates another one.
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /**
-   * A new token, or `null` for a wrong name or password: the same answer in the same time. A one-time
-   * password that is too old is rejected with what to do.
+   * Returns a new token, or `null` for a wrong name or password, in the same time for both. An expired
+   * one-time password is rejected with what to do.
    */
   signIn(request: SignInRequest): Promise<string | null>;
-  /** No administrator has replaced the password that the server made up. */
+  /** Whether no administrator has replaced the generated password yet. */
   isBeingSetUp(): Promise<boolean>;
   list(): Promise<readonly AccountRecord[]>;
-  /** Without a password the server makes one up. */
+  /** Generates a password if none is given. */
   add(account: NewAccount, by: Actor): Promise<PasswordSet | Refused>;
   setPassword(account: string, password: string | null, by: Actor): Promise<PasswordSet | Refused>;
-  /** By whoever knows the old one. */
+  /** Requires the old password. */
   changePassword(change: PasswordChange, by: Actor): Promise<Executed>;
   setRole(account: string, role: Role, by: Actor): Promise<Executed>;
   remove(account: string, by: Actor): Promise<Executed>;
@@ -79,23 +81,24 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   const throttle =
     options.isThrottled === false ? NO_THROTTLE : createSignInThrottle(options.readMonotonicMs);
   const check = (request: SignInRequest) => judge(store, throttle, request);
+  const hash = (password: string) => hashPassword(password, options.passwordCost);
 
   const { execute } = tokens;
 
   return {
     tokens,
-    ensureAdministrator: (show) => ensureAdministrator(store, show),
+    ensureAdministrator: (show) => ensureAdministrator(store, show, hash),
     signIn: (request) => signIn(store, request, check),
     isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
     list: () => store.read({ kind: 'list_accounts' }),
     async add({ name, role, password }, by) {
       requireGoodName(name);
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name, hash);
       const wish = { kind: 'create_account', name, role, passwordHash, oneTime, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async setPassword(account, password, by) {
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, account);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, account, hash);
       const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
@@ -108,9 +111,9 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
         throw new RequestError('invalid_credentials', 'The old password is wrong. Nothing was changed.');
       }
       if (oldPassword.normalize('NFC') === newPassword.normalize('NFC')) {
-        throw new RequestError('validation_error', 'The new password must be another one than the old.');
+        throw new RequestError('validation_error', 'The new password must differ from the old one.');
       }
-      const passwordHash = await hashPassword(newPassword);
+      const passwordHash = await hash(newPassword);
       const wish = { kind: 'set_password', account, passwordHash, oneTime: false } as const;
       return execute({ ...wish, checkedHash, keptToken, by });
     },
@@ -119,14 +122,20 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   };
 }
 
-async function ensureAdministrator(store: Store, show: (password: string) => void): Promise<void> {
+type Hash = (password: string) => Promise<string>;
+
+async function ensureAdministrator(
+  store: Store,
+  show: (password: string) => void,
+  hash: Hash,
+): Promise<void> {
   if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
   const password = makeUpPassword();
   const outcome = await store.execute({
     kind: 'create_account',
     name: FIRST_ADMINISTRATOR,
     role: 'admin',
-    passwordHash: await hashPassword(password),
+    passwordHash: await hash(password),
     oneTime: true,
     by: 'server',
   });
@@ -148,7 +157,7 @@ async function signIn(
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
 
-/** The hash that the password fits; `null` for a wrong name or password. */
+/** The hash that matches the password; `null` for a wrong name or password. */
 async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<string | null> {
   const { name, password, address, signal } = request;
   const attempt = throttle.begin(name, address);
@@ -158,17 +167,17 @@ async function judge(store: Store, throttle: SignInThrottle, request: SignInRequ
     isRight = await checkPassword(password, hash, address, signal);
     return isRight ? hash : null;
   } finally {
-    // Whoever was sent away by a queue or a disk has guessed nothing.
+    // A request rejected by the queue or the disk was not a guess.
     attempt.end(isRight ?? 'unknown');
   }
 }
 
-async function choosePassword(given: string | null, account: string) {
+async function choosePassword(given: string | null, account: string, hash: Hash) {
   const password = given ?? makeUpPassword();
   if (given !== null) requireGoodPassword(given, account);
   return {
     oneTimePassword: given === null ? password : null,
-    passwordHash: await hashPassword(password),
+    passwordHash: await hash(password),
     oneTime: given === null,
   };
 }
@@ -177,7 +186,7 @@ function passwordSet(outcome: Executed, oneTimePassword: string | null): Passwor
   return outcome.kind === 'refused' ? outcome : { kind: 'password_set', oneTimePassword };
 }
 
-/** How the audit log calls those who have no account, and the server itself. */
+/** Names in the audit log for callers without an account and for the server itself. */
 const RESERVED_NAMES = new Set(['client', 'cloud', 'control', 'local', 'server']);
 const GOOD_NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}._@+-]{0,62}[\p{L}\p{N}])?$/u;
 
@@ -185,8 +194,8 @@ function requireGoodName(name: string): void {
   if (GOOD_NAME.test(name) && !RESERVED_NAMES.has(name.toLowerCase())) return;
   throw new RequestError(
     'validation_error',
-    `"${name}" cannot be the name of an account: up to 64 letters, digits and . _ @ + - between them, ` +
-      `and none of ${[...RESERVED_NAMES].join(', ')}.`,
+    `"${name}" is not a valid account name. Use up to 64 letters, digits and . _ @ + - between them, ` +
+      `but not ${[...RESERVED_NAMES].join(', ')}.`,
     { field: 'name' },
   );
 }

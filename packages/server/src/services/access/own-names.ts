@@ -1,18 +1,18 @@
 import { lookup, lookupService } from 'node:dns/promises';
 import { hostname } from 'node:os';
 
-/** The names under which this server may be visited by a browser. */
+/** The host names under which browsers may use this server. */
 export interface OwnNames {
-  /** The name in lower case, without a dot at its end. */
+  /** `name` is in lower case, without a trailing dot. */
   isOwn(name: string): Promise<boolean>;
 }
 
 interface OwnNamesOptions {
   /** The setting `http.allowedHosts`. */
   readonly allowedHosts: readonly string[];
-  /** Whether the TLS certificate in force is for this name. */
+  /** Whether the current TLS certificate is for this name. */
   readonly isCertified: (name: string) => boolean;
-  /** Milliseconds that never run back. */
+  /** A monotonic clock in milliseconds. */
   readonly readMonotonicMs: () => number;
   /** The machine, replaced in tests. */
   readonly machine?: Machine | undefined;
@@ -20,19 +20,19 @@ interface OwnNamesOptions {
 
 export interface Machine {
   readonly hostName: string;
-  /** The full names of its addresses, as the system's resolver knows them. */
+  /** The full names of its addresses from the system's resolver. */
   findFullNames(): Promise<readonly string[]>;
 }
 
-/** For how long the full names are believed: a machine may change networks. */
+/** How long the full names are cached: a machine may change networks. */
 const FULL_NAMES_MS = 60_000;
 
 /**
- * A page on a foreign name that its owner rebinds to this server's address is "same origin" to the browser:
- * only the name gives it away. So browsers are served under names that are known to be this server's:
+ * Protects against DNS rebinding: a page on a foreign name that points to this server's address is "same
+ * origin" to the browser, so only the name reveals it. Browsers are served under known names only:
  * localhost, the machine's host name, its full name, those in its certificate, and those in the settings.
- * The full name takes the resolver, which may be slow: it is looked up only when a browser comes with a name
- * that could be it, and at most once a minute.
+ * The full name needs the resolver, which may be slow: it is looked up only for a name that could match,
+ * and at most once a minute.
  */
 export function createOwnNames(options: OwnNamesOptions): OwnNames {
   const { machine = THIS_MACHINE, isCertified, readMonotonicMs } = options;
@@ -57,13 +57,13 @@ export function createOwnNames(options: OwnNamesOptions): OwnNames {
   };
 }
 
-/** Names are compared without regard to case and to the dot that may end a full one. */
+/** Names are compared without case and without the trailing dot of a full name. */
 export function normalizeName(name: string): string {
   const lower = name.toLowerCase();
   return lower.endsWith('.') ? lower.slice(0, -1) : lower;
 }
 
-/** A machine has a few addresses; one with very many is not asked about all of them. */
+/** A machine has few addresses; if it has very many, only some are looked up. */
 const MAX_ADDRESSES = 8;
 
 const THIS_MACHINE: Machine = {

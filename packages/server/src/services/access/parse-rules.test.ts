@@ -31,21 +31,25 @@ deny:
   });
 
   for (const [title, text, sentence] of [
-    ['empty', ' \n', /^it is empty; to bar nobody, write "deny: \{\}"/],
+    ['empty', ' \n', /^it is empty\. To bar nobody, write "deny: \{\}"/],
     ['an unknown name', 'denny: {}', /^"denny" is unknown\. Did you mean "deny"\?$/],
     ['an unknown list', 'deny: {user: [ada]}', /^"deny\.user" is unknown\. Did you mean "users"\?$/],
-    ['no section', '- ada', /^it must hold "deny"\.$/],
-    ['a text for a section', 'deny: ada', /^"deny" must hold "users", "hosts", "addresses"\.$/],
+    ['no section', '- ada', /^it must contain "deny"\.$/],
+    ['a text for a section', 'deny: ada', /^"deny" must contain "users", "hosts", "addresses"\.$/],
     ['a text for a list', 'deny: {users: ada}', /^"deny\.users" must be a list\.$/],
     ['a list in a list', 'deny: {users: [a, [b]]}', /^"deny\.users\[1\]" must be text\.$/],
     ['a pair in a list', 'deny: {users: [a: b]}', /^"deny\.users\[0\]" must be text\.$/],
     ['an empty name', 'deny: {hosts: [""]}', /^"deny\.hosts\[0\]" is empty\.$/],
-    ['a control character', 'deny: {hosts: ["a\\tb"]}', /^"deny\.hosts\[0\]" holds a control character\.$/],
+    [
+      'a control character',
+      'deny: {hosts: ["a\\tb"]}',
+      /^"deny\.hosts\[0\]" contains a control character\.$/,
+    ],
     ['a long name', `deny: {users: [${'x'.repeat(257)}]}`, /^"deny\.users\[0\]" is longer than 256/],
     [
       'no address',
       'deny: {addresses: [10.0.0.1, 10.0.0]}',
-      /^"deny\.addresses\[1\]" is "10\.0\.0", which is no/,
+      /^"deny\.addresses\[1\]" is "10\.0\.0", which is not/,
     ],
     ['a pattern for an address', 'deny: {addresses: ["10.*"]}', /^"deny\.addresses\[0\]" is "10\.\*", which/],
     ['too wide a mask', 'deny: {addresses: [10.0.0.0/33]}', /^"deny\.addresses\[0\]"/],
@@ -55,7 +59,7 @@ deny:
       'deny:\n  users: [a]\n  users: [b]',
       /^it is not valid YAML: Map keys must be unique/,
     ],
-    ['a star without quotes', 'deny: {users: [*-lab]}', /Put a name that begins with "\*" in quotes\.$/],
+    ['a star without quotes', 'deny: {users: [*-lab]}', /Quote names that begin with "\*"\.$/],
     ['two documents', 'deny: {}\n---\ndeny: {}', /^it is not valid YAML/],
     [
       'too many',

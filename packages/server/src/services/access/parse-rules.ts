@@ -3,22 +3,22 @@ import { suggest } from '@berth/protocol/console/suggest';
 import { DENY_LISTS, type DenyList, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import { parseYaml } from '../../parse-yaml.ts';
 
-/** Rules that cannot be used; the message says what is wrong, and where. */
+/** Invalid rules; the message says what is wrong and where. */
 export class RulesError extends Error {}
 
-/** Far more than anybody writes by hand; names with a star are tried one by one, for each request. */
+/** Far more than anyone writes by hand; names with a star are tried one by one for each request. */
 const MAX_ENTRIES = 10_000;
 
-/** As long as the names that it is compared with. */
+/** The maximum length of the names it is compared with. */
 const MAX_ENTRY_LENGTH = 256;
 
 /**
- * What a rules file says. Every word in it is a text, so a user "007" or "no" needs no quotes. A name that is
- * unknown is an error: whoever is not barred because of a typo would never be noticed.
+ * Parses a rules file. Every value is text, so a user "007" or "no" needs no quotes. An unknown name is an
+ * error, because a typo would silently bar nobody.
  */
 export function parseRules(text: string): Rules {
   if (text.trim() === '') {
-    throw new RulesError('it is empty; to bar nobody, write "deny: {}" or remove it.');
+    throw new RulesError('it is empty. To bar nobody, write "deny: {}" or remove the file.');
   }
   const { deny } = readSection(readYaml(text), '', ['deny']);
   const lists = readSection(deny, 'deny', DENY_LISTS);
@@ -33,12 +33,12 @@ function readYaml(text: string): unknown {
     return parseYaml(text, { schema: 'failsafe', logLevel: 'error' });
   } catch (error) {
     const [line = ''] = (error as Error).message.split('\n');
-    const hint = /alias/i.test(line) ? ' Put a name that begins with "*" in quotes.' : '';
+    const hint = /alias/i.test(line) ? ' Quote names that begin with "*".' : '';
     throw new RulesError(`it is not valid YAML: ${line.replace(/[.:]?$/, '.')}${hint}`);
   }
 }
 
-/** A section in which everything is commented out is empty. */
+/** A section with only comments is empty. */
 function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
@@ -47,7 +47,7 @@ function readSection(value: unknown, place: string, known: readonly string[]): R
   if (isEmpty(value)) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
     const where = place === '' ? 'it' : `"${place}"`;
-    throw new RulesError(`${where} must hold ${known.map((name) => `"${name}"`).join(', ')}.`);
+    throw new RulesError(`${where} must contain ${known.map((name) => `"${name}"`).join(', ')}.`);
   }
   const unknown = Object.keys(value as object).find((name) => !known.includes(name));
   if (unknown === undefined) return value as Record<string, unknown>;
@@ -63,7 +63,7 @@ function readList(
   if (isEmpty(value)) return [];
   if (!Array.isArray(value)) throw new RulesError(`"${place}" must be a list.`);
   if (value.length > MAX_ENTRIES) {
-    throw new RulesError(`"${place}" has ${value.length} entries; at most ${MAX_ENTRIES} are possible.`);
+    throw new RulesError(`"${place}" has ${value.length} entries; at most ${MAX_ENTRIES} are allowed.`);
   }
   return value.map((entry, index) => {
     const problem = typeof entry === 'string' ? refuse(entry) : 'must be text';
@@ -75,10 +75,10 @@ function readList(
 function refuseName(entry: string): string | null {
   if (entry.trim() === '') return 'is empty';
   if (entry.length > MAX_ENTRY_LENGTH) return `is longer than ${MAX_ENTRY_LENGTH} characters`;
-  return /\p{Cc}/u.test(entry) ? 'holds a control character' : null;
+  return /\p{Cc}/u.test(entry) ? 'contains a control character' : null;
 }
 
 function refuseAddress(entry: string): string | null {
   if (parseRange(entry) !== null) return null;
-  return `is "${entry.slice(0, MAX_ENTRY_LENGTH)}", which is no address and no range such as 10.0.0.0/8`;
+  return `is "${entry.slice(0, MAX_ENTRY_LENGTH)}", which is not an address or a range such as 10.0.0.0/8`;
 }

@@ -8,14 +8,14 @@ import { RequestError } from '../request-error.ts';
 
 const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** 32 MiB and a few hundredths of a second for each guess. */
+/** 32 MiB and a few hundredths of a second per guess. */
 const COST = { N: 32768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 
 /**
- * At most two at once: passwords must not be able to take the machine. Those who wait take turns by where
- * they come from, so that guesses from some addresses keep nobody else from signing in.
+ * At most two at once, so that password checks cannot exhaust the machine. Waiting clients take turns by
+ * address, so that guesses from some addresses do not keep others from signing in.
  */
 const turns = createFairQueue({
   atOnce: LIMITS.passwordChecksAtOnce,
@@ -23,24 +23,25 @@ const turns = createFairQueue({
   refusal: 'Too many sign-ins at once. Try again in a few seconds.',
 });
 
-/** A server that stops does not work off what waits. */
+/** A stopping server drops waiting checks. */
 export async function dismissPasswords(): Promise<void> {
   turns.dismiss();
 }
 
-/** Whoever sets a password has shown who they are, and does not queue with those who guess. */
+/** Callers who set a password are authenticated and do not queue with guesses. */
 const SETTING: readonly string[] = ['setting a password'];
 
-/** `scrypt$N$r$p$salt$key`, the last two in base64. */
-export async function hashPassword(password: string): Promise<string> {
+/** `scrypt$N$r$p$salt$key`, the last two in base64. Only tests set the cost `N`. */
+export async function hashPassword(password: string, N: number = COST.N): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await turns.run(SETTING, () => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, COST));
-  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$');
+  const derive = () => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, { ...COST, N });
+  const key = await turns.run(SETTING, derive);
+  return ['scrypt', N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
 /**
- * For an account that does not exist the work is done all the same, so that the time tells nothing.
- * `address`: where the guess comes from. `signal`: whoever guesses has gone away.
+ * Does the same work for an account that does not exist, so that the time reveals nothing. `address`: where
+ * the guess comes from. `signal`: the client has disconnected.
  */
 export async function checkPassword(
   password: string,
@@ -78,22 +79,21 @@ const LONGEST_PASSWORD = 256;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
- * Length is what makes a password hard to guess, unless it is what others choose, too; what it is made of is
- * its owner's business.
+ * Length makes a password hard to guess, unless it is a common one; there are no rules about its characters.
  */
 export function requireGoodPassword(password: string, account: string): void {
   const text = password.normalize('NFC');
   const isOfLength = [...text].length >= SHORTEST_PASSWORD && text.length <= LONGEST_PASSWORD;
   if (!isOfLength || CONTROL_CHARACTER.test(text)) {
     throw badPassword(
-      `The new password must have ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters, none of them a ` +
-        'control character.',
+      `The new password must have ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters and no control ` +
+        'characters.',
     );
   }
   if (isGuessable(text, [account])) {
     throw badPassword(
-      'The new password is easy to guess: it is mostly common words, names, sequences or repeats. Choose ' +
-        'another, such as four words that have nothing to do with each other.',
+      'The new password is easy to guess: it consists mostly of common words, names, sequences or repeats. ' +
+        'Choose another one, such as four unrelated words.',
     );
   }
 }
@@ -103,7 +103,7 @@ function badPassword(message: string): RequestError {
 }
 
 /**
- * Letters and digits that cannot be mistaken for one another, in groups: to be read from a screen and typed.
+ * Groups of letters and digits that are easy to tell apart, for reading from a screen and typing.
  */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const GROUPS = 5;
@@ -117,7 +117,7 @@ export function makeUpPassword(): string {
 function pickLetter(): string {
   for (;;) {
     const byte = randomBytes(1)[0] as number;
-    // Bytes beyond the last whole multiple would make some letters likelier than others.
+    // Bytes above the last whole multiple would make some letters more likely.
     if (byte < 256 - (256 % ALPHABET.length)) return ALPHABET[byte % ALPHABET.length] as string;
   }
 }

@@ -54,8 +54,8 @@ describe('at start', () => {
       assert.ok(error instanceof RulesError);
       assert.equal(
         error.message,
-        `The rules file ${path} cannot be used: "deny.user" is unknown. Did you mean "users"? ` +
-          'Put it right: started without it, the server would bar nobody.',
+        `The rules file ${path} is not valid: "deny.user" is unknown. Did you mean "users"? ` +
+          'Correct the file: without it, the server would bar nobody.',
       );
       return true;
     });
@@ -72,7 +72,7 @@ describe('at start', () => {
 
   test('a file that was asked for by name has to be there', async (t) => {
     const { write, path, open } = await setUp(t, 'barred.yaml');
-    await assert.rejects(open().begin(), /barred\.yaml cannot be used: it is not there\. Put it right/);
+    await assert.rejects(open().begin(), /barred\.yaml is not valid: it does not exist\. Correct the file/);
     write(ADA);
     assert.equal((await open().begin()).kind, 'taken');
     rmSync(path);
@@ -108,7 +108,7 @@ describe('while the server runs', () => {
       assert.equal(await book.refresh(), null);
       const { rules, error, file } = await book.describe();
       assert.deepEqual(rules, denying({ users: ['ada'] }));
-      assert.ok(error?.startsWith(`The rules file ${path} cannot be used: it is `));
+      assert.ok(error?.startsWith(`The rules file ${path} is not valid: it is `));
       assert.equal(file, path);
     }
     write(ADA);

@@ -6,39 +6,39 @@ import type { Content } from '../upkeep/watched-file.ts';
 import { RulesError } from './parse-rules.ts';
 import { type RulesFile, readRules } from './rules-file.ts';
 
-/** What became of the file, for the log. */
+/** What happened to the file, for the log. */
 export type RulesNotice =
   | { readonly kind: 'taken'; readonly rules: Rules }
-  /** It says what is in force already. */
+  /** The file has the rules already in force. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly reason: string };
 
 interface RulesDescription extends RulesRecord {
   readonly file: string;
   readonly digest: string;
-  /** Why the file cannot be used as it is now, so that older rules are in force; `null`: it can. */
+  /** Why the file is invalid and older rules stay in force; `null` if it is valid. */
   readonly error: string | null;
 }
 
-/** The administrator's rules. What the store holds is in force; the file is where it comes from. */
+/** The administrator's rules. Those in the store are in force; they come from the file. */
 export interface RuleBook {
   /**
-   * Takes the file before anybody is served. A file that cannot be used is no reason to stop while there are
-   * rules in force; without any, those who were to be barred would be served. Only the leader's file counts:
-   * two servers with different files must not take turns. What the store holds counts for all of them.
+   * Reads the file before the server accepts requests. An invalid file prevents the start only if no rules
+   * are in force, because the server would then bar nobody. Only the leader's file counts, so that two
+   * servers with different files do not overwrite each other. The rules in the store apply to all servers.
    */
   begin(): Promise<RulesNotice>;
-  /** Takes the file when it is another one; `null` when it is not. */
+  /** Reads the file if it has changed; `null` if not. */
   refresh(): Promise<RulesNotice | null>;
-  /** Another server's file counted until now: the next refresh takes this one, changed or not. */
+  /** Another server's file counted until now: the next refresh reads this one even if it has not changed. */
   takeOver(): void;
   describe(): Promise<RulesDescription>;
 }
 
 export function createRuleBook(store: Store, file: RulesFile): RuleBook {
-  /** Found, and not taken yet: the disk may fail meanwhile. */
+  /** Read, but not stored yet: the disk may fail. */
   let found: Content | null = null;
-  /** What was told at the start, so that it is not told again of the same version. */
+  /** What was reported at the start, so that the same version is not reported again. */
   let toldAtStart: string | null = null;
 
   async function take(content: Content): Promise<RulesNotice> {
@@ -58,7 +58,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       const { rules } = await store.read({ kind: 'find_rules' });
       toldAtStart = notice.reason;
       if (orNoRules(rules) !== NO_RULES) return notice;
-      throw new RulesError(`${notice.reason} Put it right: started without it, the server would bar nobody.`);
+      throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
     },
     async refresh() {
       found = (await file.look()) ?? found;
@@ -81,7 +81,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
   };
 }
 
-/** Tells one version of the rules from another; long enough to find it, too short to be typed. */
+/** Identifies a version of the rules. */
 function digestOf({ deny: { users, hosts, addresses } }: Rules): string {
   const text = JSON.stringify({ deny: { users, hosts, addresses } });
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);

@@ -4,20 +4,20 @@ import { NO_RULES, type Rules } from '../../core/rules/rules.ts';
 import { type Content, type WatchedFile, watchFile } from '../upkeep/watched-file.ts';
 import { parseRules, RulesError } from './parse-rules.ts';
 
-/** Where the rules are written down. */
+/** The rules file. */
 export interface RulesFile extends WatchedFile {
-  /** Somebody asked for it by its name, so it has to be there. */
+  /** The settings name it, so it must exist. */
   readonly isNamed: boolean;
   /**
-   * Not to have one says nothing. Each of several servers has a data folder of its own: one without a file
-   * must not let in those whom another one's file has barred. A file that says "deny: {}" does.
+   * A missing file says nothing. Each of several servers has its own data folder: one without a file must not
+   * admit users that another one's file bars. A file with "deny: {}" does.
    */
   readonly isOptional: boolean;
 }
 
 const DEFAULT_NAME = 'rules.yaml';
 
-/** The file that the settings name, or the one in the data folder. */
+/** The file named in the settings, or the one in the data folder. */
 export function openRulesFile(
   { rules, data }: Pick<Config, 'rules' | 'data'>,
   { isShared }: { readonly isShared: boolean },
@@ -27,23 +27,23 @@ export function openRulesFile(
   return { ...watchFile(path, LIMITS.rulesBytes), isNamed, isOptional: isShared && !isNamed };
 }
 
-/** What the file says, or why it cannot be used. */
+/** The rules in the file, or why it is invalid. */
 export function readRules({ path, isNamed }: RulesFile, content: Content): Rules | RulesError {
   try {
     return rulesOf(content, isNamed);
   } catch (error) {
     if (!(error instanceof RulesError)) throw error;
-    return new RulesError(`The rules file ${path} cannot be used: ${error.message}`);
+    return new RulesError(`The rules file ${path} is not valid: ${error.message}`);
   }
 }
 
 /**
- * Nobody has to have a file in the data folder. One that was named and is not there is a typo, or a folder
- * that is not mounted: no reason to let everybody in.
+ * The file in the data folder is optional. A missing file that the settings name is a typo, or its folder is
+ * not mounted: that must not admit everyone.
  */
 function rulesOf(content: Content, isNamed: boolean): Rules {
   if (content.kind === 'text') return parseRules(content.text);
   if (content.kind === 'unreadable') throw new RulesError(`it cannot be read (${content.reason}).`);
-  if (isNamed) throw new RulesError('it is not there.');
+  if (isNamed) throw new RulesError('it does not exist.');
   return NO_RULES;
 }

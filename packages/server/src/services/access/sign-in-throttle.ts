@@ -2,43 +2,43 @@ import { placeOf } from '@berth/protocol/address-range';
 import { backOffMs } from '../../core/back-off.ts';
 import { RequestError } from '../request-error.ts';
 
-/** So many wrong passwords of one account from one address are slips of the finger. */
+/** This many wrong passwords for one account from one address are free. */
 const FREE_FAILURES = 5;
-/** The wait after the first that is none; it doubles with each that follows. */
+/** The wait after the next one; it doubles with each further one. */
 const WAIT = { firstMs: 1000, longestMs: 5 * 60 * 1000 };
 
-/** So many from one place, for whatever accounts, are many people behind one door. */
+/** Free wrong passwords per place, for all accounts: many people may share an address. */
 const FREE_FAILURES_OF_PLACE = 100;
 const PLACE_WAIT_MS = 1000;
 
-/** So many guesses from one place are looked at together: each takes a while, and others want in, too. */
+/** How many guesses from one place are checked at once, because each takes a while. */
 const MOST_AT_ONCE = 8;
 
-/** Failures that are older than this are forgotten. */
+/** Older failures are forgotten. */
 const MEMORY_MS = 60 * 60 * 1000;
 
-/** Whoever makes up names and addresses without end pushes out only the longest silent. */
+/** How many names and addresses are remembered; the one idle longest is forgotten. */
 const MAX_ENTRIES = 20_000;
 
 interface Failures {
   count: number;
   lastMs: number;
-  /** Guesses that are being looked at now. */
+  /** Guesses being checked now. */
   open: number;
 }
 
 export interface SignInThrottle {
-  /** Throws when it is too early for another guess. Otherwise `end` has to be called with how it ended. */
+  /** Throws if it is too early for another guess. Otherwise the caller must call `end` with the result. */
   begin(account: string, address: string): { end(isRight: boolean | 'unknown'): void };
 }
 
 export const NO_THROTTLE: SignInThrottle = { begin: () => ({ end: () => {} }) };
 
 /**
- * Slows guessing down: per account and place together, so that nobody can lock somebody else out, and far
- * more leniently per place, so that nobody tries one password on every account, or takes all turns. In
- * memory: a restart forgets it, and takes longer than it saves. Each of several servers counts for itself, so
- * that whoever goes round all of them has so many times the guesses, which are still far too few.
+ * Slows down guessing: per account and place together, so that nobody can lock out others, and far more
+ * leniently per place, so that nobody can try one password on every account or use up all checks. Kept in
+ * memory: a restart forgets it, but takes longer than it saves an attacker. Each of several servers counts
+ * separately, which multiplies the guesses, but they remain far too few.
  */
 export function createSignInThrottle(readMonotonicMs: () => number): SignInThrottle {
   const pairs = new Map<string, Failures>();
@@ -49,7 +49,7 @@ export function createSignInThrottle(readMonotonicMs: () => number): SignInThrot
       const nowMs = readMonotonicMs();
       const place = placeOf(address);
       const pairKey = JSON.stringify([account, place]);
-      // Whoever is sent away leaves nothing behind, and pushes nobody's memory out.
+      // A rejected guess is not remembered, so it cannot displace other entries.
       const waitMs = Math.max(
         waitOfPlace(look(places, place, nowMs), nowMs),
         waitOfPair(look(pairs, pairKey, nowMs), nowMs),
@@ -73,7 +73,7 @@ function note(failures: Failures, nowMs: number): void {
   failures.lastMs = nowMs;
 }
 
-/** One guess at a time where there is a wait at all: a burst must not slip in before the first has failed. */
+/** Once there is a wait, one guess at a time: a burst must not pass before the first guess has failed. */
 function waitOfPair({ count, lastMs, open }: Failures, nowMs: number): number {
   if (count < FREE_FAILURES) return 0;
   const wait = backOffMs(count - FREE_FAILURES + 1, WAIT, 1);
@@ -86,14 +86,14 @@ function waitOfPlace({ count, lastMs, open }: Failures, nowMs: number): number {
   return open > 0 ? PLACE_WAIT_MS : Math.max(0, lastMs + PLACE_WAIT_MS - nowMs);
 }
 
-/** What is remembered of somebody, or nothing. */
+/** The remembered failures, or none. */
 function look(memory: Map<string, Failures>, key: string, nowMs: number): Failures {
   const known = memory.get(key);
   const isFresh = known !== undefined && (known.open > 0 || nowMs - known.lastMs < MEMORY_MS);
   return isFresh ? known : { count: 0, lastMs: nowMs, open: 0 };
 }
 
-/** The same, and it is the youngest memory from now on. */
+/** The same, and marks the entry as used most recently. */
 function keep(memory: Map<string, Failures>, key: string, nowMs: number): Failures {
   const failures = look(memory, key, nowMs);
   memory.delete(key);

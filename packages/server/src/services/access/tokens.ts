@@ -15,14 +15,14 @@ import type { Shown } from '../../core/system-command.ts';
 import type { TokenRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 
-/** Somebody who has shown who they are. */
+/** An authenticated caller. */
 export interface Holder {
-  /** The name of the account, or of the token where it has one of its own. */
+  /** The name of the account, or of the token if it has one. */
   readonly name: string;
   readonly role: Role;
   readonly kind: TokenKind;
   readonly restriction: TokenRestriction | null;
-  /** `null`: a program with a token of its own. */
+  /** `null` for a program with its own token. */
   readonly account: string | null;
   readonly tokenId: string;
   readonly tokenHash: string;
@@ -31,32 +31,32 @@ export interface Holder {
 interface TokenWish {
   readonly name: string;
   readonly role: Role;
-  /** `null`: until it is revoked. */
+  /** `null` if it does not expire. */
   readonly days: number | null;
-  /** What whoever asks has shown. */
+  /** The caller's credentials. */
   readonly shown?: Shown;
 }
 
 interface CreatedToken {
   readonly id: string;
   readonly token: string;
-  /** As it is kept; `null`: it was not taken. */
+  /** As stored; `null` if it was rejected. */
   readonly kept: Token | null;
-  /** Whether it was taken. */
+  /** Whether it was accepted. */
   readonly outcome: Executed;
 }
 
-/** What stands for people and programs after they have shown who they are. */
+/** Tokens of people who have signed in, and of programs. */
 export interface Tokens {
-  /** Using it keeps it alive, unless it is only looked at. */
+  /** Using a token extends it, unless it is only looked up. */
   find(token: string, options?: { readonly isUse: boolean }): Promise<Holder | null>;
-  /** Those with a name first, then the newest; those that ended included. */
+  /** Named tokens first, then the newest; includes expired ones. */
   list(limit: number): Promise<readonly TokenRecord[]>;
-  /** The token is told only now; the store keeps its hash. */
+  /** Returns the token only here; the store keeps its hash. */
   create(wish: TokenWish, by: Actor): Promise<CreatedToken>;
   /** By its id or its name. */
   revoke(id: string, by: Actor): Promise<Executed>;
-  /** Does what decides whether tokens count, and looks at all of them anew. */
+  /** Runs a change that affects tokens, and clears the cache. */
   execute(command: Parameters<Store['execute']>[0]): Promise<Executed>;
 }
 
@@ -67,14 +67,14 @@ export function makeToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
-/** A token is as random as a key, so a plain hash is enough to keep it. */
+/** A token is as random as a key, so a plain hash is enough. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
 /**
- * A token that was looked up counts for this long without another look, so that most requests cost none. What
- * this server changes counts at once; what another server on the same database changes, after this.
+ * How long a token is cached, so that most requests need no lookup. Changes by this server take effect at
+ * once; those of another server on the same database after this time.
  */
 const REMEMBERED_MS = 1000;
 const MAX_REMEMBERED = 10_000;
@@ -99,7 +99,7 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
     const record = await store.read({ kind: 'find_token', tokenHash });
     if (record === null) return null;
     const found = { record, readMs: asked.readMs };
-    // What was read while something changed may be what was there before.
+    // A value read during a change may be outdated.
     if (asked.generation === generation) remember(tokenHash, found);
     return found;
   }
@@ -148,7 +148,7 @@ function holderOf({ account, name, role, kind, id, restriction }: Token, tokenHa
   return { name: account ?? name ?? id, role, kind, restriction, account, tokenId: id, tokenHash };
 }
 
-/** An administrator can look at a server whose disk fails; that the token was used is told another time. */
+/** An administrator can still read when the disk fails; the use of the token is recorded later. */
 function ignoreFault(error: unknown): void {
   if (!(error instanceof Fault)) throw error;
 }

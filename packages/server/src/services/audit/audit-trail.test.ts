@@ -43,7 +43,7 @@ describe('checks of the audit log', () => {
     const last = new AbortController();
     const next = trail.verify(last.signal);
     last.abort();
-    await assert.rejects(next, /went away/);
+    await assert.rejects(next, /disconnected/);
   });
 });
 

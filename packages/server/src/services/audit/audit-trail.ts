@@ -7,18 +7,18 @@ import { RequestError } from '../request-error.ts';
 import { readIdentityKey } from '../upkeep/identity-key.ts';
 import { exportAudit } from './export-audit.ts';
 
-/** What was recorded: to look at, to check, to take elsewhere and to thin out. */
+/** Lists, verifies, exports and thins out the audit log. */
 export interface AuditTrail {
   list(filter: Omit<ListAudit, 'kind'>): Promise<readonly AuditLink[]>;
-  /** `signal`: whoever asks has gone away. */
+  /** `signal`: the client has disconnected. */
   verify(signal: AbortSignal): Promise<AuditVerdict>;
-  /** Puts totals in the place of links from before an instant, in as many commits as it takes. */
+  /** Replaces links from before an instant with totals, in as many commits as needed. */
   thin(wish: ThinWish, by: Actor): Promise<Executed>;
-  /** The whole log in lines, signed. `signal`: whoever reads it has gone away. */
+  /** The whole log in lines, signed. `signal`: the client has disconnected. */
   export(hardwareId: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
-  /** Signs where all chains stand, unless nothing has happened since. */
+  /** Signs the heads of all chains, unless nothing has happened since. */
   signHeads(): Promise<void>;
-  /** Of the key that heads and exports are signed with. */
+  /** The fingerprint of the key that signs heads and exports. */
   readKeyFingerprint(): Promise<string>;
 }
 
@@ -27,21 +27,21 @@ interface ThinWish {
   readonly chain: ListAudit['chain'];
 }
 
-/** The store checks the log once for all who wait; each of them holds a connection. */
+/** The store verifies the log once for all waiting callers; each holds a connection. */
 const MOST_VERIFIES = 8;
-/** An export reads the whole log, page by page, beside everything else. */
+/** An export reads the whole log, page by page, while the server works. */
 const MOST_EXPORTS = 2;
 const RETRY_AFTER_SECONDS = 10;
 
 export function createAuditTrail(store: Store): AuditTrail {
   const verifies = createRoom(
     MOST_VERIFIES,
-    `${MOST_VERIFIES} callers wait for a check of the audit log already. Try again later.`,
+    `${MOST_VERIFIES} callers are already waiting for the audit log to be verified. Try again later.`,
     RETRY_AFTER_SECONDS,
   );
   const exports = createRoom(
     MOST_EXPORTS,
-    `${MOST_EXPORTS} exports of the audit log are under way already. Try again when one has ended.`,
+    `${MOST_EXPORTS} exports of the audit log are already running. Try again when one has ended.`,
     RETRY_AFTER_SECONDS,
   );
   return {
@@ -51,7 +51,7 @@ export function createAuditTrail(store: Store): AuditTrail {
       try {
         return await store.read({ kind: 'verify_audit' }, signal);
       } catch (error) {
-        throw signal.aborted ? new RequestError('bad_request', 'The client went away.') : error;
+        throw signal.aborted ? new RequestError('bad_request', 'The client disconnected.') : error;
       } finally {
         leave();
       }
@@ -65,7 +65,7 @@ export function createAuditTrail(store: Store): AuditTrail {
   };
 }
 
-/** An export has its place until it has ended, or its reader has gone away. */
+/** An export counts until it has ended, or its client has disconnected. */
 async function exportWithin(
   room: Room,
   store: Store,
@@ -89,7 +89,7 @@ async function thinAll(store: Store, wish: ThinWish, by: Actor): Promise<Execute
     const outcome = await store.execute({ kind: 'thin_audit', ...wish, by });
     if (outcome.kind !== 'done') return outcome;
     links += outcome.count;
-    // Fewer than the most are no sign of the end: the next ones may have got a date too far ahead.
+    // Fewer than the maximum does not mean the end: a link in between may have a date in the future.
     if (outcome.count === 0) return { kind: 'done', count: links };
   }
 }

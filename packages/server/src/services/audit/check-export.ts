@@ -4,16 +4,16 @@ import { EXPORT_FORMAT, EXPORT_VERSION, exportSeal } from './export-audit.ts';
 
 export interface ExportVerdict {
   readonly ok: boolean;
-  /** It is all there, as it was signed: then what is wrong with it was wrong with the log. */
+  /** Whether it is complete and as signed: any problems are then those of the log itself. */
   readonly isIntact: boolean;
   readonly chains: number;
   readonly links: number;
   readonly events: number;
-  /** Links of which the export holds only totals. */
+  /** Links for which the export has only totals. */
   readonly thinned: number;
   readonly hardwareId: string | null;
   readonly exportedAt: string | null;
-  /** The fingerprint of the key that has signed. Whose key that is, the file cannot prove. */
+  /** The fingerprint of the signing key. The file cannot prove whose key it is. */
   readonly identityKey: string | null;
   readonly problems: readonly string[];
 }
@@ -23,16 +23,16 @@ type Facts = Readonly<Record<string, unknown>>;
 /** The links of one chain in the file. */
 interface Span {
   last: number;
-  /** The last link that is not in the file: its totals have to cover it. */
+  /** The last link that is not in the file: the totals must cover it. */
   missing: number;
 }
 
-/** A line of an export is a link; even one that names all heads of many licenses is far smaller. */
+/** A line is one link; even one with the heads of many licenses is far smaller. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const LINE_FEED = 10;
 const MAX_PROBLEMS = 20;
 
-/** Reads an export as it comes in, in pieces of any size, and says in the end whether it is all there. */
+/** Checks an export as it arrives, in chunks of any size. */
 export class ExportCheck {
   readonly #hash = createHash('sha256');
   readonly #spans = new Map<number, Span>();
@@ -59,16 +59,16 @@ export class ExportCheck {
       from = end + 1;
     }
     if (from === chunk.length) return;
-    // What is kept must not be what the caller fills anew.
+    // The caller may reuse its buffer, so copy what is kept.
     this.#rest.push(Buffer.from(chunk.subarray(from)));
     this.#restBytes += chunk.length - from;
-    if (this.#restBytes > MAX_LINE_BYTES) throw new Error('A line of the export is too long to be one.');
+    if (this.#restBytes > MAX_LINE_BYTES) throw new Error('A line of the export is too long.');
   }
 
   end(): ExportVerdict {
-    if (!this.#isSigned) this.#tell('The end is missing: the export was broken off.');
+    if (!this.#isSigned) this.#tell('The end is missing: the export was interrupted.');
     if (this.#isSigned && this.#restBytes > 0) this.#tellSurplus();
-    if (this.#isSigned && !this.#hasVerdict) this.#tell('It does not say whether the log was whole.');
+    if (this.#isSigned && !this.#hasVerdict) this.#tell('It does not say whether the log was intact.');
     for (const [chain, { missing }] of this.#spans) this.#checkMissing(chain, missing);
     const key = this.#header?.identity_key;
     return {
@@ -91,7 +91,7 @@ export class ExportCheck {
 
   #tellSurplus(): void {
     this.#isIntact = false;
-    this.#tell('Something follows the signature.');
+    this.#tell('There is data after the signature.');
   }
 
   #takeLine(bytes: Buffer): void {
@@ -110,7 +110,7 @@ export class ExportCheck {
 
   #takeHeader(facts: Facts | null): void {
     if (facts?.format === EXPORT_FORMAT && facts.version === EXPORT_VERSION) this.#header = facts;
-    else this.#tell('This is not an export of an audit log, or one that this release cannot read.');
+    else this.#tell('This is not an export of an audit log, or this release cannot read it.');
   }
 
   #takeContent(facts: Facts | null): void {
@@ -118,14 +118,13 @@ export class ExportCheck {
       (facts?.type === 'link' && this.#takeLink(facts)) ||
       (facts?.type === 'segment' && this.#takeSegment(facts)) ||
       (facts?.type === 'verdict' && this.#takeVerdict(facts));
-    if (!isKnown) this.#tell(`Line ${this.#lines} is none of an export.`);
+    if (!isKnown) this.#tell(`Line ${this.#lines} is not valid in an export.`);
   }
 
   #takeLink({ seq, chain, n, events }: Facts): boolean {
     if (!isNumber(seq) || !isNumber(chain) || !isNumber(n) || !Array.isArray(events)) return false;
     const span = this.#spans.get(chain) ?? { last: 0, missing: 0 };
-    if (seq <= this.#lastSeq || n <= span.last)
-      this.#tell(`Link ${n} of chain ${chain} is not in its place.`);
+    if (seq <= this.#lastSeq || n <= span.last) this.#tell(`Link ${n} of chain ${chain} is out of order.`);
     if (n > span.last + 1) span.missing = n - 1;
     span.last = n;
     this.#spans.set(chain, span);
@@ -145,12 +144,12 @@ export class ExportCheck {
   #takeVerdict({ ok, problems }: Facts): boolean {
     if (typeof ok !== 'boolean' || !Array.isArray(problems)) return false;
     this.#hasVerdict = true;
-    if (!ok) this.#tell('The log was not whole when it was exported:');
+    if (!ok) this.#tell('The log was already broken when it was exported:');
     for (const problem of problems) this.#tell(sayProblem(problem as Facts | null));
     return true;
   }
 
-  /** Totals cover the first links of a chain, and may reach further than what is missing. */
+  /** Totals cover the first links of a chain, possibly more than are missing. */
   #checkMissing(chain: number, missing: number): void {
     if (missing <= (this.#thinnedTo.get(chain) ?? 0)) return;
     this.#tell(`Links of chain ${chain} are missing, up to link ${missing}.`);
@@ -187,7 +186,7 @@ function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-/** `null`: no JSON object. */
+/** `null` if it is not a JSON object. */
 function parseLine(bytes: Buffer): Facts | null {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));

@@ -118,22 +118,25 @@ describe('an export', () => {
     const text = await readText(store);
     const { ok, isIntact, problems, links } = check(text);
     assert.deepEqual([ok, isIntact, links], [false, true, 263]);
-    assert.match(problems.join('\n'), /^The log was not whole .*\nlink 79 of chain 1: The link was changed/);
+    assert.match(
+      problems.join('\n'),
+      /^The log was already broken .*\nlink 79 of chain 1: The link was changed/,
+    );
     const isSaid = (line: string) => line.includes('"type":"verdict"');
     const silent = text.split('\n').filter((line) => !isSaid(line));
-    assert.match(check(resign(silent.join('\n'))).problems.join(), /does not say whether the log was whole/);
+    assert.match(check(resign(silent.join('\n'))).problems.join(), /does not say whether the log was intact/);
     const lied = text.replace(/"ok":false,"problems":.*/, '"ok":true,"problems":[]}');
     assert.deepEqual(check(lied).problems, ['The signature is wrong: the export was changed.']);
     assert.equal(check(lied).isIntact, false);
   });
 
-  test('that is broken off anywhere is none', async (t) => {
+  test('that is cut anywhere is rejected', async (t) => {
     const { store } = await writeHistory(t);
     const text = await readText(store);
     for (let length = 0; length < text.length; length += 997) {
-      assert.match(check(text.slice(0, length)).problems.join(), /broken off/);
+      assert.match(check(text.slice(0, length)).problems.join(), /interrupted/);
     }
-    assert.match(check(text.slice(0, -1)).problems.join(), /broken off/);
+    assert.match(check(text.slice(0, -1)).problems.join(), /interrupted/);
   });
 
   test('breaks off when the store fails in the middle', async (t) => {
@@ -176,16 +179,16 @@ describe('an export that was changed', () => {
     ['in a word', (text) => text.replace('user-77', 'user-78'), /signature is wrong/],
     ['in its header', (text) => text.replace('this-machine', 'that-machine'), /signature is wrong/],
     ['by a line less', (text) => removeLine(text, 40), /signature is wrong/],
-    ['by a line more', (text) => `${text}{"type":"link"}\n`, /follows the signature/],
-    ['by a beginning of one more', (text) => `${text}{`, /follows the signature/],
+    ['by a line more', (text) => `${text}{"type":"link"}\n`, /after the signature/],
+    ['by a beginning of one more', (text) => `${text}{`, /after the signature/],
     [
       'by a line less, and signed anew',
       (text) => resign(removeLine(text, 40)),
       /Links of chain 1 are missing/,
     ],
-    ['by two lines swapped, and signed anew', (text) => resign(swapLines(text, 40)), /not in its place/],
+    ['by two lines swapped, and signed anew', (text) => resign(swapLines(text, 40)), /out of order/],
     ['into something else', () => 'hello\n', /not an export/],
-    ['into nothing', () => '', /broken off/],
+    ['into nothing', () => '', /interrupted/],
   ];
   for (const [title, change, problem] of CHANGES) {
     test(`${title} is found`, async () => {

@@ -7,7 +7,7 @@ import { type IdentityKey, readIdentityKey } from '../upkeep/identity-key.ts';
 export const EXPORT_FORMAT = 'berth-audit-export';
 export const EXPORT_VERSION = 1;
 
-/** So many links are held in memory at once. A link names all heads now and then, and may be large. */
+/** How many links are in memory at once. A link that lists all heads may be large. */
 const LINKS_PER_PAGE = 200;
 
 /** What is signed: the SHA-256 of all bytes before the last line. */
@@ -17,7 +17,7 @@ export function exportSeal(sha256: string): Buffer {
 
 interface ExportOptions {
   readonly hardwareId: string;
-  /** Whoever reads it has gone away. */
+  /** The client has disconnected. */
   readonly signal: AbortSignal;
   /** It was read to its end, has failed, or was cancelled. */
   readonly onEnd: () => void;
@@ -27,13 +27,13 @@ interface Extent {
   readonly hardwareId: string;
   readonly key: IdentityKey;
   readonly exportedAt: string;
-  /** Links that are written meanwhile are left to the next export. */
+  /** Links written during the export are left to the next one. */
   readonly lastSeq: number;
 }
 
 /**
- * The whole log, a line for each link in the order in which they were written. What is read first can fail
- * before anything is sent; a failure later breaks the stream off, and the last line is missing.
+ * The whole log, one line per link in the order they were written. The first read can fail before anything
+ * is sent; a later failure ends the stream without the last line.
  */
 export async function exportAudit(
   store: Store,
@@ -82,8 +82,8 @@ async function* writeLines(
 }
 
 /**
- * Totals come last: links that are thinned out while they are being read are then in the one or in the other,
- * or in both.
+ * Totals come last, so that links that are thinned out during the export are among the links or in the
+ * totals, or both.
  */
 async function* writeContent(
   store: Store,
@@ -113,7 +113,7 @@ async function* writeContent(
   yield verdictLine(await store.read({ kind: 'verify_audit' }, signal));
 }
 
-/** The signature says who has written this down; only the server can tell whether the log was whole then. */
+/** The signature shows who wrote the export; only the server knows whether the log was intact. */
 function verdictLine({ ok, problems }: AuditVerdict): string {
   return line({ type: 'verdict', ok, problems });
 }
@@ -122,7 +122,7 @@ function line(facts: object): string {
   return `${JSON.stringify(facts)}\n`;
 }
 
-/** The events are told byte for byte as they were written, since the MAC is theirs. */
+/** The events are exported byte for byte, because the MAC covers these bytes. */
 function linkLine({ events, mac, at, ...link }: WrittenLink): string {
   const head = JSON.stringify({ type: 'link', ...link, at: formatTimestamp(at), mac });
   return `${head.slice(0, -1)},"events":${events}}\n`;

@@ -14,7 +14,7 @@ import type { LicenseLocks } from '../lending/license-locks.ts';
 import { RequestError } from '../request-error.ts';
 import { type CheckParts, checkLicense, install } from './cloud-check.ts';
 
-/** A license to be added: by its key, or by the user it was issued to. */
+/** A license to add: by its key, or by the user it was issued to. */
 export interface AddRequest {
   readonly product: string | null;
   readonly licenseKey: string | null;
@@ -23,9 +23,9 @@ export interface AddRequest {
 }
 
 /**
- * Activates a license at the cloud for this machine, and adds it, or refreshes it where it is known. Nothing
- * is added before the vendor's signed word is there. Whatever happens in between, doing it again is harmless:
- * the cloud takes it for the same activation.
+ * Activates a license at the cloud for this machine, then adds it, or refreshes it if it is already
+ * installed. Nothing is added without the vendor's signed answer. Repeating this after a failure is safe:
+ * the cloud treats it as the same activation.
  */
 export async function addLicense(parts: AddParts, request: AddRequest, by: Actor): Promise<LicenseRecord> {
   const { store, session, identity, host, locks } = parts;
@@ -56,8 +56,8 @@ export interface AddParts extends CheckParts {
 }
 
 /**
- * While the activation was on its way, a report may have been settled, or the license removed. The activation
- * counts even if this cannot be asked now: the next check makes it good.
+ * During the activation, a report may have been settled, or the license removed. The activation is valid even
+ * if this check fails now: the next one catches up.
  */
 async function checkAgain(parts: AddParts, id: LicenseId): Promise<void> {
   const record = await findRecord(parts.store, id);
@@ -68,9 +68,9 @@ async function checkAgain(parts: AddParts, id: LicenseId): Promise<void> {
 }
 
 function readRequest({ product, licenseKey, username, password }: AddRequest) {
-  if (product === null) throw new RequestError('missing_parameters', 'Say which "product" it is.');
+  if (product === null) throw new RequestError('missing_parameters', '"product" is missing.');
   if (licenseKey !== null && username !== null) {
-    throw new RequestError('validation_error', 'Send a license key or a user, not both.', {
+    throw new RequestError('validation_error', 'Send either a license key or a user, not both.', {
       field: 'username',
     });
   }
@@ -84,12 +84,12 @@ function readRequest({ product, licenseKey, username, password }: AddRequest) {
   return { product, holder: { username, password } as LicenseHolder };
 }
 
-/** The activation is given back, so that the vendor's books are as they were. */
+/** Deactivates the license again, so that the vendor does not count it. */
 async function rejectNotFloating({ session }: CheckParts, meant: Identification): Promise<never> {
   await session.ask(null, (cloud, keys) => cloud.deactivate(keys, meant)).catch(() => {});
   throw new RequestError(
     'license_not_floating',
-    'This license is for one machine: it has no slots that a server could lend. Ask its vendor for some.',
+    'This license is for a single machine and has no slots to lend. Ask the vendor for a floating license.',
   );
 }
 
@@ -102,7 +102,7 @@ async function requireRecord(store: Store, { license }: Vouched): Promise<Licens
   return (await findRecord(store, license.id)) as LicenseRecord;
 }
 
-/** The cloud's refusal for the administrator: under its own code where that is one of ours. */
+/** Reports the cloud's refusal, with its code if we have the same one. */
 export function refusalError({ code, message }: CloudRefusal): RequestError {
   const isOurs = Object.hasOwn(ERRORS, code) && ERRORS[code as ErrorCode].status < 500;
   const said = message === '' ? code : message;

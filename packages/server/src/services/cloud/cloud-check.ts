@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts';
 import type { Identity } from '../upkeep/identity.ts';
 import type { CloudSession } from './cloud-session.ts';
 
-/** What asking the cloud about a license came to. */
+/** The result of checking a license at the cloud. */
 type CheckResult =
   | { readonly kind: 'checked'; readonly counted: CloudCounts }
   | { readonly kind: 'refused'; readonly refusal: CloudRefusal };
@@ -27,10 +27,10 @@ export interface CheckParts {
 }
 
 /**
- * Asks the cloud about a license and lets the store follow. Only a signed license, and a signed refusal that
- * is about the license, change anything; everything else is a matter of the link. A license that came with
- * its data from another machine is activated on this one. `acceptedBy`: who takes totals that are lower than
- * before, although nothing shows that they are not old.
+ * Checks a license at the cloud and updates the store. Only a signed license or a signed refusal of this
+ * license changes anything; other failures concern the link. A license that was moved here with its data
+ * from another machine is activated on this one. `acceptedBy`: who accepts totals that are lower than before
+ * and may be old.
  */
 export async function checkLicense(
   parts: CheckParts,
@@ -57,26 +57,27 @@ export async function checkLicense(
   return { kind: 'checked', counted };
 }
 
-/** Nobody here knows the password: a person has to add the license again. */
+/** The server does not store the password: an administrator has to add the license again. */
 const NEEDS_PASSWORD: CloudRefusal = {
   kind: 'refused',
   code: 'server_identity_changed',
-  message: 'It was activated with a password on another machine. Add it again, with its user and password.',
+  message:
+    'The license was activated with a password on another machine. Add it again with its user and password.',
   ...UNPROVEN,
 };
 
-/** What the vendor says about another license, however genuine, is no word about this one. */
+/** A genuine answer about another license says nothing about this one. */
 async function requireSame(
   { id }: License,
   asked: Promise<CloudReply<Vouched>>,
 ): Promise<CloudReply<Vouched>> {
   const reply = await asked;
   if (reply.kind === 'refused' || reply.value.license.id === id) return reply;
-  const message = `The licensing cloud answered about the license ${reply.value.license.id}, not ${id}.`;
+  const message = `The licensing cloud answered for license ${reply.value.license.id} instead of ${id}.`;
   throw new CloudFault('not_understood', message, { mayHaveArrived: true });
 }
 
-/** By its key, or, where it has none, by its user; a password is needed for the activation only. */
+/** By its key, or by its user if it has none; the password is only needed to activate. */
 export function identify({ id, product, key, tie }: License, hardwareId: string): Identification {
   const { username } = tie;
   const isByUser = key === '' && username !== null;
@@ -88,14 +89,14 @@ type Granted = Exclude<CloudReply<Vouched>, CloudRefusal>;
 
 interface Installation {
   readonly tie: License['tie'];
-  /** Left out where reports may have been settled since the cloud was asked. */
+  /** Omitted if reports may have been settled since the request. */
   readonly counted?: CloudCounts;
-  /** By which it was asked for; a vendor need not repeat it. */
+  /** The key in the request; the vendor may omit it in the answer. */
   readonly key: string;
   readonly by?: Actor;
 }
 
-/** The license as the vendor vouches for it, tied to this server. Whatever verdict waited is over. */
+/** The license as the vendor signed it, bound to this server. It clears an unconfirmed verdict. */
 export function install(store: Store, reply: Granted, { tie, counted, key, by }: Installation) {
   const { license } = reply.value;
   const assurance = { isBound: reply.isBound, unconfirmed: null, keptTotal: false };
@@ -112,7 +113,7 @@ export function install(store: Store, reply: Granted, { tie, counted, key, by }:
   });
 }
 
-/** What is said about a machine that the license is not on yet is no word about the license. */
+/** Refusals of a machine on which the license is not activated yet say nothing about the license. */
 const ABOUT_THE_MACHINE: ReadonlySet<Verdict> = new Set(['device_not_found', 'blacklisted']);
 
 async function followRefusal(store: Store, license: License, refusal: CloudRefusal) {

@@ -5,17 +5,17 @@ import { heldKey } from '../../core/nouns/notice-key.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * A cloud that has once bound an answer to its request is held to it: whoever takes the nonce out of a
- * request gets an answer that is not believed. An older cloud never starts, and keeps its weaker guarantee.
+ * Once a cloud has bound an answer to its request, unbound answers are rejected: an attacker who removes the
+ * nonce from a request gains nothing. Older clouds never bind answers and keep their weaker guarantee.
  */
 export interface CloudHold {
-  /** Notes that the cloud binds its answers; throws a `CloudFault` where it did before and does not now. */
+  /** Records that the cloud binds its answers; throws a `CloudFault` if it no longer does. */
   admit(reply: CloudReply<unknown>): Promise<void>;
-  /** Takes answers again that are not bound, until the next one is. */
+  /** Accepts unbound answers again, until the next bound one. */
   release(by: Actor): Promise<void>;
 }
 
-/** `fingerprint`: of the key that the cloud signs with. */
+/** `fingerprint`: of the cloud's signing key. */
 export function createCloudHold(store: Store, fingerprint: string): CloudHold {
   return {
     async admit(reply) {
@@ -34,17 +34,17 @@ export function createCloudHold(store: Store, fingerprint: string): CloudHold {
   };
 }
 
-/** What comes from the HTTP layer of a cloud, or a proxy before it, has not seen the nonce. */
+/** Errors from the HTTP layer of a cloud, or from a proxy, do not know the nonce. */
 function notBound(reply: CloudReply<unknown>): CloudFault {
   const isBareError = reply.kind === 'refused' && !isVerdict(reply.code);
   const message = isBareError
-    ? `The licensing cloud answered with the error ${reply.code}, which is not bound to the request. ` +
-      'Nothing was changed; it is tried again.'
+    ? `The licensing cloud answered with error ${reply.code}, which is not bound to the request. ` +
+      'Nothing was changed. The server will try again.'
     : OLD_ANSWER;
   return new CloudFault('not_bound', message, { mayHaveArrived: true });
 }
 
 const OLD_ANSWER =
-  'The licensing cloud did not repeat the nonce of the request, as it has done before. Somebody may be ' +
-  'playing back old answers. If the vendor has gone back to an older cloud, run "berth license sync ' +
+  'The licensing cloud no longer repeats the nonce of the request. Someone may be replaying old answers. ' +
+  'If the vendor has returned to an older version of the cloud, run "berth license sync ' +
   '--accept-unbound".';

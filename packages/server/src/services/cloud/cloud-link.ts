@@ -17,38 +17,38 @@ import type { LinkError, LinkState, LinkStatus } from './link-state.ts';
 import { type RemoveRequest, removeLicense } from './removal.ts';
 
 /**
- * The server's side of the licensing cloud: activates and deactivates licenses, checks them, and reports what
- * was consumed. Lending never waits for any of it. Work on one license is done one piece at a time, so that a
- * check never meets a report of the same license half-way. That holds within one server. Of several, only the
- * leader does rounds; what administrators ask another one for may meet them, and does no harm: activating and
- * giving back can be repeated, what is installed and settled is decided by the store, which takes no total
- * that was overtaken by a report, and a report goes out twice only where the cloud counts it once.
+ * The server's side of the licensing cloud: activates, checks and deactivates licenses, and reports
+ * consumption. Lending never waits for it. Operations on one license run one at a time, so that a check and
+ * a report of the same license do not overlap. This holds within one server. With several servers, only the
+ * leader runs the periodic rounds; requests of administrators to the others may overlap with them, which is
+ * safe: activation and deactivation can be repeated, the store decides what is installed and settled and
+ * rejects totals that a report has overtaken, and a report is sent twice only if the cloud counts it once.
  */
 export interface CloudLink {
   add(request: AddRequest, by: Actor): Promise<LicenseRecord>;
-  /** `isLocal`: the cloud is not told, and what it was not told before stays untold. */
+  /** `isLocal`: do not contact the cloud; unreported consumption stays unreported. */
   remove(request: RemoveRequest, isLocal: boolean, by: Actor): Promise<License>;
-  /** Reports and checks now: one license, or all. What goes wrong with one is told with it. */
+  /** Reports and checks one license, or all, now. Each result has its own error. */
   sync(licenseId: LicenseId | null, accepting?: Accepting): Promise<readonly SyncResult[]>;
-  /** The background's round of checks. Without a license it only tries the keys. */
+  /** The periodic round of checks. Without a license it only tries the keys. */
   checkAll(): Promise<void>;
-  /** The background's round of reports. */
+  /** The periodic round of reports. */
   reportAll(): Promise<void>;
-  /** An administrator knows what became of an uncertain report. */
+  /** Settles an uncertain report with what the administrator knows. */
   settle(reportId: string, isCounted: boolean, by: Actor): Promise<void>;
   listBacklog(): Promise<readonly BacklogRecord[]>;
   describe(): Promise<CloudStatus>;
-  /** Whether the last exchange, about some license or about all, went wrong. */
+  /** Whether the last request, for any license, failed. */
   isFailing(): boolean;
-  /** Other servers have done the rounds until now. */
+  /** Other servers have run the rounds until now. */
   takeOver(): void;
 }
 
-/** What an administrator takes from the cloud although it may be old. */
+/** What an administrator accepts from the cloud although it may be old. */
 interface Accepting {
   /** Totals that are lower than before. */
   readonly older: boolean;
-  /** Answers that are not bound to a request, of a cloud that has bound them before. */
+  /** Unbound answers of a cloud that has bound them before. */
   readonly unbound: boolean;
   readonly by: Actor;
 }
@@ -57,13 +57,13 @@ interface SyncResult {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly error: LinkError | null;
-  /** What the cloud does not know for sure after this, of the license and its features together. */
+  /** What may still be unknown to the cloud, for the license and its features together. */
   readonly untold: { readonly pending: number; readonly underWay: number; readonly uncertain: number };
 }
 
 interface CloudStatus extends LinkStatus {
   readonly url: string | null;
-  /** Counted here, and in no report yet. */
+  /** Counted here, but not in a report yet. */
   readonly pending: number;
   readonly reportsUnderWay: number;
   readonly reportsUncertain: number;
@@ -125,7 +125,7 @@ async function listCloudLicenses(store: Store): Promise<readonly License[]> {
   return records.map(({ license }) => license).filter(({ source }) => source === 'cloud');
 }
 
-/** Other licenses have no cloud to report to. */
+/** Only licenses from the cloud are reported. */
 async function listCloudBacklog(store: Store): Promise<readonly BacklogRecord[]> {
   return (await store.read({ kind: 'list_backlog' })).filter(({ source }) => source === 'cloud');
 }
@@ -137,7 +137,7 @@ async function listReportable(store: Store): Promise<readonly LicenseId[]> {
   return [...new Set(waiting.map(({ licenseId }) => licenseId))];
 }
 
-/** With the license as it is once nobody else is at work on it; one that is gone is left alone. */
+/** Runs with the current license once other work on it has ended; skips a removed license. */
 function onLicense<T>(
   { locks, store }: LinkParts,
   id: LicenseId,
@@ -159,12 +159,12 @@ async function sync(
   if (licenseId !== null && meant.length === 0) {
     throw new RequestError(
       'license_not_found',
-      `This server holds no license with the id ${licenseId} that came from the cloud.`,
+      `This server has no license with id ${licenseId} from the cloud.`,
     );
   }
   if (accepting?.unbound === true) await parts.hold.release(accepting.by);
   const acceptedBy = accepting?.older === true ? accepting.by : undefined;
-  // Where nothing can be asked, that is the answer.
+  // Without a usable link, that is the result.
   if (meant.length === 0) await probe(parts);
   const results: SyncResult[] = [];
   for (const { id, product } of meant) {
@@ -174,7 +174,7 @@ async function sync(
   return results;
 }
 
-/** Without a license to ask about, whether the keys are taken is the answer. */
+/** Without a license to check, tries whether the cloud accepts the keys. */
 async function probe({ session }: LinkParts): Promise<void> {
   const reply = await session.ask(null, (cloud, keys) => cloud.probe(keys));
   if (reply.kind === 'refused') throw refusalError(reply);
@@ -191,10 +191,10 @@ async function sumUntold(store: Store, id: LicenseId): Promise<SyncResult['untol
   };
 }
 
-/** Of a refusal that may be old. Until then lending goes on. */
-const WAITS = '(counts only if the next check says the same)';
+/** For a refusal that may be old. Until it is confirmed, lending continues. */
+const WAITS = '(takes effect only if the next check confirms it)';
 
-/** Reports first: the check then finds the cloud's total with everything in it. */
+/** Reports first, so that the check finds a complete total at the cloud. */
 async function syncLicense(
   parts: LinkParts,
   license: License,
@@ -232,11 +232,17 @@ async function settle(
 ): Promise<void> {
   const backlog = await listCloudBacklog(store);
   if (backlog.some(({ underWay }) => underWay?.id === reportId)) {
-    throw new RequestError('report_not_uncertain', 'This report settles itself when the cloud is reached.');
+    throw new RequestError(
+      'report_not_uncertain',
+      'This report is settled automatically when the cloud is reachable.',
+    );
   }
   const record = backlog.find(({ uncertain }) => uncertain.some(({ id }) => id === reportId));
   if (record === undefined) {
-    throw new RequestError('report_not_found', `There is no report ${reportId}: it may be settled already.`);
+    throw new RequestError(
+      'report_not_found',
+      `The report ${reportId} does not exist. It may already be settled.`,
+    );
   }
   const { licenseId, feature } = record;
   const told = { isCounted, cloudTotal: null, isSure: true, takesLower: false, by };

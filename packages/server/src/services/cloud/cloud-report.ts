@@ -14,21 +14,21 @@ import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
 import { goThrough } from './go-through.ts';
 
 interface ReporterOptions extends CheckParts {
-  /** How long an unclear report is left alone before the cloud's total is believed. */
+  /** How long to wait after an unclear report before trusting the cloud's total. */
   readonly settleMs: number;
   readonly readMonotonicMs: () => number;
 }
 
-/** Tells the vendor what was consumed. `core/lending/reports.ts` has the protocol. */
+/** Reports consumption to the vendor. `core/lending/reports.ts` describes the protocol. */
 export interface Reporter {
   /**
-   * Reports what is pending of a license and of its features. Answers the first refusal of the cloud, and
-   * throws a `CloudFault` where it cannot be asked.
+   * Reports the pending consumption of a license and its features. Returns the first refusal of the cloud;
+   * throws a `CloudFault` if it cannot be reached.
    */
   report(license: License): Promise<CloudRefusal | null>;
   /**
-   * Other servers have reported until now. What they have left under way is as unclear as after a restart,
-   * and so is what this one knew of its own reports: another one may have sent them since.
+   * Other servers have reported until now. Their unfinished reports are as unclear as after a restart, and
+   * so are this server's own: another server may have sent them since.
    */
   takeOver(): void;
 }
@@ -61,18 +61,18 @@ async function reportMeter(
   { feature, underWay, pending }: BacklogRecord,
 ): Promise<CloudRefusal | null> {
   if (underWay === null && pending === 0) return null;
-  // A report that cannot even be sent is none: after a restart nobody would know that it never was.
+  // Do not create a report that cannot be sent: after a restart it would be unclear whether it was.
   await options.session.requireUsable();
   const open = underWay ?? (await cut(options, unclear, license, feature));
   if (open === null) return null;
-  // Beside the leader, a server only knows for sure what it has cut a moment ago.
+  // A server that does not lead only knows the state of reports it has just created.
   const isOurs = underWay === null || options.store.isLeader();
   const sendable = { ...open, feature, isOurs };
   const isDone = await settleUnclear(options, unclear, license, sendable);
   return isDone ? null : send(options, unclear, license, sendable);
 }
 
-/** Takes what is pending into a report of its own; `null`: nothing is. */
+/** Puts the pending amount into a new report; `null` if there is none. */
 async function cut(
   { store }: ReporterOptions,
   unclear: UnclearReports,
@@ -99,15 +99,15 @@ async function findOpen(
 
 interface Sendable extends OpenReport {
   readonly feature: string | null;
-  /** No other server sends it. */
+  /** Whether no other server sends it. */
   readonly isOurs: boolean;
 }
 
 /**
- * A report that may have been counted without our knowing is only sent again where the cloud counts an id
- * once. Elsewhere its total decides, once a request that is still on its way would have arrived; and only the
- * leader goes by it, because two servers that find at once that it was not counted would both send it.
- * Answers whether there is nothing more to do for now.
+ * A report that may already have been counted is only sent again if the cloud counts each id once. Otherwise
+ * the cloud's total decides, after the time in which a delayed request would have arrived; and only the
+ * leader uses it, because two servers that both find that it was not counted would both send it. Returns
+ * whether there is nothing more to do for now.
  */
 async function settleUnclear(
   options: ReporterOptions,
@@ -132,7 +132,7 @@ async function settleUnclear(
   return isDone;
 }
 
-/** A report of nothing: it changes no total, and its answer shows whether the cloud takes note of ids. */
+/** An empty report: it changes no total, and its answer shows whether the cloud counts each id once. */
 async function doesKnowIds(
   { session, identity }: ReporterOptions,
   license: License,
@@ -163,11 +163,11 @@ async function send(
     return reply;
   }
   const { total: cloudTotal, knowsReportIds: isEchoed } = reply.value;
-  // That an id was counted before is no word about the amount: somebody may have changed that on the way.
+  // That an id was counted before does not confirm the amount: someone may have changed it on the way.
   const isSure = reply.isBound && wasUncounted;
   const told = { isCounted: true, cloudTotal, isSure, isEchoed, takesLower: reply.isBound, by: 'cloud' };
   await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told });
-  // An answer that may be to an older report has not settled this one: its fate is as unclear as without.
+  // The answer may belong to an older report, so this one remains as unclear as without an answer.
   const isLeft = !isSure && (await findOpen(options.store, licenseId, feature))?.id === reportId;
   if (isLeft) unclear.noteUnclear(reportId);
   else unclear.forget(reportId);
@@ -178,14 +178,14 @@ interface RefusedReport {
   readonly licenseId: LicenseId;
   readonly feature: string | null;
   readonly reportId: string;
-  /** Nothing of it was on its way when it was sent. */
+  /** Whether no earlier attempt was on its way when it was sent. */
   readonly wasUncounted: boolean;
 }
 
 /**
- * A vendor that refuses a report has not counted it: its amount is pending again, and goes into the next one
- * together with what is counted until then. But if an earlier try may have been counted, the refusal says
- * nothing about that, and nothing else will. Keys that are not taken are a matter of the link.
+ * A refused report was not counted: its amount becomes pending again and is part of the next report. But if
+ * an earlier attempt may have been counted, the refusal says nothing about that, and nothing else will.
+ * Refused keys concern the link.
  */
 async function followRefusal(
   store: Store,
@@ -194,7 +194,7 @@ async function followRefusal(
   refusal: CloudRefusal,
 ): Promise<void> {
   if (!refusal.isSigned) return unclear.noteUnclear(report.reportId);
-  // The cloud refuses keys before it reads what the request is about. The report is sent again under its id.
+  // The cloud checks keys before it reads the request. The report is sent again with the same id.
   if (KEY_REFUSALS.has(refusal.code)) return;
   if (!isCredible(refusal)) return unclear.noteUnclear(report.reportId);
   if (wasUncounted) {
@@ -225,7 +225,7 @@ async function askCarefully(
   }
 }
 
-/** Which reports the cloud certainly has not counted, and since when the others are unclear. */
+/** Which reports the cloud has certainly not counted, and since when the others are unclear. */
 class UnclearReports {
   readonly #readMonotonicMs: () => number;
   readonly #settleMs: number;
@@ -237,13 +237,13 @@ class UnclearReports {
     this.#settleMs = settleMs;
   }
 
-  /** It was not sent, or it is certain that the cloud did not count it. */
+  /** It was not sent, or the cloud has certainly not counted it. */
   noteUnsent(reportId: string): void {
     this.#uncounted.add(reportId);
     this.#sinceMs.delete(reportId);
   }
 
-  /** It was sent, and nobody heard what became of it. */
+  /** It was sent, and its result is unknown. */
   noteUnclear(reportId: string): void {
     this.#uncounted.delete(reportId);
     this.#sinceMs.set(reportId, this.#readMonotonicMs());
@@ -253,7 +253,7 @@ class UnclearReports {
     return this.#uncounted.has(reportId);
   }
 
-  /** Whether a request that was sent would have arrived by now; one of an earlier run starts to wait. */
+  /** Whether a delayed request would have arrived by now. For reports of earlier runs the wait starts now. */
   isRipe(reportId: string): boolean {
     const nowMs = this.#readMonotonicMs();
     const sinceMs = this.#sinceMs.get(reportId) ?? nowMs;

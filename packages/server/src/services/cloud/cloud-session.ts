@@ -4,20 +4,20 @@ import { RequestError } from '../request-error.ts';
 import type { CloudHold } from './cloud-hold.ts';
 import type { LinkState, Subject } from './link-state.ts';
 
-/** The cloud with the keys that are set, as far as there are any. */
+/** The cloud with the configured keys, if there are any. */
 export interface CloudSession {
-  /** Asks, and remembers how it went. Throws where there is no cloud, or there are no keys for it. */
+  /** Sends a request and records the result. Throws if no cloud or no keys are configured. */
   ask<T>(
     subject: Subject,
     question: (cloud: Cloud, keys: CloudKeys) => Promise<CloudReply<T>>,
   ): Promise<CloudReply<T>>;
-  /** Throws as asking would, without asking. */
+  /** Throws if a request could not be sent. */
   requireUsable(): Promise<void>;
-  /** Why nothing can be asked; `null`: something can. */
+  /** Why no request can be sent; `null` if one can. */
   findObstacle(): Promise<'not_configured' | 'no_keys' | null>;
 }
 
-/** Each of the two keys, as far as it is set. */
+/** The two keys; `null` if not set. */
 export type ReadKeys = () => Promise<{ readonly apiKey: string | null; readonly sharedKey: string | null }>;
 
 interface SessionOptions {
@@ -25,7 +25,7 @@ interface SessionOptions {
   readonly readKeys: ReadKeys;
   readonly state: LinkState;
   readonly hold: Pick<CloudHold, 'admit'>;
-  /** Throws where this process must not speak for the server. */
+  /** Throws if this process must not act for the server. */
   readonly requireHome: () => Promise<void>;
 }
 
@@ -67,7 +67,7 @@ async function requireKeys(cloud: Cloud | null, readKeys: ReadKeys) {
   if (cloud === null) {
     throw new RequestError(
       'cloud_not_configured',
-      'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and start again.',
+      'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.',
     );
   }
   const { apiKey, sharedKey } = await readKeys();
@@ -81,7 +81,7 @@ async function requireKeys(cloud: Cloud | null, readKeys: ReadKeys) {
   return { cloud, keys: { apiKey, sharedKey } };
 }
 
-/** The API key stands between quotes in a header of every request. */
+/** Every request has the API key in quotes in a header. */
 function isSendable({ apiKey }: CloudKeys): boolean {
   return /^[ !#-~]*$/.test(apiKey);
 }
@@ -89,11 +89,11 @@ function isSendable({ apiKey }: CloudKeys): boolean {
 const NOT_SENDABLE: CloudRefusal = {
   kind: 'refused',
   code: 'invalid_api_key',
-  message: 'The API key has letters or quotes that no cloud could be sent. Set the right one.',
+  message: 'The API key contains characters that cannot be sent. Set the correct key.',
   ...UNPROVEN,
 };
 
-/** A refusal is shown and logged; a cloud that repeats a key in it must not make us do so. */
+/** Refusals are shown and logged, so remove keys that the cloud repeats in them. */
 function withoutKeys<T>(reply: CloudReply<T>, { apiKey, sharedKey }: CloudKeys): CloudReply<T> {
   if (reply.kind !== 'refused') return reply;
   return { ...reply, message: reply.message.replaceAll(apiKey, '…').replaceAll(sharedKey, '…') };

@@ -1,4 +1,4 @@
-/** Work that is done one piece after the other, in the order in which it was asked for. */
+/** Runs work one piece at a time, in the order of the calls. */
 export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

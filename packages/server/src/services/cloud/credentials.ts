@@ -5,15 +5,15 @@ import { secretFingerprint } from '../../secrets/seal.ts';
 import type { Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 
-/** The vendor's keys for the licensing cloud. They go in, and only the cloud link gets them out. */
+/** The vendor's keys for the licensing cloud. They can be set, but only the cloud link can read them. */
 export interface Credentials {
-  /** Keeps one key or both; `null` leaves that one as it is. Does not ask the cloud whether they work. */
+  /** Stores one key or both; `null` leaves a key unchanged. Does not try them at the cloud. */
   setKeys(keys: CloudKeys, by: Actor): Promise<KeysSet>;
-  /** For the cloud link alone: no route may answer with it. */
+  /** Only for the cloud link: no route may return it. */
   readKeys(): Promise<CloudKeys>;
-  /** Fingerprints; `null` where none is set. */
+  /** Fingerprints; `null` if not set. */
   describe(): Promise<KeyFingerprints>;
-  /** Looks whether another server has stored other keys, which then begin to count here, too. */
+  /** Picks up keys that another server has stored. */
   refresh(): Promise<void>;
 }
 
@@ -27,17 +27,17 @@ interface KeysSet extends KeyFingerprints {
 }
 
 interface CredentialsOptions {
-  /** Called after keys were stored: whoever talks to the cloud begins anew with them. */
+  /** Called after keys were stored. */
   readonly onKeysChanged?: () => void;
 }
 
 export function createCredentials(store: Store, { onKeysChanged }: CredentialsOptions = {}): Credentials {
   const readKeys = () => store.read({ kind: 'find_cloud_keys' });
   const describe = async () => describeKeys(await readKeys());
-  /** As text; `null`: nobody has looked yet. */
+  /** As text; `null` if not read yet. */
   let last: string | null = null;
 
-  /** Answers whether they are other ones than before. */
+  /** Returns whether they have changed. */
   function noteKeys(fingerprints: KeyFingerprints): boolean {
     const [before, now] = [last, JSON.stringify(fingerprints)];
     last = now;

@@ -1,8 +1,8 @@
 import { CloudFault } from '../../cloud/cloud.ts';
 
 /**
- * Asks the cloud about one thing after the other. What is the matter with one does not hold up the others: it
- * is thrown when all had their turn. Only where there is no way to the cloud at all, nobody else is tried.
+ * Runs requests to the cloud one after the other. A failure does not stop the others and is thrown at the
+ * end, unless the cloud cannot be reached at all.
  */
 export async function goThrough<T>(
   things: readonly T[],

@@ -1,22 +1,22 @@
 import { CloudFault, type CloudFaultReason, type CloudRefusal, KEY_REFUSALS } from '../../cloud/cloud.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 
-/** How the link to the licensing cloud is. */
+/** The state of the link to the licensing cloud. */
 export interface LinkStatus {
   /**
-   * `not_configured` and `no_keys`: it cannot be used. `untried`: not used since the start. `ok`: everything
-   * that was asked last was answered. `refused`: the cloud does not take the keys. `failing`: it cannot be
-   * reached, or does not answer as it should.
+   * `not_configured` and `no_keys`: it cannot be used. `untried`: not used since the start. `ok`: the last
+   * requests were answered. `refused`: the cloud does not accept the keys. `failing`: it cannot be reached,
+   * or its answers are invalid.
    */
   readonly state: 'not_configured' | 'no_keys' | 'untried' | 'ok' | 'refused' | 'failing';
-  /** When an exchange last went well, in this run or, as far as licenses remember it, before. */
+  /** The last successful request, of this run or, if the licenses have it, of an earlier one. */
   readonly reachedAt: Instant | null;
-  /** Since when something goes wrong. */
+  /** Since when requests fail. */
   readonly failingAt: Instant | null;
   readonly error: LinkError | null;
 }
 
-/** The link as far as exchanges show it. */
+/** The link as seen from its requests. */
 export type KnownLink = LinkStatus & { readonly state: 'untried' | 'ok' | 'refused' | 'failing' };
 
 export interface LinkError {
@@ -25,7 +25,7 @@ export interface LinkError {
   readonly message: string;
 }
 
-/** What an exchange was about: a license, or the link as such. */
+/** The subject of a request: a license, or the link itself. */
 export type Subject = number | null;
 
 interface Failure {
@@ -35,8 +35,8 @@ interface Failure {
 }
 
 /**
- * Remembers how the last exchange about each license went, and says when the whole changes. One license that
- * fails among others that do not is one piece of news, not one a minute.
+ * Remembers the result of the last request for each license and reports changes of the overall state. One
+ * failing license among others is reported once, not every minute.
  */
 export class LinkState {
   readonly #readWall: () => Instant;
@@ -55,30 +55,30 @@ export class LinkState {
     this.#isTried = true;
     this.#reachedAt = this.#readWall();
     this.#failures.delete(subject);
-    // Whatever was wrong with the link as such is over.
+    // The link itself works again.
     this.#failures.delete(null);
     this.#tellNews();
   }
 
-  /** A refusal that concerns a license was an exchange that went well. */
+  /** A refusal of a license is a successful request. */
   noteRefusal(subject: Subject, { code, message }: CloudRefusal): void {
     if (!KEY_REFUSALS.has(code)) this.noteReached(subject);
     else this.#noteFailure(subject, 'refused', { code, reason: null, message });
   }
 
-  /** That this server cuts everything off when it stops is no fault of the cloud. */
+  /** Requests that this server aborts when it stops are not failures of the cloud. */
   noteFault(subject: Subject, error: unknown): void {
     if (!(error instanceof CloudFault) || error.reason === 'stopping') return;
     const { code, reason, message } = error;
     this.#noteFailure(subject, 'failing', { code, reason, message });
   }
 
-  /** The license is gone, and what was the matter with it. */
+  /** Forgets a removed license and its errors. */
   drop(subject: Subject): void {
     if (this.#failures.delete(subject)) this.#tellNews();
   }
 
-  /** Other keys were set: what the old ones met says nothing about them. */
+  /** The keys have changed, so earlier results no longer apply. */
   forget(): void {
     this.#isTried = false;
     this.#failures.clear();

@@ -8,7 +8,7 @@ import { type AddParts, refusalError } from './activation.ts';
 import { type CheckParts, identify } from './cloud-check.ts';
 import type { Reporter } from './cloud-report.ts';
 
-/** Which license is to be removed. */
+/** The license to remove. */
 export interface RemoveRequest {
   readonly product: string | null;
   readonly licenseId: LicenseId | null;
@@ -20,9 +20,9 @@ interface RemoveParts extends AddParts {
 }
 
 /**
- * Gives a license up: reports what was consumed, gives the activation back, and removes it here. `isLocal`:
- * the cloud is not told. Neither is it for a license that came with its data from another machine: the
- * activation is that machine's, and so is what it counted.
+ * Reports consumption, deactivates the license at the cloud, and removes it here. `isLocal`: does not contact
+ * the cloud. Nor does it for a license that was moved here with its data from another machine: activation
+ * and consumption belong to that machine.
  */
 export async function removeLicense(
   parts: RemoveParts,
@@ -33,7 +33,7 @@ export async function removeLicense(
   const { store, locks } = parts;
   const { id } = await chooseToRemove(store, request);
   return locks.withLock(id, async () => {
-    // Somebody else may have been at it.
+    // Another request may have removed it.
     const license = await chooseToRemove(store, { ...request, licenseId: id });
     const isTold = license.source === 'cloud' && license.tie.movedAt === null && !isLocal;
     if (isTold) {
@@ -46,9 +46,9 @@ export async function removeLicense(
 }
 
 /**
- * What was consumed is told before the activation ends that it was consumed under. An earlier removal may
- * have ended it without our hearing of it: then it is taken back for this. What the vendor itself refuses to
- * count, and what is uncertain, is no reason to keep the license: it stays listed among the reports.
+ * Consumption is reported before its activation ends. If an earlier removal has ended the activation without
+ * our knowing, the license is activated again for this. Refused and uncertain reports do not keep the
+ * license: they stay in the list of reports.
  */
 async function tellEverything(parts: RemoveParts, license: License): Promise<void> {
   const first = await parts.reporter.report(license);
@@ -59,8 +59,8 @@ async function tellEverything(parts: RemoveParts, license: License): Promise<voi
   if (refusal === null && (await hasUntold(parts.store, license))) {
     throw new RequestError(
       'cloud_unavailable',
-      'The licensing cloud has not yet confirmed everything that was consumed. Try again in a minute, or ' +
-        'remove the license only here.',
+      'The licensing cloud has not confirmed all consumption yet. Try again in a minute, or remove the ' +
+        'license locally.',
     );
   }
 }
@@ -71,38 +71,38 @@ async function hasUntold(store: Store, { id }: License): Promise<boolean> {
   return records.some((record) => record.licenseId === id && isUntold(record));
 }
 
-/** Says of the product's licenses which one is meant; with several, the caller has to. */
+/** Selects the license; if several match, the caller has to choose. */
 async function chooseToRemove(store: Store, request: RemoveRequest): Promise<License> {
   const { product, licenseId, licenseKey } = request;
   if (product === null && licenseId === null && licenseKey === null) {
-    throw new RequestError('missing_parameters', 'Say which "product", "license_id" or "licenseKey" it is.');
+    throw new RequestError('missing_parameters', 'Send "product", "license_id" or "licenseKey".');
   }
   const records = await store.read({ kind: 'list_licenses', product });
   if (product !== null && records.length === 0) {
-    throw new RequestError('unknown_product', `This server holds no license of the product "${product}".`);
+    throw new RequestError('unknown_product', `This server has no license for product "${product}".`);
   }
   const meant = records
     .map(({ license }) => license)
     .filter(({ id }) => licenseId === null || id === licenseId)
     .filter(({ key }) => licenseKey === null || key === licenseKey);
   if (meant[0] === undefined) {
-    throw new RequestError('license_not_found', 'This server does not hold that license.');
+    throw new RequestError('license_not_found', 'This server does not have that license.');
   }
   if (meant.length === 1) return meant[0];
   throw new RequestError(
     'missing_parameters',
-    `This server holds ${meant.length} such licenses. Say which with "license_id" or "licenseKey".`,
+    `This server has ${meant.length} such licenses. Select one with "license_id" or "licenseKey".`,
   );
 }
 
-/** Takes an activation back that has ended, and answers whether the cloud agreed. */
+/** Activates a deactivated license again, and returns whether the cloud agreed. */
 async function activateAgain(parts: CheckParts, license: License): Promise<boolean> {
   const { session, identity, host } = parts;
   const meant = identify(license, await identity.readHardwareId());
   return (await session.ask(license.id, (cloud, keys) => cloud.activate(keys, meant, host))).kind === 'ok';
 }
 
-/** Gives the activation back to the cloud. One that the vendor does not know is given back already. */
+/** Deactivates the license at the cloud. A license that the vendor does not know is already deactivated. */
 async function deactivate({ session, identity }: CheckParts, license: License): Promise<void> {
   const meant = identify(license, await identity.readHardwareId());
   const reply = await session.ask(license.id, (cloud, keys) => cloud.deactivate(keys, meant));

@@ -4,60 +4,60 @@ import type { Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 
 /**
- * The audit log as it grows. Whoever follows it reads it by a cursor, so that nothing has to be told by the
- * server that wrote it, and somebody who comes back goes on where they were. One who is behind reads the log
- * at their own pace; all who have caught up are served by one poll.
+ * The audit log as it grows. Subscribers read it by a cursor, so they also see events of other servers and
+ * can resume where they were. A subscriber that is behind reads the log at its own pace; one poll serves all
+ * that have caught up.
  */
 export interface EventFeed {
-  /** `after`: where to go on; `null`: with what happens from now on. */
+  /** `after`: where to resume; `null` for new events only. */
   subscribe(options: SubscribeOptions): Subscription;
-  /** Reads what is new, once for all. */
+  /** Reads new events once for all subscribers. */
   poll(): Promise<void>;
-  /** Gives a sign of life to all, and ends those who must not or do not listen any more. */
+  /** Sends a keep-alive to all, and ends subscribers that may no longer listen or no longer read. */
   beat(): Promise<void>;
   readonly subscriberCount: number;
-  /** Throws when no more can follow. */
+  /** Throws if there are too many subscribers. */
   requireRoom(): void;
-  /** Ends all, and lets nobody begin. */
+  /** Ends all subscribers and accepts no new ones. */
   close(): void;
 }
 
 interface SubscribeOptions {
   readonly after: AuditPosition | null;
-  /** Whether they may still listen; asked at every beat. */
+  /** Whether the subscriber may still listen; checked at every beat. */
   isStillAllowed(): Promise<boolean>;
 }
 
 export interface Subscription {
-  /** The next thing to tell; `null`: it is over. */
+  /** The next item; `null` at the end. */
   next(): Promise<FeedItem | null>;
   end(): void;
 }
 
-/** `opened`: from here on nothing is missed. */
+/** `opened`: no later event is missed. */
 export type FeedItem =
   | { readonly kind: 'opened' | 'beat' }
   | { readonly kind: 'links'; readonly links: readonly FeedLink[] };
 
-/** A link, of which the events from one on were not told yet. */
+/** A link with the index of its first event not sent yet. */
 export interface FeedLink {
   readonly link: AuditLink;
   readonly from: number;
 }
 
-/** Each holds a connection, and is a person or a program that watches. */
+/** Each subscriber holds a connection. */
 const MAX_SUBSCRIBERS = 100;
 
-/** What is read at once: links, and events in them. */
+/** How much is read at once: links, and events in them. */
 const PAGE_LINKS = 100;
 const PAGE_EVENTS = 1000;
 
-/** What may wait for one who is slow; beyond it they are ended, and may come back with what they had last. */
+/** How much may wait for a slow subscriber; beyond that it is ended, and can resume with its last id. */
 const MAX_WAITING_EVENTS = 5000;
 
 export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
   const subscribers = new Set<Subscriber>();
-  /** Up to where those who have caught up were told; `null`: nobody has. */
+  /** The position of those who have caught up; `null` if none has. */
   let cursor: number | null = null;
   let isClosed = false;
 
@@ -67,7 +67,7 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
       const [link] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
       return link?.seq ?? 0;
     },
-    /** Only who has read as far as the poll has can go on with it. */
+    /** Only a subscriber that has read as far as the poll can join it. */
     mayJoin(seq) {
       cursor ??= seq;
       return seq >= cursor;
@@ -78,7 +78,7 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
     if (subscribers.size < MAX_SUBSCRIBERS) return;
     throw new RequestError(
       'too_many_subscribers',
-      `${MAX_SUBSCRIBERS} callers follow the events already. End one of them, or try again later.`,
+      `${MAX_SUBSCRIBERS} clients are already following the events. End one of them, or try again later.`,
     );
   }
 
@@ -126,7 +126,7 @@ function readOn(store: Pick<Store, 'read'>, position: AuditPosition): Promise<re
   return store.read({ kind: 'list_audit', ...scope, after: linkBefore(position) });
 }
 
-/** Whether there may be more behind a page. */
+/** Whether there may be more after a page. */
 function isFull(links: readonly AuditLink[]): boolean {
   const events = links.reduce((sum, link) => sum + link.events.length, 0);
   return links.length >= PAGE_LINKS || events >= PAGE_EVENTS;
@@ -136,9 +136,9 @@ class Subscriber implements Subscription {
   readonly #log: Log;
   readonly #options: SubscribeOptions;
   readonly #onEnd: () => void;
-  /** Up to where everything was told, or waits; `null`: it has not begun. */
+  /** The position up to which everything was sent or queued; `null` before the start. */
   #position: AuditPosition | null = null;
-  /** The poll tells what is new; before, it reads for itself. */
+  /** Whether the poll serves it; before that it reads by itself. */
   isLive = false;
   #waiting: FeedItem[] = [];
   #waitingEvents = 0;
@@ -170,19 +170,19 @@ class Subscriber implements Subscription {
     return null;
   }
 
-  /** The poll has read these; what this one has read for itself is not told again. */
+  /** Queues what the poll has read, except what this subscriber has already read. */
   push(links: readonly AuditLink[]): void {
     if (!this.isLive || this.#isEnded) return;
     const item = this.#take(links);
     if (item === null) return;
     this.#waiting.push(item);
     this.#waitingEvents += countEvents(item);
-    // What one poll has brought may be much, and is taken by whoever listens before the next.
+    // One poll may bring much; a subscriber that listens takes it before the next one.
     if (this.#waiting.length > 1 && this.#waitingEvents > MAX_WAITING_EVENTS) this.end();
     this.#wake();
   }
 
-  /** One for whom something has waited for a whole beat does not listen any more. */
+  /** A subscriber that has read nothing for a whole beat no longer listens. */
   async beat(): Promise<void> {
     const isAllowed = await this.#options.isStillAllowed().catch(() => false);
     const isStuck = this.#waiting.length > 0 && !this.#hasTaken;
@@ -199,7 +199,7 @@ class Subscriber implements Subscription {
     this.#wake();
   }
 
-  /** A place that the log never reached, as after a restore, is now. */
+  /** A position beyond the end of the log, as after a restore, means the end. */
   async #findStart(): Promise<AuditPosition> {
     const newest = endOfLink(await this.#log.findNewest());
     const { after } = this.#options;
@@ -214,7 +214,7 @@ class Subscriber implements Subscription {
     return item;
   }
 
-  /** What of these links was not told yet; from now on it was. */
+  /** Returns the events of these links that were not sent yet, and marks them as sent. */
   #take(links: readonly AuditLink[]): FeedItem | null {
     const { seq, index } = this.#position as AuditPosition;
     const fresh = links

@@ -4,24 +4,24 @@ import type { Note } from '../../core/system-command.ts';
 import type { Store } from '../../store/store.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
 
-/** Things that nobody did, and that an administrator wants to hear of all the same. */
+/** Notices about conditions that an administrator should know about. */
 export interface Notices {
-  /** Looks whether there is something to tell. Answers how much there was; all of it is told once. */
+  /** Records new notices, each once, and returns how many. */
   look(): Promise<number>;
 }
 
 interface NoticeOptions {
   readonly store: Store;
   readonly cloudLink: Pick<CloudLink, 'describe'>;
-  /** The clock by which the link to the cloud notes since when it fails. */
+  /** The clock of the cloud link. */
   readonly readWall: () => Instant;
-  /** How long before its end a license or a token is told of. */
+  /** How long before its end a license or token is reported. */
   readonly expiryDays: number;
-  /** How long the link to the cloud has to fail. */
+  /** How long the link to the cloud must fail before it is reported. */
   readonly cloudMinutes: number;
 }
 
-/** Each is told of once; with more than this, the last to end wait until others have ended. */
+/** Each is reported once; beyond this number, the last to end wait until others have ended. */
 const MOST_TOKENS = 1000;
 
 export function createNotices(options: NoticeOptions): Notices {
@@ -53,11 +53,11 @@ async function lookAtTokens({ store, expiryDays }: NoticeOptions): Promise<numbe
   return told;
 }
 
-/** A cloud that refuses the keys is of as little use as one that is away; the code says which it is. */
+/** A cloud that refuses the keys is as useless as an unreachable one; the code tells them apart. */
 async function lookAtCloud({ store, cloudLink, readWall, cloudMinutes }: NoticeOptions): Promise<number> {
   const { state, failingAt, error } = await cloudLink.describe();
   if (state === 'ok') return note(store, { kind: 'cloud_reachable' });
-  // Nobody will reach it any more, and the next outage is another one.
+  // It is no longer used, and the next outage is a new one.
   if (state === 'not_configured') return note(store, { kind: 'cloud_reachable', reason: state });
   if ((state !== 'failing' && state !== 'refused') || failingAt === null || error === null) return 0;
   if (readWall() < failingAt + cloudMinutes * MINUTE_MS) return 0;

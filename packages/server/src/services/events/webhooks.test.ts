@@ -7,7 +7,7 @@ import { testLicense } from '../../../../../test/support/test-license.ts';
 import { openWebhookReceiver, type Reaction } from '../../../../../test/support/webhook-receiver.ts';
 import { backOffMs } from '../../core/back-off.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../../core/nouns/instant.ts';
-import { presentEvent } from '../../http/present-event.ts';
+import { presentEvent } from '../../http/reply/present-event.ts';
 import type { ManualClock } from '../../store/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { createHttpWebhooks } from '../../webhooks/http-webhooks.ts';
@@ -202,7 +202,7 @@ describe('an event that is not taken', () => {
     await webhooks.deliver();
     const { dropped, waiting, state } = await webhooks.describe();
     assert.deepEqual([dropped, waiting, state], [1, 1, 'failing']);
-    assert.match(lines.join(''), /"dropped":1,.*were given up/);
+    assert.match(lines.join(''), /"dropped":1,.*were dropped/);
     receiver.react();
     pass(clock);
     await webhooks.deliver();

@@ -15,28 +15,28 @@ import type { WebhookEvent, WebhookReceiver } from '../../webhooks/webhooks.ts';
 import { createTurns } from '../cloud/create-turns.ts';
 
 /**
- * Tells a receiver of some events, each at least once and all in their order. It follows the audit log by a
- * cursor that is stored, so that no request waits for it, and a restart or a crash loses nothing. While the
- * receiver takes one event badly, the others wait behind it; a day after it happened an event is given up.
+ * Delivers some events to a receiver, each at least once and in order. It follows the audit log by a stored
+ * cursor, so that no request waits for it and a restart or crash loses nothing. While the receiver rejects
+ * one event, the others wait; an event is dropped a day after it happened.
  */
 export interface Webhooks {
-  /** Where there never was a receiver, it is told of what happens from now on. */
+  /** A new receiver gets new events only. */
   begin(): Promise<void>;
-  /** Reads on in the log, and sends what is due, as long as this server is the leader. */
+  /** Reads the log and sends what is due, while this server is the leader. */
   deliver(): Promise<void>;
-  /** Another server has delivered until now: the next round begins where that one has stored that it is. */
+  /** Another server has delivered until now: the next round starts at its stored cursor. */
   takeOver(): void;
   describe(): Promise<WebhookStatus>;
 }
 
 interface WebhookStatus {
-  /** `untried`: nothing was sent since the start. */
+  /** `untried`: nothing has been sent since the start. */
   readonly state: 'off' | 'untried' | 'ok' | 'failing';
   readonly deliveredAt: Instant | null;
-  /** Since when nothing is taken. */
+  /** Since when the receiver fails. */
   readonly failingAt: Instant | null;
   readonly error: string | null;
-  /** How many events are not delivered yet; not counted beyond a thousand. */
+  /** Undelivered events, counted up to a thousand. */
   readonly waiting: number;
   /** Since the start. */
   readonly delivered: number;
@@ -45,7 +45,7 @@ interface WebhookStatus {
 
 export interface WebhookOptions {
   readonly store: Store;
-  /** `null`: there is none, or this process does not speak for the server. */
+  /** `null` if there is none, or if this process must not act for the server. */
   readonly receiver: WebhookReceiver | null;
   readonly isOn: boolean;
   readonly topics: readonly WebhookTopic[];
@@ -53,11 +53,11 @@ export interface WebhookOptions {
   readonly readMonotonicMs: () => number;
 }
 
-/** Events that are kept in memory; the log holds the rest. */
+/** Events kept in memory; the log has the rest. */
 const MAX_WAITING = 1000;
 const PAGE_LINKS = 500;
 
-/** An event is given up so long after it happened. */
+/** When an event is dropped after it happened. */
 const GIVE_UP_MS = DAY_MS;
 
 /** How long a receiver that took nothing is left alone. */
@@ -77,13 +77,13 @@ class WebhookDelivery implements Webhooks {
   readonly #kinds: ReadonlySet<string>;
   readonly #takeTurn = createTurns();
   readonly #queue: Waiting[] = [];
-  /** How far the log was read; `null`: not yet. */
+  /** How far the log has been read; `null` if not yet. */
   #read: AuditPosition | null = null;
-  /** The last event that was delivered or given up. */
+  /** The last event that was delivered or dropped. */
   #settled: AuditPosition | null = null;
-  /** How far the cursor in the store is. */
+  /** The stored cursor. */
   #saved: AuditPosition | null = null;
-  /** Where another server has delivered, only the cursor in the store says how far. */
+  /** After another server has delivered, only the stored cursor says how far. */
   #isOutdated = false;
   #isDelivering = false;
   #failures = 0;
@@ -125,7 +125,7 @@ class WebhookDelivery implements Webhooks {
     this.#isOutdated = true;
   }
 
-  /** Never while something of the queue is being sent: it would be taken for another one. */
+  /** Never while an event of the queue is being sent: it would be mistaken for another one. */
   #beginAgain(): Promise<void> {
     return this.#takeTurn(async () => {
       this.#isOutdated = false;
@@ -139,7 +139,7 @@ class WebhookDelivery implements Webhooks {
   async #deliverQueue(receiver: WebhookReceiver): Promise<void> {
     const { store, readMonotonicMs } = this.#options;
     const [{ now }, askedMs] = [await store.keepClock(), readMonotonicMs()];
-    // Asked once: the writer has better things to do, and a round may be of a thousand events.
+    // Asked once per round, which may have a thousand events.
     const readNow = () => plus(now, Math.floor(readMonotonicMs() - askedMs));
     const droppedBefore = this.#dropped;
     for (;;) {
@@ -150,7 +150,7 @@ class WebhookDelivery implements Webhooks {
   }
 
   async describe(): Promise<WebhookStatus> {
-    // What is waiting is told by the log and the cursor, whichever server delivers.
+    // The log and the cursor show what is waiting, whichever server delivers.
     if (!this.#options.store.isLeader() && !this.#isDelivering) await this.#beginAgain();
     if (this.#options.isOn) await this.#readOn();
     return {
@@ -169,14 +169,14 @@ class WebhookDelivery implements Webhooks {
     return this.#delivered > 0 ? 'ok' : 'untried';
   }
 
-  /** Whether the next one may have its turn at once. */
+  /** Whether to continue with the next event at once. */
   async #deliverOne(head: Waiting, receiver: WebhookReceiver, readNow: () => Instant): Promise<boolean> {
     const { store, readMonotonicMs } = this.#options;
-    // What is delivered already may come twice; whoever does the work now goes on with the rest.
+    // The last events may be delivered twice; the new leader continues with the rest.
     if (!store.isLeader()) return false;
-    if (this.#isTooOld(head, readNow())) return this.#drop('it did not take them within a day');
+    if (this.#isTooOld(head, readNow())) return this.#drop('it did not accept them within a day');
     if (readMonotonicMs() < this.#nextTryMs) return false;
-    // While the disk fails nothing could be noted as sent, and the same would go out again and again.
+    // While the disk fails, deliveries cannot be recorded, and the same events would be sent repeatedly.
     await this.#save();
     head.firstTriedMs ??= readMonotonicMs();
     const delivery = await receiver.send(head);
@@ -186,7 +186,7 @@ class WebhookDelivery implements Webhooks {
         return true;
       case 'gone':
         this.#noteTaken();
-        return this.#drop('it said that it never will take them (410)');
+        return this.#drop('it refused them permanently (410)');
       case 'failed':
         this.#noteFailure(delivery.reason, readNow());
         return false;
@@ -195,7 +195,7 @@ class WebhookDelivery implements Webhooks {
     }
   }
 
-  /** The server's time may have been set back meanwhile; what never runs back decides, too. */
+  /** The server's time may have been set back, so a monotonic clock decides, too. */
   #isTooOld({ at, firstTriedMs }: Waiting, now: Instant): boolean {
     const triedMs = firstTriedMs === null ? 0 : this.#options.readMonotonicMs() - firstTriedMs;
     return now >= at + GIVE_UP_MS || triedMs >= GIVE_UP_MS;
@@ -228,7 +228,8 @@ class WebhookDelivery implements Webhooks {
 
   #noteFailure(reason: string, now: Instant): void {
     const { log, readMonotonicMs } = this.#options;
-    if (this.#failures === 0) log.warn({ reason }, 'the webhook receiver takes no events; they are kept');
+    if (this.#failures === 0)
+      log.warn({ reason }, 'the webhook receiver does not accept events; they are kept');
     this.#failures += 1;
     this.#nextTryMs = readMonotonicMs() + backOffMs(this.#failures, BACK_OFF, Math.random());
     this.#failing = { failingAt: this.#failing.failingAt ?? now, error: reason };
@@ -236,7 +237,7 @@ class WebhookDelivery implements Webhooks {
 
   #logDrops(count: number): void {
     const facts = { dropped: count, reason: this.#dropReason };
-    this.#options.log.warn(facts, 'events for the webhook receiver were given up');
+    this.#options.log.warn(facts, 'events for the webhook receiver were dropped');
   }
 
   #readOn(): Promise<void> {
@@ -263,7 +264,7 @@ class WebhookDelivery implements Webhooks {
     }
   }
 
-  /** That other events have passed is noted now and then, so that a start has not much to read. */
+  /** Stores the cursor now and then even without deliveries, so that a start has less to read. */
   async #save(): Promise<void> {
     const [read, saved, settled] = [this.#read, this.#saved, this.#settled];
     if (read === null || saved === null) return;

@@ -6,17 +6,17 @@ import type { Refused } from '../../core/outcome.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The licenses that the server holds. */
+/** The installed licenses. */
 export interface Catalogue {
-  /** All of them, or those of one product, the most recently added first. */
+  /** All licenses, or those of one product, the most recently added first. */
   list(product: string | null): Promise<readonly LicenseRecord[]>;
-  /** Those of the product that is meant, or why none is. */
+  /** The licenses of the selected product, or a refusal. */
   listMeant(product: string | null): Promise<readonly LicenseRecord[] | Refused>;
-  /** The one that is named, or the one that newcomers are lent from first; or why none is. */
+  /** The named license, or the one that new users get first; or a refusal. */
   find(target: Target): Promise<LicenseRecord | Refused>;
-  /** A product of which a slot could be lent now; `null`: there is none. */
+  /** A product with a free slot; `null` if there is none. */
   findLendable(): Promise<string | null>;
-  /** Adds the demo license to an empty store. Answers whether it did. */
+  /** Adds the demo license to an empty store. Returns whether it did. */
   addDemo(): Promise<boolean>;
 }
 

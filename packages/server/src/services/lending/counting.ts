@@ -9,12 +9,12 @@ import { executeOnEachLicense } from './each-license.ts';
 import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';
 
 interface CountRequest extends Target {
-  /** `null`: the license itself. */
+  /** `null` for the license itself. */
   readonly feature: string | null;
   readonly user: string | null;
   readonly count: number;
   readonly narrowing: Narrowing;
-  /** What the caller calls this request, so that repeating it counts once. */
+  /** The caller's id of the request, so that a repeated request counts once. */
   readonly idempotencyKey: string | null;
   readonly by?: Actor;
 }
@@ -28,7 +28,7 @@ export interface Counting {
     until: BorrowUntil | null,
   ): Promise<Executed>;
   releaseFeature(request: LendingRequest, feature: string | null): Promise<Executed>;
-  /** Takes back every feature slot of every license. Answers how many that were. */
+  /** Releases all feature slots of all licenses. Returns how many. */
   releaseAllFeatures(by: Actor): Promise<number>;
 }
 
@@ -39,7 +39,7 @@ export function createCounting(store: Store): Counting {
         kind: 'add_consumption',
         ...request,
         user: identifyConsumer(request.user),
-        // The hash is of the request as it was sent.
+        // The hash covers the request as it was sent.
         idempotency: identifyRequest(idempotencyKey, request),
       }),
     registerFeature: async (request, feature, until) =>
@@ -57,7 +57,7 @@ export function createCounting(store: Store): Counting {
   };
 }
 
-/** Nobody has to be named here. */
+/** The user is optional here. */
 function identifyConsumer(user: string | null): string | null {
   if (user === null) return null;
   const name = userNameOf(user);
@@ -66,13 +66,13 @@ function identifyConsumer(user: string | null): string | null {
 }
 
 export function requireFeature(feature: string | null): string {
-  if (feature === null) throw new RequestError('missing_parameters', 'Say which "feature" is meant.');
+  if (feature === null) throw new RequestError('missing_parameters', '"feature" is missing.');
   return feature;
 }
 
 /**
- * The same fields in the same order are the same request, however its JSON was written, and wherever it
- * came from.
+ * The same fields in the same order are the same request, whatever its JSON looks like and wherever it came
+ * from.
  */
 function identifyRequest(key: string | null, { by: _, ...request }: Omit<CountRequest, 'idempotencyKey'>) {
   if (key === null) return null;

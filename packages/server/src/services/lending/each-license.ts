@@ -2,7 +2,7 @@ import type { LicenseCommand } from '../../core/command.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Executes a command on every license, one a license. Answers how much it concerned in all. */
+/** Executes one command per license. Returns the sum of the results. */
 export async function executeOnEachLicense(
   store: Store,
   commandFor: (licenseId: LicenseId) => LicenseCommand,

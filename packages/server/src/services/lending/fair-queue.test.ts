@@ -70,11 +70,11 @@ describe('a fair queue', () => {
     const client = new AbortController();
     const note = (name: string, signal?: AbortSignal) =>
       queue.run(['net', name], async () => void begun.push(name), signal);
-    const gone = assert.rejects(note('gone', client.signal), /went away/);
+    const gone = assert.rejects(note('gone', client.signal), /disconnected/);
     const stays = note('stays');
     client.abort();
     await gone;
-    await assert.rejects(note('late', client.signal), /went away/);
+    await assert.rejects(note('late', client.signal), /disconnected/);
     end();
     await Promise.all([running, stays]);
     assert.deepEqual(begun, ['stays']);

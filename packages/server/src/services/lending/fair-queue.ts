@@ -1,31 +1,30 @@
 import { RequestError } from '../request-error.ts';
 
 /**
- * A queue that nobody can fill for others. Whoever waits is sorted into a tree by where they come from: wide
- * networks, the networks within, and the addresses within those. At every level the branches take turns, one
- * each, so a newcomer waits for about one round, however much the others ask for and however many addresses
- * of a network they have.
+ * A queue that no client can fill for others. Waiting requests form a tree by origin: wide networks, the
+ * networks within, and the addresses within those. At every level the branches take turns, so a new client
+ * waits for about one round, however many requests and addresses of a network the others have.
  *
- * When the queue is full, the one who would be served last has to go: the newest of the branch with the most
- * waiting, level by level; among equals of the one that had its turn last. So somebody who has not asked for
- * a while is not turned away in favour of those who keep asking.
+ * When the queue is full, the request that would be served last is rejected: the newest of the branch with
+ * the most waiting, level by level; among equals, of the branch served most recently. So a client that has
+ * been idle is not rejected in favour of those that keep asking.
  */
 interface FairQueue {
   /**
-   * `path`: from the widest network to the place itself. Rejects with `too_many_requests`. `signal`: whoever
-   * asks has gone away, and waits no longer.
+   * `path`: from the widest network to the place itself. Rejects with `too_many_requests`. `signal`: the
+   * client has disconnected and no longer waits.
    */
   run<T>(path: readonly string[], work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Sends away everybody who waits; what runs goes on. */
+  /** Rejects all waiting requests; running ones continue. */
   dismiss(): void;
 }
 
 interface FairQueueOptions {
-  /** So many run at once. */
+  /** How many run at once. */
   readonly atOnce: number;
-  /** So many wait, from all places together. */
+  /** How many wait, from all places together. */
   readonly mostWaiting: number;
-  /** The message for whoever has to go. */
+  /** The message for a rejected request. */
   readonly refusal: string;
 }
 
@@ -42,7 +41,7 @@ interface Waiter {
   sendAway(error: Error): void;
 }
 
-/** So many branches are remembered by their last turn; the one that was silent longest is forgotten. */
+/** How many branches are remembered by their last turn; the one idle longest is forgotten. */
 const MAX_REMEMBERED = 20_000;
 
 export function createFairQueue({ atOnce, mostWaiting, refusal }: FairQueueOptions): FairQueue {
@@ -60,7 +59,7 @@ export function createFairQueue({ atOnce, mostWaiting, refusal }: FairQueueOptio
     }
   }
 
-  /** Whether the first of two branches is served after the second, or is at least no quieter. */
+  /** Whether the first of two branches is served after the second, or has been at least as busy. */
   const isLater = ([name, branch]: Entry, [otherName, other]: Entry) =>
     branch.waiting === other.waiting
       ? (lastTurns.get(name) ?? 0) >= (lastTurns.get(otherName) ?? 0)
@@ -88,7 +87,7 @@ export function createFairQueue({ atOnce, mostWaiting, refusal }: FairQueueOptio
     }
   }
 
-  /** The turn goes to the next in line, or back. */
+  /** Passes the turn to the next request, or frees it. */
   function passTurn(): void {
     if (root.waiting === 0) {
       running -= 1;
@@ -121,7 +120,7 @@ function createBranch(): Branch {
   return { children: new Map(), waiters: [], waiting: 0 };
 }
 
-/** A new branch has its first turn after all others of its level. */
+/** A new branch gets its first turn after all others of its level. */
 function enqueue(root: Branch, path: readonly string[], waiter: Waiter): void {
   let branch = root;
   branch.waiting += 1;
@@ -134,7 +133,7 @@ function enqueue(root: Branch, path: readonly string[], waiter: Waiter): void {
   branch.waiters.push(waiter);
 }
 
-/** The branch that has had its turn goes behind the others of its level. */
+/** Moves the branch behind the others of its level after its turn. */
 function takeFirst(branch: Branch, path: string[]): Waiter {
   branch.waiting -= 1;
   const [first] = branch.children;
@@ -163,7 +162,7 @@ function withdraw(branch: Branch, [name, ...rest]: readonly string[], waiter: Wa
 }
 
 function goneAway(): RequestError {
-  return new RequestError('bad_request', 'The client went away.');
+  return new RequestError('bad_request', 'The client disconnected.');
 }
 
 function takeLast(branch: Branch, isLater: (a: Entry, b: Entry) => boolean): Waiter {

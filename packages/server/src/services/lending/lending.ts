@@ -10,38 +10,38 @@ import { executeOnEachLicense } from './each-license.ts';
 
 export type { Executed };
 
-/** Which license is meant, and for whom; the user may be left out. */
+/** The license and the user, who may be omitted. */
 export interface LendingRequest extends Target {
   readonly user: string | null;
   readonly host: HostInfo;
   readonly by?: Actor;
-  /** What the caller has shown. */
+  /** The caller's credentials. */
   readonly credential?: string;
 }
 
-/** Lends slots and takes them back. Every answer is an outcome of the core. */
+/** Lends and releases slots. Every result is an outcome of the core. */
 export interface Lending {
   register(request: LendingRequest): Promise<Executed>;
   borrow(request: LendingRequest, until: BorrowUntil): Promise<Executed>;
   unregister(request: LendingRequest): Promise<Executed>;
   release(target: Target, user: string, by: Actor): Promise<Executed>;
   recall(target: Target, user: string, by: Actor): Promise<Executed>;
-  /** Takes back everything on every license, one command a license. Answers how many slots that freed. */
+  /** Releases all slots, with one command per license. Returns how many slots were freed. */
   releaseAll(by: Actor): Promise<number>;
-  /** Takes back everything that came from an address or range. Answers how many slots that freed. */
+  /** Releases all slots of an address or range. Returns how many slots were freed. */
   releaseFrom(target: Target, address: string, by: Actor): Promise<number>;
   list(filter: RegistrationFilter): Promise<readonly RegistrationRecord[]>;
 }
 
 interface RegistrationFilter extends Target {
   readonly user: string | null;
-  /** Where the last request came from. */
+  /** The address of the last request. */
   readonly origin?: AddressRange;
   readonly limit: number;
   readonly after: { readonly licenseId: NonNullable<Target['licenseId']>; readonly user: string } | null;
 }
 
-/** What one address may hold of a license; 0 is without a limit. */
+/** How much of a license one address may hold; 0 means no limit. */
 export interface LendingLimits {
   readonly slotsPerAddress: number;
   readonly borrowsPerAddress: number;
@@ -77,11 +77,14 @@ export function createLending(store: Store, limits: LendingLimits = UNLIMITED): 
   };
 }
 
-/** A client that names no user is known by its host name. */
+/** A client without a user name is identified by its host name. */
 export function identify({ product, licenseId, user, host, by, credential }: LendingRequest) {
   const holder = user ?? host.hostname;
   if (holder === null) {
-    throw new RequestError('missing_parameters', 'Say who asks: "user" is missing, and so is "os_hostname".');
+    throw new RequestError(
+      'missing_parameters',
+      'Both "user" and "os_hostname" are missing. Send one of them.',
+    );
   }
   return {
     product,
@@ -95,14 +98,14 @@ export function identify({ product, licenseId, user, host, by, credential }: Len
 export function requireRange(text: string): AddressRange {
   const range = parseRange(text);
   if (range !== null) return range;
-  const message = `"address" must be an address, or a range such as 10.0.0.0/8, and not "${text}".`;
+  const message = `"address" must be an address or a range such as 10.0.0.0/8, not "${text}".`;
   throw new RequestError('validation_error', message, { field: 'address' });
 }
 
-/** Slots that one command frees: each leaves an event, and all of them are one link of the chain. */
+/** How many slots one command frees: each adds an event, and all of them form one link of the chain. */
 const RELEASED_AT_ONCE = 1000;
 
-/** Looks for them first, so that no other request waits for that; every command looks at its own again. */
+/** Searches first, so that no other request waits for it; each command then checks its slots again. */
 async function releaseFrom(store: Store, target: Target, address: string, by: Actor): Promise<number> {
   const origin = requireRange(address);
   let count = 0;
@@ -124,14 +127,14 @@ async function releaseFrom(store: Store, target: Target, address: string, by: Ac
   }
 }
 
-/** For what is lent or counted. Giving back works under any name: somebody may hold a slot under it. */
+/** Names are checked when lending and counting. Releasing accepts any name: a slot may exist under it. */
 export function identifyTaker(request: LendingRequest) {
   const identified = identify(request);
   requireFit(identified.user, request.user === null ? 'os_hostname' : 'user');
   return identified;
 }
 
-/** A name that looks like another one, or like nothing, would mislead whoever reads a list. */
+/** A name that looks like another one, or like nothing, would mislead readers of a list. */
 export function requireFit(user: string, field: 'user' | 'os_hostname'): void {
   const problem = explainUnfit(user);
   if (problem !== null) throw new RequestError('validation_error', `"${field}" ${problem}.`, { field });

@@ -1,6 +1,6 @@
 import type { LicenseId } from '../../core/nouns/license.ts';
 
-/** Work on one license waits for the work on it that is under way; different licenses do not wait. */
+/** Work on one license runs one at a time; different licenses do not wait for each other. */
 export class LicenseLocks {
   readonly #tails = new Map<LicenseId, Promise<unknown>>();
 

@@ -3,16 +3,16 @@ import type { ResetMode } from '../../core/system-command.ts';
 import type { StoreDescription } from '../../store/query.ts';
 import type { ClockStatus, Executed, Store } from '../../store/store.ts';
 
-/** What an administrator looks at: the clock, the state of the server. */
+/** What an administrator sees: the clock and the state of the server. */
 export interface Oversight {
   readClock(): Promise<ClockStatus>;
-  /** The same without ever failing: `null` while the disk does. */
+  /** The same, but `null` while the disk fails. */
   findClock(): Promise<ClockStatus | null>;
   acceptClock(by: Actor): Promise<Executed>;
   resetClock(mode: ResetMode, by: Actor): Promise<Executed>;
   describeStore(): Promise<StoreDescription>;
   isHealthy(): boolean;
-  /** Whether this server does the work that only one of several servers does. */
+  /** Whether this server is the leader. */
   isLeader(): boolean;
 }
 

@@ -1,8 +1,8 @@
 import { RequestError } from '../request-error.ts';
 
-/** Space for so many at once. */
+/** Limits how many run at once. */
 export interface Room {
-  /** Takes a place, or throws when there is none. Returns what gives the place back, once. */
+  /** Takes a place, or throws if there is none. Returns a function that frees the place, once. */
   enter(): () => void;
 }
 

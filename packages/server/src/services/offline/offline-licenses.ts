@@ -18,13 +18,13 @@ import type { Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 import type { Identity } from '../upkeep/identity.ts';
 
-/** Takes what the vendor wrote for this server. Whether to believe it is the core's decision. */
+/** Installs files and codes from the vendor. The core decides whether they are trusted. */
 export interface InstallOptions {
   readonly store: Store;
   readonly identity: Identity;
-  /** What license files are signed with; `null`: none is configured. */
+  /** The public key of license files; `null` if not configured. */
   readonly vendorKey: KeyObject | null;
-  /** What confirmation codes are signed with; `null`: none is configured. */
+  /** The public key of confirmation codes; `null` if not configured. */
   readonly airgapKey: KeyObject | null;
   readonly acceptUnsignedPolicies: boolean;
 }
@@ -57,7 +57,7 @@ export async function installFile(
   if (vendorKey === null) {
     throw new RequestError(
       'offline_key_not_configured',
-      'License files cannot be checked: set cloud.publicKey to the public key of the vendor.',
+      'License files cannot be verified. Set cloud.publicKey to the public key of the vendor.',
     );
   }
   const file = readOrReject(text, 'license', vendorKey);
@@ -93,18 +93,18 @@ interface Taking {
   readonly by: Actor;
 }
 
-/** A file for a single machine has no slots, whatever number it names. */
+/** A license for a single machine has no slots, whatever its file says. */
 async function take(store: Store, file: VendorFile, { source, bound, facts, by }: Taking) {
   const slots = file.isFloating ? file.license.slots : 0;
   const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, ...bound } };
-  // They only count where nothing was counted here.
+  // They only count if nothing was counted here.
   const counted = { ...file.counted, askedAt: file.issuedAt, takesLower: true };
   const outcome = await store.execute({ kind: 'install_license', license, counted, file: facts, by });
   if (outcome.kind === 'refused') return outcome;
   const records = await store.read({ kind: 'list_licenses', product: null });
   const record = records.find((one) => one.license.id === license.id);
   if (record !== undefined) return record;
-  throw new RequestError('license_not_found', 'The license was removed at the same moment.');
+  throw new RequestError('license_not_found', 'The license was removed at the same time.');
 }
 
 export async function activateByCode({ identity }: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
@@ -116,7 +116,7 @@ export async function activateByCode({ identity }: InstallOptions, wish: CodeWis
     const where = 'fault' in read ? ` ${read.fault}` : '';
     throw new RequestError(
       'airgap_code_invalid',
-      `The initialization code ("signing_key") is not one: check it letter by letter.${where}`,
+      `The initialization code ("signing_key") is not valid. Check it character by character.${where}`,
     );
   }
   const hardwareId = await identity.readHardwareId();
@@ -132,13 +132,13 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
   if (airgapKey === null) {
     throw new RequestError(
       'airgap_key_not_configured',
-      "Confirmation codes cannot be checked: set airgap.publicKey to the vendor's.",
+      "Confirmation codes cannot be verified. Set airgap.publicKey to the vendor's key.",
     );
   }
   if (vendorKey === null && !options.acceptUnsignedPolicies) {
     throw new RequestError(
       'offline_key_not_configured',
-      'Policy files cannot be checked: set cloud.publicKey to the public key of the vendor.',
+      'Policy files cannot be verified. Set cloud.publicKey to the public key of the vendor.',
     );
   }
   const code = readConfirmationCode(typed);
@@ -166,7 +166,7 @@ function readConfirmationCode(typed: string): string {
   throw new RequestError('airgap_confirmation_invalid', `The confirmation code is mistyped. ${read.fault}`);
 }
 
-/** By its first half: the second can be written in two ways, and both are valid. */
+/** Uses the first half: the second has two valid forms. */
 function hashCode(code: string): string {
   return createHash('sha256').update(Buffer.from(code, 'base64').subarray(0, 32)).digest('hex');
 }

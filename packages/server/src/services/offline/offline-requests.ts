@@ -12,7 +12,7 @@ import { RequestError } from '../request-error.ts';
 import type { Identity } from '../upkeep/identity.ts';
 import { readIdentityKey } from '../upkeep/identity-key.ts';
 
-/** What this server writes for the vendor, to be carried there by a person. */
+/** Files that this server writes for the vendor, and a person carries. */
 export interface RequestOptions {
   readonly store: Store;
   readonly identity: Identity;
@@ -23,7 +23,7 @@ export interface RequestOptions {
 export interface RequestWish {
   readonly product: string | null;
   readonly licenseKey: string | null;
-  /** Whose license it is, where the vendor issues licenses to users. */
+  /** The user, if the vendor issues licenses to users. */
   readonly username: string | null;
 }
 
@@ -36,7 +36,7 @@ export interface MadeRequest {
   readonly requestData: string;
   readonly fileName: string;
   readonly hardwareId: string;
-  /** The fingerprint of this server's own key, for the vendor to compare. */
+  /** The fingerprint of this server's key, for the vendor to compare. */
   readonly identityKey: string;
   readonly signedBy: 'cloud-keys' | 'server';
 }
@@ -47,7 +47,7 @@ export interface MadeUsage {
   readonly sequence: number;
 }
 
-/** A file that asks the vendor for a license. */
+/** Creates a file that requests a license from the vendor. */
 export function requestLicense(options: RequestOptions, wish: RequestWish, by: Actor): Promise<MadeRequest> {
   return makeRequest(options, { request: 'activation', ...wish, usage: null }, by);
 }
@@ -90,14 +90,14 @@ async function makeRequest(
   return { requestId, requestData, fileName, hardwareId, identityKey, signedBy: signer.kind };
 }
 
-/** The keys for the cloud where both are set; otherwise the server vouches for itself. */
+/** Signed with the cloud keys if both are set, otherwise with the server key. */
 async function chooseSigner({ readKeys }: RequestOptions, privateKey: KeyObject): Promise<RequestSigner> {
   const { apiKey, sharedKey } = await readKeys();
   if (apiKey === null || sharedKey === null) return { kind: 'server', privateKey };
   return { kind: 'cloud-keys', keys: { apiKey, sharedKey } };
 }
 
-/** First the license stops, so that nothing is counted after the amounts that the file tells. */
+/** Stops the license first, so that nothing is counted after the amounts in the file. */
 export async function requestDeactivation(
   options: RequestOptions,
   wish: DeactivationWish,
@@ -119,7 +119,7 @@ export async function requestDeactivation(
   return makeRequest(options, { request: 'deactivation', product, licenseKey, username, usage }, by);
 }
 
-/** One that was removed can be given back still, as long as it is named. */
+/** A removed license can still be returned if it is named. */
 function chooseToGiveBack(records: readonly UsageRecord[], wish: DeactivationWish): UsageRecord {
   const { product, licenseKey, licenseId } = wish;
   const isNamed = licenseKey !== null || licenseId !== null;
@@ -129,20 +129,23 @@ function chooseToGiveBack(records: readonly UsageRecord[], wish: DeactivationWis
     .filter((record) => licenseKey === null || record.licenseKey === licenseKey)
     .filter((record) => licenseId === null || record.licenseId === licenseId);
   if (meant[0] === undefined) {
-    throw new RequestError('license_not_found', 'This server holds no such license that came in a file.');
+    throw new RequestError(
+      'license_not_found',
+      'This server has no such license that was installed from a file.',
+    );
   }
   if (meant.length === 1) return meant[0];
-  throw new RequestError('missing_parameters', 'Say which license with "license_key" or "license_id".');
+  throw new RequestError('missing_parameters', 'Select the license with "license_key" or "license_id".');
 }
 
-/** A file with everything that was consumed. */
+/** Creates a file with all consumption. */
 export async function writeUsage(options: RequestOptions, by: Actor): Promise<MadeUsage> {
   const { usage, privateKey } = await makeUsage(options, by);
   const fileName = `berth-usage-${usage.sequence}.usage`;
   return { usageData: writeUsageFile(usage, privateKey), fileName, sequence: usage.sequence };
 }
 
-/** The number is taken first: what is counted in between is told, and told again with the next. */
+/** Takes the number first: what is counted in between is in this file and in the next. */
 async function makeUsage({ store, identity }: RequestOptions, by: Actor) {
   const outcome = await store.execute({ kind: 'number_usage', by });
   const sequence = outcome.kind === 'done' ? outcome.count : 0;

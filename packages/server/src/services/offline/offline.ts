@@ -22,26 +22,26 @@ import {
   writeUsage,
 } from './offline-requests.ts';
 
-/** Licenses that come without internet: in files, or by codes that a person types. */
+/** Licenses for servers without internet: from files, or from typed codes. */
 export interface Offline {
-  /** A file that asks the vendor for a license. */
+  /** Creates a file that requests a license from the vendor. */
   requestLicense(wish: RequestWish, by: Actor): Promise<MadeRequest>;
-  /** A file that gives a license back. It stops lending here before the file is made. */
+  /** Creates a file that returns a license, which stops lending first. */
   requestDeactivation(wish: DeactivationWish, by: Actor): Promise<MadeRequest>;
-  /** Takes a license file: the answer to a request, or a refresh. */
+  /** Installs a license file: the answer to a request, or a refresh. */
   install(text: string, by: Actor): Promise<LicenseRecord | Refused>;
-  /** Turns the vendor's initialization code into the code that shows this server to the vendor. */
+  /** Creates the activation code from the vendor's initialization code. */
   activateByCode(wish: CodeWish): Promise<ActivationCode>;
-  /** Takes a policy file and the vendor's confirmation code. */
+  /** Installs a policy file with the vendor's confirmation code. */
   installPolicy(wish: PolicyWish, by: Actor): Promise<LicenseRecord | Refused>;
-  /** A file with everything that was consumed, for the vendor. */
+  /** Creates a file with all consumption for the vendor. */
   writeUsage(by: Actor): Promise<MadeUsage>;
 }
 
 type OfflineOptions = RequestOptions & InstallOptions;
 
 export function createOffline(options: OfflineOptions): Offline {
-  // The amounts of a file with a higher number must not be older.
+  // A file with a higher number must not have older amounts.
   const inTurn = createTurns();
   return {
     requestLicense: (wish, by) => requestLicense(options, wish, by),

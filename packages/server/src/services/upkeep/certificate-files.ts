@@ -2,21 +2,21 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import type { Config } from '../../config.ts';
 import { readFileVersion } from './file-version.ts';
 
 type TlsRules = typeof TLS_OPTIONS;
 
-/** What a TLS server is set up with. Everything in PEM. */
+/** The TLS files of a server, all in PEM. */
 export interface TlsContext extends TlsRules {
   readonly cert: string;
   readonly key: string;
-  /** Who signs the certificates of clients that are believed; without it none is asked for. */
+  /** The CA of client certificates; without it none are requested. */
   readonly ca?: string;
 }
 
-/** Files that cannot be used; the message says which and why, and never what is in them. */
+/** Invalid files; the message says which and why, but never their contents. */
 export class CertificateError extends Error {}
 
 interface LoadedFiles {
@@ -26,7 +26,7 @@ interface LoadedFiles {
 
 type Files = Config['tls'];
 
-/** Reads the files and makes sure that they can be used, and with each other. */
+/** Reads the files and checks that they are valid and match. */
 export function loadFiles(files: Files): LoadedFiles {
   const cert = read('tls.cert', files.cert);
   const key = read('tls.key', files.key);
@@ -36,12 +36,12 @@ export function loadFiles(files: Files): LoadedFiles {
   try {
     createSecureContext(context);
   } catch (error) {
-    throw new CertificateError(`The TLS files cannot be used: ${(error as Error).message}.`);
+    throw new CertificateError(`The TLS files are not valid: ${(error as Error).message}.`);
   }
   return { context, certificate };
 }
 
-/** Changes whenever one of the files does: another link, another place, a new time, new rights. */
+/** Changes whenever one of the files changes: its link, inode, time or mode. */
 export async function describeLooks({ cert, key, clientCa }: Files): Promise<string> {
   const looks = await Promise.all([cert, key, clientCa].filter((path) => path !== '').map(readFileVersion));
   return looks.join(' ');
@@ -66,10 +66,10 @@ const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 function parseCertificates(setting: string, path: string, text: string): [X509Certificate] {
   try {
-    // None at all makes an empty one, which cannot be parsed either.
+    // A file without certificates gives an empty one, which cannot be parsed either.
     return (text.match(PEM_BLOCK) ?? ['']).map((block) => new X509Certificate(block)) as [X509Certificate];
   } catch {
-    throw new CertificateError(`"${setting}": ${path} holds no certificate, or a broken one. It takes PEM.`);
+    throw new CertificateError(`"${setting}": ${path} does not contain a valid certificate in PEM format.`);
   }
 }
 
@@ -86,7 +86,7 @@ function parseKey(path: string, text: string) {
     return createPrivateKey(text);
   } catch {
     throw new CertificateError(
-      `"tls.key": ${path} holds no private key that can be read. It takes PEM without a passphrase.`,
+      `"tls.key": ${path} does not contain a readable private key. Use PEM without a passphrase.`,
     );
   }
 }

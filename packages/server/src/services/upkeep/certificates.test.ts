@@ -46,17 +46,13 @@ describe('files that cannot be used', () => {
   const other = makeTestCertificate();
   const broken = other.cert.replace(/\n[^\n]{20}/, '\n');
   const cases: readonly (readonly [string, Partial<Certificate>, RegExp])[] = [
-    [
-      'no certificate',
-      { cert: 'hello' },
-      /^"tls\.cert": .*cert\.pem holds no certificate, or a broken one\./,
-    ],
+    ['no certificate', { cert: 'hello' }, /^"tls\.cert": .*cert\.pem does not contain a valid certificate/],
     [
       'a broken certificate',
       { cert: broken },
-      /^"tls\.cert": .*cert\.pem holds no certificate, or a broken one\./,
+      /^"tls\.cert": .*cert\.pem does not contain a valid certificate/,
     ],
-    ['no key', { key: other.cert }, /^"tls\.key": .*key\.pem holds no private key that can be read\./],
+    ['no key', { key: other.cert }, /^"tls\.key": .*key\.pem does not contain a readable private key\./],
     [
       'another key',
       { key: other.key },
@@ -81,9 +77,10 @@ describe('files that cannot be used', () => {
     const { files, open } = openFiles(t);
     assert.throws(
       () => open({ ...files, cert: `${files.cert}x` }),
-      /^Error: "tls\.cert" cannot be read\. There is no file \S+x\.$/,
+      /^Error: "tls\.cert" cannot be read\. The file \S+x does not exist\.$/,
     );
-    assert.throws(() => open({ ...files, clientCa: files.key }), /"tls\.clientCa": .* holds no certificate/);
+    const message = /"tls\.clientCa": .* does not contain a valid certificate/;
+    assert.throws(() => open({ ...files, clientCa: files.key }), message);
   });
 
   test('without a certificate there is no TLS', () => {
@@ -131,7 +128,7 @@ describe('files that change', () => {
     await refresh();
     await refresh();
     assert.equal(log.length, 2);
-    assert.match(String(tell().error), /There is no file/);
+    assert.match(String(tell().error), /does not exist/);
     write(next);
     await refresh();
     assert.deepEqual(changes, [fingerprintOf(next)]);
@@ -211,10 +208,10 @@ describe('a certificate that ends', () => {
     assert.deepEqual(
       log.map(({ level, msg }) => [level, msg]),
       [
-        [40, 'the TLS certificate ends soon'],
-        [40, 'the TLS certificate ends soon'],
-        [40, 'the TLS certificate has ended'],
-        [40, 'the TLS certificate has ended'],
+        [40, 'the TLS certificate expires soon'],
+        [40, 'the TLS certificate expires soon'],
+        [40, 'the TLS certificate has expired'],
+        [40, 'the TLS certificate has expired'],
       ],
     );
     assert.equal(log[0]?.validUntil, notAfter.toISOString());

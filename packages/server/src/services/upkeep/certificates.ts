@@ -3,26 +3,26 @@ import { DAY_MS, type Instant, instant, say } from '../../core/nouns/instant.ts'
 import type { Log } from '../../telemetry/log.ts';
 import { CertificateError, describeLooks, loadFiles, type TlsContext } from './certificate-files.ts';
 
-/** The server's certificate, its key, and whom to believe about clients: from files that may change. */
+/** The server's certificate, its key and the client CA, from files that may change. */
 export interface Certificates {
   read(): TlsContext;
   onChange(listener: (context: TlsContext) => void): void;
-  /** Takes over what has changed in the files, or says once why it cannot be used. */
+  /** Loads changed files, or logs once why they are invalid. */
   refresh(): Promise<void>;
-  /** Says in the log, once a day, that the certificate ends soon. */
+  /** Logs once a day that the certificate expires soon. */
   warnBeforeEnd(): void;
   describe(): CertificateFacts;
-  /** Whether the certificate in force is for this host name. */
+  /** Whether the current certificate is for this host name. */
   isFor(name: string): boolean;
 }
 
-/** The certificate in force; nothing of it is secret. */
+/** The current certificate; nothing of it is secret. */
 export interface CertificateFacts {
   readonly subject: string;
   readonly fingerprint256: string;
   readonly validUntil: Instant;
   readonly asksClients: boolean;
-  /** Why what lies in the files now is not in force. */
+  /** Why the current files are not in use. */
   readonly error: string | null;
 }
 
@@ -33,11 +33,13 @@ interface Outside {
 
 const WARN_BEFORE_MS = 14 * DAY_MS;
 
-/** `null` where TLS is not set up; throws a CertificateError when it cannot be. */
+/** `null` if TLS is not configured; throws a CertificateError if the files are invalid. */
 export function openCertificates(files: Config['tls'], { log, readWall }: Outside): Certificates | null {
   if (files.cert === '') return null;
   let current = loadFiles(files);
-  /** How the files looked when they were read; not known of the first time, so that nothing is missed. */
+  /**
+   * The state of the files when they were read; unknown after the first read, so that no change is missed.
+   */
   let looks: string | null = null;
   let error: string | null = null;
   let warnedAt: Instant | null = null;
@@ -50,7 +52,7 @@ export function openCertificates(files: Config['tls'], { log, readWall }: Outsid
     current = next;
     warnedAt = null;
     for (const listener of listeners) listener(current.context);
-    log.info(inForce(), 'the TLS files have changed: new connections use them');
+    log.info(inForce(), 'the TLS files have changed; new connections use them');
   }
 
   function inForce() {
@@ -74,10 +76,7 @@ export function openCertificates(files: Config['tls'], { log, readWall }: Outsid
       } catch (cause) {
         if (!(cause instanceof CertificateError)) throw cause;
         error = cause.message;
-        log.error(
-          { error },
-          'the TLS files have changed and cannot be used: those from before stay in force',
-        );
+        log.error({ error }, 'the TLS files have changed and are not valid; the previous ones stay in use');
       }
     },
     warnBeforeEnd() {
@@ -86,7 +85,7 @@ export function openCertificates(files: Config['tls'], { log, readWall }: Outsid
       if (leftMs > WARN_BEFORE_MS || (warnedAt !== null && now - warnedAt < DAY_MS)) return;
       warnedAt = now;
       const facts = { ...inForce(), validUntil: say(validUntil()) };
-      log.warn(facts, leftMs > 0 ? 'the TLS certificate ends soon' : 'the TLS certificate has ended');
+      log.warn(facts, leftMs > 0 ? 'the TLS certificate expires soon' : 'the TLS certificate has expired');
     },
     describe: () => ({
       ...inForce(),

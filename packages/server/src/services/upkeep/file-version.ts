@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 
 /**
- * Tells one version of a file from another: another file under the same name is another version, even if it
- * has the same size and time. One that is not there is a version, too.
+ * Identifies a version of a file: another file with the same name is another version, even with the same size
+ * and time. A missing file is a version, too.
  */
 export async function readFileVersion(path: string): Promise<string> {
   try {

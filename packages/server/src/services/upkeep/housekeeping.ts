@@ -2,10 +2,10 @@ import type { LicenseId } from '../../core/nouns/license.ts';
 import { COLLECT_LIMIT } from '../../core/view.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What keeps the store tidy; no answer depends on it. */
+/** Keeps the store tidy; no answer depends on it. */
 export interface Housekeeping {
   keepClock(): Promise<void>;
-  /** Collects what has ended, on every license. Answers how many slots that were. */
+  /** Collects ended slots of all licenses. Returns how many. */
   sweep(): Promise<number>;
 }
 
@@ -22,7 +22,7 @@ export function createHousekeeping(store: Store): Housekeeping {
   };
 }
 
-/** One command collects a bounded number, so a license that much has ended on takes several. */
+/** One command collects a bounded number, so a license may need several. */
 async function sweepLicense(store: Store, licenseId: LicenseId): Promise<number> {
   let collected = 0;
   for (;;) {

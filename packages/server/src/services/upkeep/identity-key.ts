@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import type { Store } from '../../store/store.ts';
 
-/** The key with which this server vouches for what it hands out. */
+/** The key that signs what this server exports. */
 export interface IdentityKey {
   readonly privateKey: KeyObject;
   /** SPKI in base64. */

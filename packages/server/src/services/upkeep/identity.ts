@@ -5,39 +5,38 @@ import { RequestError } from '../request-error.ts';
 
 /** What the machine contributes to the server's identity. */
 export interface Machine {
-  /** What the administrator says the hardware id is; `null`: nothing. */
+  /** The hardware id from the settings; `null` if not set. */
   readonly hardwareId: string | null;
-  /** `null`: a container, or a machine that has none. */
+  /** `null` in a container, or on a machine without one. */
   readonly machineId: string | null;
-  /** The data is in a database that servers on several machines share. */
+  /** Whether the data is in a database that servers on several machines share. */
   readonly isShared: boolean;
 }
 
 /**
- * Which server this is, to the vendor. What the administrator says comes first. Otherwise it is the data on
- * this machine. Where several machines share the data they are one server to the vendor, so there it is the
- * data alone; data that was moved to such a database keeps the hardware id it had, because its licenses are
- * bound to it.
+ * The server's identity towards the vendor. The setting comes first. Otherwise it depends on the data and the
+ * machine. Machines that share a database are one server to the vendor, so there it depends on the data
+ * alone; data that was moved to such a database keeps its hardware id, because its licenses are bound to it.
  */
 export interface Identity {
-  /** The same as long as the data stays on this machine. */
+  /** Stays the same while the data stays on this machine. */
   readHardwareId(): Promise<string>;
-  /** Whether the administrator chose it, and it is not what the server would make here by itself. */
+  /** Whether the administrator set it, and it differs from the default. */
   isChosen(): Promise<boolean>;
   /**
-   * Tells the store where it is, and returns whether that is another machine than the last time. Refused
-   * where a license forbids the id that the administrator chose.
+   * Records this machine in the store, and returns whether it has changed. Refused if a license forbids the
+   * hardware id from the settings.
    */
   bind(): Promise<boolean | Refused>;
   /**
-   * For whoever opens the data of a stopped server: throws where that server would be another one. A command
+   * For commands that open the data of a stopped server: throws if the hardware id would change. A command
    * does not decide that the data has moved; it may just lack the server's settings.
    */
   requireHome(): Promise<void>;
 }
 
 export function createIdentity(store: Store, machine: Machine): Identity {
-  /** What the id is where the administrator says nothing. Data in a database keeps the id that it had. */
+  /** The default id. Data in a database keeps the id it had. */
   const makeHardwareId = async () => {
     const { identity, hardwareId: last } = await store.read({ kind: 'describe_store' });
     if (!machine.isShared) return hashIdentity(identity, machine.machineId);
@@ -66,8 +65,8 @@ export function createIdentity(store: Store, machine: Machine): Identity {
 function notAtHome(last: string, hardwareId: string): RequestError {
   return new RequestError(
     'server_identity_changed',
-    `The server had the hardware id ${last} when it last ran; here it would be ${hardwareId}. If this is ` +
-      'another machine, start the server first. If it is the same, give the command the settings of the ' +
+    `The server last ran with hardware id ${last}; here it would be ${hardwareId}. If this is another ` +
+      'machine, start the server first. If it is the same, run the command with the settings of the ' +
       'server.',
   );
 }

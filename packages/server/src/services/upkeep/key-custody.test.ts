@@ -119,7 +119,7 @@ describe('a rotation', () => {
     mkdirSync(join(folder, 'master.key.next.new'));
     const isClear = (error: unknown) =>
       error instanceof Fault &&
-      /cannot be written beside .*master\.key: .*Nothing was changed/.test(error.message);
+      /cannot be written next to .*master\.key: .*Nothing was changed/.test(error.message);
     await assert.rejects(custody.rotate(null, 'ada'), isClear);
     assert.deepEqual(await custody.describe(), before);
     assert.equal((await readEvents(store)).at(-1)?.kind, 'cloud_keys_set');
@@ -298,7 +298,7 @@ describe('an export', () => {
   test('cannot be made of a key that somebody took away', async (t) => {
     const { custody, keySource } = await setUp(t);
     rmSync(keySource.file);
-    await assert.rejects(custody.export(PASSPHRASE, 'ada'), /is not at .*master\.key any more/);
+    await assert.rejects(custody.export(PASSPHRASE, 'ada'), /is no longer at .*master\.key/);
   });
 
   test('is put in place of no other key, and not beside the environment', async (t) => {
@@ -314,10 +314,10 @@ describe('an export', () => {
     const elsewhere = temporaryFolder(t);
     const lonely = { value: null, file: join(elsewhere, 'master.key') };
     writeFileSync(lonely.file, present);
-    await assert.rejects(() => place(elsewhere, lonely, other), /is another master key/);
+    await assert.rejects(() => place(elsewhere, lonely, other), /is a different master key/);
     assert.equal(readFileSync(lonely.file, 'utf8'), present);
     await assert.rejects(() => place(folder, { ...keySource, value: present }, other), /BERTH_MASTER_KEY/);
-    await assert.rejects(() => place(join(folder, 'none'), keySource, other), /There is no folder/);
+    await assert.rejects(() => place(join(folder, 'none'), keySource, other), /does not exist/);
   });
 
   test('waits for a server to stop', async (t) => {

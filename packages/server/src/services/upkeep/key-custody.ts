@@ -13,19 +13,19 @@ import type { Store } from '../../store/store.ts';
 import { createTurns } from '../cloud/create-turns.ts';
 import { RequestError } from '../request-error.ts';
 
-/** Looks after the master key. One thing at a time: a rotation and an export never cross. */
+/** Manages the master key, one operation at a time: a rotation and an export never overlap. */
 export interface KeyCustody {
   describe(): Promise<MasterKeyDescription>;
-  /** Seals every secret anew. `null`: with a key that is made up here. */
+  /** Reseals every secret. `null`: with a generated key. */
   rotate(newKey: string | null, by: Actor): Promise<Rotated>;
-  /** The master key under a passphrase, to be kept elsewhere. */
+  /** The master key sealed with a passphrase, to be kept elsewhere. */
   export(passphrase: string | null, by: Actor): Promise<KeyExport>;
 }
 
 interface MasterKeyDescription {
   readonly fingerprint: string;
   readonly source: 'file' | 'environment';
-  /** `null` when the key is in the environment. */
+  /** `null` if the key comes from the environment. */
   readonly file: string | null;
 }
 
@@ -46,7 +46,7 @@ export function createKeyCustody(store: Store, source: MasterKeySource): KeyCust
 class Custodian {
   readonly #store: Store;
   readonly #source: MasterKeySource;
-  /** A key that is in force, while the environment still holds the one before. */
+  /** The current key, while the environment still has the previous one. */
   #held: MasterKey | null = null;
 
   constructor(store: Store, source: MasterKeySource) {
@@ -67,17 +67,17 @@ class Custodian {
   async rotate(newKeyText: string | null, by: Actor): Promise<Rotated> {
     const newKey = this.#chooseNewKey(newKeyText);
     const newFingerprint = fingerprint(newKey);
-    // A commit that failed may yet be found in the file. After this it is certain what seals the store.
+    // A failed commit may still have reached the file. After this it is certain which key seals the store.
     await this.#store.keepClock();
     const { fingerprint: replaced } = await this.describe();
     if (newFingerprint === replaced) {
-      throw new RequestError('validation_error', 'The new master key is the one in use.', FIELD);
+      throw new RequestError('validation_error', 'The new master key is already in use.', FIELD);
     }
     const isFile = this.#source.value === null;
     if (isFile) this.#stage(newKey, replaced);
     const outcome = await this.#store.execute({ kind: 'rotate_master_key', newKey, newFingerprint, by });
     if (outcome.kind === 'refused') {
-      // The new key has sealed nothing, and must not take the place of the one that has.
+      // The new key has sealed nothing, so it must not replace the old one.
       if (isFile) settleNextKey(this.#source.file, replaced);
       throw new RequestError(outcome.code, outcome.message);
     }
@@ -101,7 +101,7 @@ class Custodian {
     if (this.#source.value === null) return makeMasterKey();
     throw new RequestError(
       'missing_parameters',
-      'The master key comes from the environment, where this server cannot write: send the new one as ' +
+      'The master key comes from the environment, which the server cannot change. Send the new key as ' +
         '"new_key" ("berth key rotate --new-key" reads it from standard input).',
       FIELD,
     );
@@ -116,7 +116,7 @@ class Custodian {
       const reason = (error as Error).message;
       throw new Fault(
         'store_unavailable',
-        `The new master key cannot be written beside ${file}: ${reason}. Nothing was changed.`,
+        `The new master key cannot be written next to ${file}: ${reason}. Nothing was changed.`,
         { cause: error },
       );
     }
@@ -131,22 +131,19 @@ class Custodian {
       throw new Fault(
         'store_unavailable',
         `The store is sealed with the new master key, but ${file} cannot be replaced: ${reason}. ` +
-          `Leave ${file}.next where it is: the next start puts it in place.`,
+          `Do not move ${file}.next: the next start installs it.`,
         { cause: error },
       );
     }
   }
 
-  /** The key that is in force, from wherever it is. */
+  /** The current key. */
   #getKey(sealedBy: string): MasterKey {
     const { value, file } = this.#source;
     const candidates = [this.#held, loadOrNull(this.#source), value === null ? findNextKey(file) : null];
     const found = candidates.find((key) => key !== null && fingerprint(key) === sealedBy);
     if (found != null) return found;
-    throw new Fault(
-      'store_unavailable',
-      `The master key ${sealedBy} is not at ${file} any more. Put it back.`,
-    );
+    throw new Fault('store_unavailable', `The master key ${sealedBy} is no longer at ${file}. Put it back.`);
   }
 }
 

@@ -1,19 +1,19 @@
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { explainFileError } from '@berth/protocol/console/explain-file-error';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { syncFolder } from '../../secrets/durable-file.ts';
 import { openExport } from '../../secrets/key-export.ts';
 import { fingerprint, SealError } from '../../secrets/seal.ts';
 
-/** A new file that is to hold an export of the master key. */
+/** A new file for an export of the master key. */
 interface KeyExportFile {
-  /** Writes the export, and opens what it has written. Returns the fingerprint of the key in it. */
+  /** Writes the export and verifies it by opening it. Returns the fingerprint of the key. */
   fill(text: string, passphrase: string): Promise<string>;
-  /** Leaves nothing behind. */
+  /** Removes the file. */
   discard(): void;
 }
 
-/** For nobody but its owner. It never replaces a file: that may be the only copy of another key. */
+/** Only the owner can read it. It never replaces a file, which may be the only copy of another key. */
 export function createKeyExportFile(file: string): KeyExportFile {
   const handle = openNew(file);
   let isOpen = true;
@@ -46,6 +46,6 @@ function openNew(file: string): number {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST') throw new SealError(explainFileError(file, error, 'written'));
-    throw new SealError(`${file} exists already. Name another file, or move that one away.`);
+    throw new SealError(`${file} already exists. Choose another file, or move that one.`);
   }
 }

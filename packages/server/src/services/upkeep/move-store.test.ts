@@ -12,13 +12,13 @@ import { DAY_MS, instant, MINUTE_MS } from '../../core/nouns/instant.ts';
 import { licenseId } from '../../core/nouns/license.ts';
 import { heldKey } from '../../core/nouns/notice-key.ts';
 import { createManualClock, type ManualClock } from '../../store/clock.ts';
-import { COPIED_TABLE_NAMES, COPIED_TABLES } from '../../store/engine/copied-tables.ts';
+import { columnsOf, TABLE_NAMES } from '../../store/engine/tables.ts';
+import { openPatiently } from '../../store/exam/postgres-database.ts';
 import { openPostgresSource } from '../../store/postgres/move/postgres-source.ts';
 import { openPostgresTarget } from '../../store/postgres/move/postgres-target.ts';
 import type { Connection } from '../../store/postgres/wire/connection.ts';
 import { openConnection } from '../../store/postgres/wire/database.ts';
 import { parseDatabaseUrl } from '../../store/postgres/wire/database-url.ts';
-import { openDatabase } from '../../store/postgres/wire/open-database.ts';
 import type { Query } from '../../store/query.ts';
 import { openInThreadStore } from '../../store/sqlite/in-thread-store.ts';
 import { openSqliteSource } from '../../store/sqlite/move/sqlite-source.ts';
@@ -109,17 +109,7 @@ async function connectTo(t: TestContext, url: string): Promise<Connection> {
 
 /** As a server does it, by another clock. */
 function openServing(url: string, clock: ManualClock): Promise<Store> {
-  return openDatabase({
-    url,
-    clock,
-    masterKey: SOURCE,
-    maxConnections: 5,
-    prepareStatements: true,
-    version: 'test',
-    onNotice: () => {},
-    onNews: () => {},
-    isServing: true,
-  });
+  return openPatiently({ url, clock, masterKey: SOURCE });
 }
 
 describe('moving a store', { skip }, () => {
@@ -134,7 +124,7 @@ describe('moving a store', { skip }, () => {
     assert.deepEqual(readAll(back), before);
     assert.deepEqual(again.rows, there.rows);
     assert.deepEqual(again.audit, there.audit);
-    for (const table of COPIED_TABLE_NAMES) assert.equal(there.rows[table], before[table]?.length, table);
+    for (const table of TABLE_NAMES) assert.equal(there.rows[table], before[table]?.length, table);
     assert.equal(existsSync(join(back, 'berth.db.new')), false);
   });
 
@@ -153,9 +143,7 @@ describe('moving a store', { skip }, () => {
         WHERE m.type = 'table'`)
       .all()
       .map(({ name }) => name as string);
-    const copied = Object.entries(COPIED_TABLES).flatMap(([table, columns]) =>
-      Object.keys(columns).map((column) => `${table}.${column}`),
-    );
+    const copied = TABLE_NAMES.flatMap((table) => columnsOf(table).map((column) => `${table}.${column}`));
     const missing = (names: readonly string[]) => names.filter((name) => !copied.includes(name)).sort();
     assert.deepEqual(missing(sqlite), ['server.audit_anchor']);
     assert.deepEqual(missing(postgres), [
@@ -309,7 +297,7 @@ describe('a move that was cut off after the new place was written', { skip }, ()
         await store.close();
       }
       const again = move(fromFolder(folder), () => toDatabase(url));
-      await assert.rejects(again, /is in postgres:.* already, and one of the two was used since/, used);
+      await assert.rejects(again, /is already in postgres:.*, and one of the two has been used since/, used);
     }
   });
 });

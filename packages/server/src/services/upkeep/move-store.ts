@@ -7,7 +7,7 @@ import type {
   StoreTarget,
 } from '../../store/store-copy.ts';
 
-/** A reason not to move the data that a person can do something about. */
+/** A reason not to move the data that the administrator can fix. */
 export class MoveError extends Error {}
 
 export interface MovedStore {
@@ -19,9 +19,9 @@ export interface MovedStore {
 }
 
 /**
- * Moves everything from one store to another one, which is empty. The target is committed when everything was
- * found there as it is here, and only then the source is marked. Whoever was cut off in between does it
- * again: data that is there already, just as it is here, was moved.
+ * Moves everything from one store to an empty one. The target is committed once it is verified to be equal to
+ * the source, and only then the source is marked as moved. An interrupted move can be repeated: a target that
+ * already has the same data counts as moved.
  */
 export async function moveStore(source: StoreSource, target: StoreTarget): Promise<MovedStore> {
   refuseOther(source, target);
@@ -41,7 +41,7 @@ export async function moveStore(source: StoreSource, target: StoreTarget): Promi
 
 function refuseOther(source: StoreSource, target: StoreTarget): void {
   if (target.identity === null || target.identity === source.identity) return;
-  throw new MoveError(`There is data of another server in ${target.place}. Choose an empty place.`);
+  throw new MoveError(`${target.place} contains data of another server. Choose an empty place.`);
 }
 
 async function verify(contents: StoreContents): Promise<AuditVerdict> {
@@ -50,9 +50,9 @@ async function verify(contents: StoreContents): Promise<AuditVerdict> {
   if (verdict.ok || first === undefined) return verdict;
   const more = verdict.problems.length > 1 ? ` It is one of ${verdict.problems.length} problems.` : '';
   throw new MoveError(
-    `The audit log in ${contents.place} is broken, and elsewhere it would look whole. ` +
+    `The audit log in ${contents.place} is broken, and a move would hide that. ` +
       `${first.chain === null ? '' : `Chain ${first.chain}, link ${first.n}: `}${first.problem}${more} ` +
-      '"berth audit verify" tells all. Nothing was moved.',
+      'Run "berth audit verify" for details. Nothing was moved.',
   );
 }
 
@@ -63,7 +63,7 @@ async function copyTable(source: StoreSource, target: StoreTarget, table: string
   }
 }
 
-/** Larger numbers would come out as others. Berth writes none. */
+/** Larger numbers would be rounded. Berth writes none. */
 function requireExact(table: string, row: CopiedRow): void {
   for (const [column, value] of Object.entries(row)) {
     if (typeof value !== 'number' || Number.isSafeInteger(value)) continue;
@@ -73,7 +73,7 @@ function requireExact(table: string, row: CopiedRow): void {
   }
 }
 
-/** What is not the same in the target as it was in the source; `null`: nothing. */
+/** What differs between target and source; `null` if nothing does. */
 async function findDifference(
   source: StoreSource,
   target: StoreTarget,
@@ -87,14 +87,15 @@ async function findDifference(
   const totals = ['chains', 'links', 'events', 'thinned'] as const;
   const isSame = totals.every((name) => verdict[name] === audit[name]);
   const isSameHead = (await source.readHead()) === (await target.readHead());
-  return isSame && isSameHead ? null : 'the audit log has other events';
+  return isSame && isSameHead ? null : 'the audit log has different events';
 }
 
 function describeMismatch({ identity, place }: StoreTarget): string {
-  if (identity === null) return `What was written to ${place} is not what is here, so it was taken back`;
+  if (identity === null)
+    return `The data written to ${place} differs from the source, so it was removed again`;
   return (
-    `The data of this server is in ${place} already, and one of the two was used since. Go on with the one ` +
-    'that was, and see that the other one is never started'
+    `The data of this server is already in ${place}, and one of the two has been used since. Continue with ` +
+    'that one, and never start the other one'
   );
 }
 

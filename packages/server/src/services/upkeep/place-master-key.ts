@@ -8,17 +8,18 @@ interface Placing {
   readonly source: MasterKeySource;
   readonly key: MasterKey;
   /**
-   * The fingerprint of the key that the store is sealed with; `null`: there is no store, or nothing in it.
+   * The fingerprint of the key that sealed the store; `null` if there is no store, or it is empty.
    */
   findSealedBy(): Promise<string | null>;
 }
 
-/** Puts a master key in its place, in the folder of a stopped server. It replaces no other key. */
+/** Installs a master key in the folder of a stopped server. It never replaces another key. */
 export async function placeMasterKey({ folder, source, key, findSealedBy }: Placing): Promise<void> {
   if (source.value !== null) {
-    throw new SealError('The master key comes from BERTH_MASTER_KEY. Unset it, or put the right key there.');
+    throw new SealError('The master key comes from BERTH_MASTER_KEY. Unset it, or set it to the right key.');
   }
-  if (!existsSync(folder)) throw new SealError(`There is no folder ${folder}. Restore the data first.`);
+  if (!existsSync(folder))
+    throw new SealError(`The folder ${folder} does not exist. Restore the data first.`);
   const lock = lockFolder(folder);
   if (lock === null) throw new SealError(`${folder} is in use by ${describeHolder(folder)}. Stop it first.`);
   try {
@@ -30,11 +31,11 @@ export async function placeMasterKey({ folder, source, key, findSealedBy }: Plac
   }
 }
 
-/** An export from before the last rotation, or of another server, would only stand in the way. */
+/** Refuses an export from before the last rotation, or of another server. */
 function requireFitting(sealedBy: string | null, key: MasterKey): void {
   if (sealedBy === null || sealedBy === fingerprint(key)) return;
   throw new SealError(
-    `The export holds the master key ${fingerprint(key)}, but the store needs ${sealedBy}. ` +
+    `The export contains master key ${fingerprint(key)}, but the store needs ${sealedBy}. ` +
       'Nothing was written.',
   );
 }
@@ -44,7 +45,7 @@ function requireNoOther(file: string, key: MasterKey): void {
   const present = fingerprint(parseMasterKey(readFileSync(file, 'utf8'), file));
   if (present === fingerprint(key)) return;
   throw new SealError(
-    `${file} is another master key (${present}; the export holds ${fingerprint(key)}). ` +
+    `${file} is a different master key (${present}; the export contains ${fingerprint(key)}). ` +
       'Move it away first. Nothing was written.',
   );
 }

@@ -65,7 +65,7 @@ describe('a file that is watched', () => {
   test('may be none that can be read', async (t) => {
     const { path, file } = setUp(t);
     mkdirSync(path);
-    assert.deepEqual(await file.read(), { kind: 'unreadable', reason: 'it is no file' });
+    assert.deepEqual(await file.read(), { kind: 'unreadable', reason: 'it is not a regular file' });
     rmSync(path, { recursive: true });
     writeFileSync(path, 'x'.repeat(MAX_BYTES + 1));
     assert.deepEqual(await file.read(), { kind: 'unreadable', reason: 'it is larger than 100 bytes' });

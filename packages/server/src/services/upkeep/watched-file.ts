@@ -1,27 +1,25 @@
 import { readFile, stat } from 'node:fs/promises';
 import { errorCode, readFileVersion } from './file-version.ts';
 
-/** What was found at a path. */
+/** The content found at a path. */
 export type Content =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'absent' }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 /**
- * A file that somebody else writes while the server runs. Nobody waits for the disk that it is on: it may be
- * one that hangs.
+ * A file that may change while the server runs. Nothing waits for its disk, which may hang.
  */
 export interface WatchedFile {
   readonly path: string;
-  /** What is there now. */
+  /** The current content. */
   read(): Promise<Content>;
   /**
-   * What is there, once for each version of it; `null` when nothing is new. A version is taken when two looks
-   * in a row have found it: an editor that empties a file before it writes, or puts it away for a moment, is
-   * not at work then.
+   * The content, once per version; `null` if nothing is new. A version counts once two reads in a row have
+   * found it, because an editor may empty or move a file before it writes.
    */
   look(): Promise<Content | null>;
-  /** The version that is there now is a new one again. */
+  /** Reports the current version again. */
   forget(): void;
 }
 
@@ -49,8 +47,8 @@ export function watchFile(path: string, maxBytes: number): WatchedFile {
 async function readContent(path: string, maxBytes: number): Promise<Content> {
   try {
     const facts = await stat(path);
-    // A pipe would be read for ever.
-    if (!facts.isFile()) return { kind: 'unreadable', reason: 'it is no file' };
+    // Reading a pipe would never end.
+    if (!facts.isFile()) return { kind: 'unreadable', reason: 'it is not a regular file' };
     if (facts.size > maxBytes) {
       return { kind: 'unreadable', reason: `it is larger than ${maxBytes} bytes` };
     }

@@ -5,7 +5,6 @@ import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { listMeant } from '../../core/lending/choose-license.ts';
 import { decidePool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
-import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { Executed } from '../store.ts';
 import { applyChange } from './apply/apply.ts';
@@ -61,10 +60,10 @@ function refuseFile({ shelf, statements }: Batch, { license, file }: InstallLice
   const held = shelf.find(license.id);
   const request = file.requestId === null ? undefined : statements.findRequest.get(file.requestId);
   return judgeFile(license, file, {
-    hardwareId: (statements.getServer.get()?.hardware_id as string | null | undefined) ?? null,
+    hardwareId: statements.getServer.get()?.hardware_id ?? null,
     known: (held ?? shelf.findRemoved(license.id))?.license ?? null,
     isHeld: held !== undefined,
-    request: request === undefined ? null : { answeredBy: request.answered_by as LicenseId | null },
+    request: request === undefined ? null : { answeredBy: request.answered_by },
   });
 }
 

@@ -2,7 +2,7 @@ import { systemModuleOf } from '../../core/decide-system.ts';
 import type { SystemChange, WideChange } from '../../core/decision.ts';
 import type { SystemCommand } from '../../core/system-command.ts';
 import type { Executed } from '../store.ts';
-import { applySystemChange } from './apply/apply.ts';
+import { applySystemChange } from './apply/apply-system.ts';
 import { eventText } from './audit/audit-chain.ts';
 import { signHeads } from './audit/sign-heads.ts';
 import { putSegment } from './audit/thin-audit.ts';

@@ -1,7 +1,7 @@
 import type { Meter } from '../../core/nouns/consumption.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { MeterNeed } from '../../core/view.ts';
-import { instantOrNull } from './rows.ts';
 import type { Statements } from './statements.ts';
 
 /**
@@ -9,13 +9,13 @@ import type { Statements } from './statements.ts';
  * the database. Values are replaced, never changed, so that remembering the map is enough to undo a command.
  */
 export class Meters {
-  readonly #licenseId: number;
+  readonly #licenseId: LicenseId;
   #known = new Map<string, Meter>();
   #changed = new Set<string>();
   /** Grows with every change: tells whoever keeps something made from the meters that it is old. */
   version = 0;
 
-  constructor(licenseId: number) {
+  constructor(licenseId: LicenseId) {
     this.#licenseId = licenseId;
   }
 
@@ -74,25 +74,27 @@ export class Meters {
   }
 
   #load(statements: Statements, feature: string, windowStart: Instant): Meter {
-    const row = statements.findMeter.get(this.#licenseId, feature);
-    const total = statements.findTotal.get(this.#licenseId, feature, windowStart);
+    const key = { license_id: this.#licenseId, feature };
+    const row = statements.meter.find(key);
+    const total = statements.consumption_total.find({ ...key, window_start: windowStart });
     return {
       feature,
       windowStart,
-      total: (total?.total as number | undefined) ?? 0,
-      pending: (row?.pending as number | undefined) ?? 0,
-      reported: (row?.reported as number | undefined) ?? 0,
-      cloudTotal: (row?.cloud_total as number | null | undefined) ?? null,
-      cloudAt: instantOrNull(row?.cloud_at),
-      storedInUse: (row?.in_use as number | undefined) ?? 0,
+      total: total?.total ?? 0,
+      pending: row?.pending ?? 0,
+      reported: row?.reported ?? 0,
+      cloudTotal: row?.cloud_total ?? null,
+      cloudAt: row?.cloud_at ?? null,
+      storedInUse: row?.in_use ?? 0,
     };
   }
 
   #write(statements: Statements, meter: Meter): void {
     const { feature, windowStart, total, pending, reported, cloudTotal, cloudAt, storedInUse } = meter;
-    const id = this.#licenseId;
-    statements.putMeter.run(id, feature, pending, reported, cloudTotal, cloudAt, storedInUse);
-    statements.putTotal.run(id, feature, windowStart, total);
+    const key = { license_id: this.#licenseId, feature };
+    const cloud = { cloud_total: cloudTotal, cloud_at: cloudAt };
+    statements.meter.put({ ...key, ...cloud, pending, reported, in_use: storedInUse });
+    statements.consumption_total.put({ ...key, window_start: windowStart, total });
   }
 }
 

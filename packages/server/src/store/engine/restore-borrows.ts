@@ -2,10 +2,12 @@ import type { RestoreView } from '../../core/clock/decide-restore.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
 import type { Batch } from './batch.ts';
-import { endedBorrowFromRow, featureSlotFromRow, type Row, registrationFromRow } from './rows.ts';
+import { endedBorrowFromRow, featureSlotFromRow, registrationFromRow } from './rows.ts';
 import type { ShelfEntry } from './shelf.ts';
+import type { RowOf } from './tables.ts';
 
 /**
  * The licenses with ended borrows that may come back when the clock goes back to `to`. Three questions for
@@ -36,15 +38,17 @@ export function listRestorable(batch: Batch, to: Instant): readonly RestoreView[
   });
 }
 
-function groupByLicense(rows: readonly Row[]): Map<number, Row[]> {
-  return Map.groupBy(rows, (row) => row.license_id as number);
+function groupByLicense<R extends { readonly license_id: LicenseId }>(
+  rows: readonly R[],
+): Map<LicenseId, R[]> {
+  return Map.groupBy(rows, (row) => row.license_id);
 }
 
 /** What the same users hold of other licenses of the product. */
 function listElsewhere(
   { shelf }: Batch,
   { license }: ShelfEntry,
-  holders: ReadonlyMap<number, readonly Row[]>,
+  holders: ReadonlyMap<LicenseId, readonly RowOf<'registration'>[]>,
 ): readonly Registration[] {
   const others = shelf.listByProduct(license.product).filter((other) => other.license.id !== license.id);
   return others.flatMap((other) => (holders.get(other.license.id) ?? []).map(registrationFromRow));

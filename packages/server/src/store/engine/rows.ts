@@ -6,51 +6,72 @@ import {
   parseAddress,
   rangeKeys,
 } from '@berth/protocol/address-range';
-import type { ErrorCode } from '@berth/protocol/errors';
 import type { OneTimePassword } from '../../core/access/one-time-password.ts';
-import type { Role } from '../../core/access/role.ts';
-import type { Token, TokenKind, TokenRestriction } from '../../core/access/token.ts';
+import type { Token } from '../../core/access/token.ts';
+import type { SystemChange } from '../../core/decision.ts';
 import type { AuditPosition } from '../../core/nouns/audit-position.ts';
 import type { AuditSegment } from '../../core/nouns/audit-segment.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
-import { type Instant, instant } from '../../core/nouns/instant.ts';
-import { type License, type LicenseSource, licenseId } from '../../core/nouns/license.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { License, LicenseId, LicenseSource } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
-import type { Measured } from '../../core/outcome.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
-import type { AccountRecord, BacklogRecord, ListRegistrations, UsageRecord } from '../query.ts';
+import type {
+  AccountRecord,
+  BacklogRecord,
+  ListRegistrations,
+  StoreDescription,
+  UsageRecord,
+} from '../query.ts';
+import type { RowOf } from './tables.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
 
-/** As a driver hands it out: both hand out the same. Rows never leave the stores. */
-export type Row = Record<string, RowValue>;
+/** A row that may hold anything. Rows never leave the stores. */
+export type Row = Readonly<Record<string, RowValue>>;
 
-export function instantOrNull(value: RowValue | undefined): Instant | null {
-  return typeof value === 'number' ? instant(value) : null;
+/** A token with the role that it has now. */
+export type TokenRow = RowOf<'token'> & { readonly role_now: Token['role'] };
+
+export function licenseFromRow(row: Pick<RowOf<'license'>, 'facts'>): License {
+  return JSON.parse(row.facts) as License;
 }
 
-export function licenseFromRow(row: Row): License {
-  return JSON.parse(row.facts as string) as License;
+type ServerRow = RowOf<'server'>;
+
+export function rulesFromRow(server: Pick<ServerRow, 'rules'> | undefined): Rules {
+  const text = server?.rules ?? null;
+  return text === null ? NO_RULES : orNoRules(JSON.parse(text) as Rules);
 }
 
-/** Of the one row about the server. */
-export function rulesFromRow(row: Row | undefined): Rules {
-  const text = row?.rules ?? null;
-  return text === null ? NO_RULES : orNoRules(JSON.parse(text as string) as Rules);
+export function cursorFromRow(
+  server: Pick<ServerRow, 'webhook_seq' | 'webhook_index'> | undefined,
+): AuditPosition | null {
+  if (server === undefined || server.webhook_seq === null) return null;
+  return { seq: server.webhook_seq, index: server.webhook_index ?? 0 };
 }
 
-/** Of the one row about the server, too. */
-export function cursorFromRow(row: Row | undefined): AuditPosition | null {
-  if (row === undefined || row.webhook_seq === null) return null;
-  return { seq: row.webhook_seq as number, index: row.webhook_index as number };
+export interface StoreRow extends Pick<ServerRow, 'identity' | 'hardware_id'> {
+  readonly licenses: number;
+  readonly registrations: number;
+  /** How many accounts have a one-time password. */
+  readonly one_time: number;
 }
 
-/** The same question with users as the store knows them, by the one row about the server. */
-export function withListedIdentity(query: ListRegistrations, server: Row | undefined): ListRegistrations {
+export function storeFromRow(row: StoreRow): Omit<StoreDescription, 'kind' | 'engine' | 'schemaVersion'> {
+  const { identity, hardware_id: hardwareId, licenses, registrations, one_time } = row;
+  return { identity, hardwareId, licenses, registrations, isOneTimePasswordInUse: one_time !== 0 };
+}
+
+/** The same question with users as the store knows them. */
+export function withListedIdentity(
+  query: ListRegistrations,
+  server: Pick<ServerRow, 'ignores_case'> | undefined,
+): ListRegistrations {
   if (server?.ignores_case !== 1) return query;
   const { user, after } = query;
   return {
@@ -60,34 +81,65 @@ export function withListedIdentity(query: ListRegistrations, server: Row | undef
   };
 }
 
-export function registrationFromRow(row: Row): Registration {
+export function registrationFromRow(row: RowOf<'registration'>): Registration {
   return {
-    user: row.user as string,
-    ...(row.spelling == null ? {} : { spelling: row.spelling as string }),
-    host: {
-      hostname: row.hostname as string | null,
-      address: row.address as string | null,
-      info: row.info as string | null,
-    },
-    origin: originFromKey(row.origin as string | null),
-    credential: row.credential as string | null,
-    registeredAt: instant(row.registered_at as number),
-    endsAt: instant(row.ends_at as number),
-    borrowedUntil: instantOrNull(row.borrowed_until),
+    user: row.user,
+    ...(row.spelling === null ? {} : { spelling: row.spelling }),
+    host: { hostname: row.hostname, address: row.address, info: row.info },
+    origin: originFromKey(row.origin),
+    credential: row.credential,
+    registeredAt: row.registered_at,
+    endsAt: row.ends_at,
+    borrowedUntil: row.borrowed_until,
+  };
+}
+
+export function registrationRow(
+  licenseId: LicenseId,
+  { endsAt, ...registration }: Registration,
+): RowOf<'registration'> {
+  return {
+    ...holderRow(licenseId, registration),
+    ends_at: endsAt,
+    borrowed_until: registration.borrowedUntil,
+  };
+}
+
+function holderRow(licenseId: LicenseId, holder: Omit<Registration, 'endsAt' | 'borrowedUntil'>) {
+  const { hostname, address, info } = holder.host;
+  return {
+    license_id: licenseId,
+    user: holder.user,
+    hostname,
+    address,
+    info,
+    registered_at: holder.registeredAt,
+    origin: originToKey(holder.origin),
+    credential: holder.credential,
+    spelling: holder.spelling ?? null,
   };
 }
 
 /** A borrow that has ended, of the license itself or of a feature. */
-export function endedBorrowFromRow(row: Row): EndedBorrow {
-  const { endsAt: _, ...slot } = registrationFromRow({ ...row, ends_at: row.borrowed_until as number });
-  return { ...slot, feature: row.feature as string, borrowedUntil: instant(row.borrowed_until as number) };
+export function endedBorrowFromRow(row: RowOf<'ended_borrow'>): EndedBorrow {
+  const { endsAt: _, ...slot } = registrationFromRow({ ...row, ends_at: row.borrowed_until });
+  return { ...slot, feature: row.feature, borrowedUntil: row.borrowed_until };
+}
+
+export function endedBorrowRow(
+  licenseId: LicenseId,
+  borrow: EndedBorrow,
+  endedAt: Instant,
+): RowOf<'ended_borrow'> {
+  const { feature, borrowedUntil } = borrow;
+  return { ...holderRow(licenseId, borrow), feature, borrowed_until: borrowedUntil, ended_at: endedAt };
 }
 
 /**
- * Addresses are kept in a form that sorts, so that an index finds all of a range. Every heartbeat asks for
- * both directions, mostly of an address that was there before.
+ * Addresses are stored in a form that sorts, so that an index finds all of a range. Every heartbeat needs
+ * both directions, mostly for an address seen before.
  */
-export const originToKey = remembering((origin) => {
+const originToKey = remembering((origin) => {
   const address = parseAddress(origin);
   return address === null ? null : addressKey(address);
 });
@@ -109,136 +161,187 @@ function remembering(translate: (text: string) => string | null) {
   };
 }
 
-/** Between which two all addresses of a range lie; `null`: wherever. */
+/** The first and the last key of a range; `null`: any. */
 export function originKeys(range: AddressRange | undefined) {
   return range === undefined ? { first: null, last: null } : rangeKeys(range);
 }
 
-export function denialFromRow(row: Row): Denial {
+export function denialFromRow(row: RowOf<'denial'>): Denial {
+  const { user, feature, code, denied_at: deniedAt, repeated } = row;
+  return { user, feature, code, deniedAt, repeated };
+}
+
+export function denialRow(licenseId: LicenseId, { deniedAt, ...denial }: Denial): RowOf<'denial'> {
+  return { license_id: licenseId, ...denial, denied_at: deniedAt };
+}
+
+export function placeDenialFromRow(row: RowOf<'place_denial'>): PlaceDenial {
+  const { place, code, denied_at: deniedAt, recorded, repeated } = row;
+  return { place, code, deniedAt, recorded, repeated };
+}
+
+export function placeDenialRow(
+  licenseId: LicenseId,
+  { deniedAt, ...denial }: PlaceDenial,
+): RowOf<'place_denial'> {
+  return { license_id: licenseId, ...denial, denied_at: deniedAt };
+}
+
+export function featureSlotFromRow(row: RowOf<'feature_slot'>): FeatureSlot {
+  const { feature, user, registered_at, ends_at, borrowed_until } = row;
+  return { feature, user, registeredAt: registered_at, endsAt: ends_at, borrowedUntil: borrowed_until };
+}
+
+export function featureSlotRow(licenseId: LicenseId, slot: FeatureSlot): RowOf<'feature_slot'> {
+  const { user, feature, registeredAt, endsAt, borrowedUntil } = slot;
   return {
-    user: row.user as string,
-    feature: row.feature as string,
-    code: row.code as ErrorCode,
-    deniedAt: instant(row.denied_at as number),
-    repeated: row.repeated as number,
+    license_id: licenseId,
+    user,
+    feature,
+    registered_at: registeredAt,
+    ends_at: endsAt,
+    borrowed_until: borrowedUntil,
   };
 }
 
-export function placeDenialFromRow(row: Row): PlaceDenial {
+export function answerFromRow(row: RowOf<'remembered_answer'>): RememberedAnswer {
+  const { operation, user, key, body_hash: bodyHash, answered_at: answeredAt, outcome } = row;
+  return { operation, user, key, bodyHash, answeredAt, outcome: JSON.parse(outcome) };
+}
+
+export function answerRow(licenseId: LicenseId, answer: RememberedAnswer): RowOf<'remembered_answer'> {
+  const { operation, user, key, bodyHash, answeredAt, outcome } = answer;
   return {
-    place: row.place as string,
-    code: row.code as ErrorCode,
-    deniedAt: instant(row.denied_at as number),
-    recorded: row.recorded as number,
-    repeated: row.repeated as number,
+    license_id: licenseId,
+    operation,
+    user,
+    key,
+    body_hash: bodyHash,
+    answered_at: answeredAt,
+    outcome: JSON.stringify(outcome),
   };
 }
 
-export function featureSlotFromRow(row: Row): FeatureSlot {
+interface LicensePart {
+  readonly license_id: LicenseId;
+  readonly feature: string;
+  readonly product: string;
+  readonly removed_at: Instant | null;
+}
+
+export type UsageRow = LicensePart & { readonly license_key: string; readonly consumed: number };
+
+export type BacklogRow = LicensePart & RowOf<'meter'> & { readonly source: LicenseSource };
+
+function partFromRow({ license_id, feature, product, removed_at }: LicensePart) {
   return {
-    feature: row.feature as string,
-    user: row.user as string,
-    registeredAt: instant(row.registered_at as number),
-    endsAt: instant(row.ends_at as number),
-    borrowedUntil: instantOrNull(row.borrowed_until),
+    licenseId: license_id,
+    product,
+    isRemoved: removed_at !== null,
+    feature: feature === WHOLE_LICENSE ? null : feature,
   };
 }
 
-export function answerFromRow(row: Row): RememberedAnswer {
-  return {
-    operation: row.operation as string,
-    user: row.user as string,
-    key: row.key as string,
-    bodyHash: row.body_hash as string,
-    answeredAt: instant(row.answered_at as number),
-    outcome: JSON.parse(row.outcome as string) as Measured,
-  };
-}
-
-export function usageFromRow(row: Row): UsageRecord {
-  return {
-    licenseId: licenseId(row.license_id as number),
-    licenseKey: row.license_key as string,
-    product: row.product as string,
-    isRemoved: row.removed_at !== null,
-    feature: row.feature === WHOLE_LICENSE ? null : (row.feature as string),
-    consumed: row.consumed as number,
-  };
+export function usageFromRow(row: UsageRow): UsageRecord {
+  return { ...partFromRow(row), licenseKey: row.license_key, consumed: row.consumed };
 }
 
 /** One record per meter, with the reports of the same license and feature, in their order. */
-export function backlogFromRows(meters: readonly Row[], reports: readonly Row[]): BacklogRecord[] {
-  const nameOf = (row: Row) => `${row.license_id} ${row.feature}`;
+export function backlogFromRows(
+  meters: readonly BacklogRow[],
+  reports: readonly RowOf<'report'>[],
+): BacklogRecord[] {
+  const nameOf = (row: Pick<RowOf<'report'>, 'license_id' | 'feature'>) => `${row.license_id} ${row.feature}`;
   const byMeter = Map.groupBy(reports, nameOf);
   return meters.map((row) => backlogFromRow(row, byMeter.get(nameOf(row)) ?? []));
 }
 
-function backlogFromRow(row: Row, reportRows: readonly Row[]): BacklogRecord {
+function backlogFromRow(row: BacklogRow, reportRows: readonly RowOf<'report'>[]): BacklogRecord {
   const reports = reportRows.map(reportFromRow).map(({ feature: _, ...report }) => report);
   return {
-    licenseId: licenseId(row.license_id as number),
-    product: row.product as string,
-    source: row.source as LicenseSource,
-    isRemoved: row.removed_at !== null,
-    feature: row.feature === WHOLE_LICENSE ? null : (row.feature as string),
-    pending: row.pending as number,
-    reported: row.reported as number,
+    ...partFromRow(row),
+    source: row.source,
+    pending: row.pending,
+    reported: row.reported,
     underWay: reports.find(({ uncertainAt }) => uncertainAt === null) ?? null,
     uncertain: reports.filter(({ uncertainAt }) => uncertainAt !== null),
   };
 }
 
-export function reportFromRow(row: Row): Report {
+export function reportFromRow(row: RowOf<'report'>): Report {
+  const { id, feature, amount, cut_at: cutAt, uncertain_at: uncertainAt } = row;
+  return { id, feature, amount, cutAt, uncertainAt };
+}
+
+export function segmentFromRow(row: RowOf<'audit_segment'>): AuditSegment {
   return {
-    id: row.id as string,
-    feature: row.feature as string,
-    amount: row.amount as number,
-    cutAt: instant(row.cut_at as number),
-    uncertainAt: instantOrNull(row.uncertain_at),
+    chain: row.chain,
+    firstN: row.first_n,
+    lastN: row.last_n,
+    firstMac: row.first_mac,
+    lastMac: row.last_mac,
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+    links: row.links,
+    events: row.events,
+    totals: row.totals,
   };
 }
 
-export function segmentFromRow(row: Row): AuditSegment {
+export function segmentRow(segment: AuditSegment, mac: Uint8Array): RowOf<'audit_segment'> {
   return {
-    chain: row.chain as number,
-    firstN: row.first_n as number,
-    lastN: row.last_n as number,
-    firstMac: row.first_mac as Uint8Array,
-    lastMac: row.last_mac as Uint8Array,
-    firstAt: instant(row.first_at as number),
-    lastAt: instant(row.last_at as number),
-    links: row.links as number,
-    events: row.events as number,
-    totals: row.totals as string,
+    chain: segment.chain,
+    first_n: segment.firstN,
+    last_n: segment.lastN,
+    first_mac: segment.firstMac,
+    last_mac: segment.lastMac,
+    first_at: segment.firstAt,
+    last_at: segment.lastAt,
+    links: segment.links,
+    events: segment.events,
+    totals: segment.totals,
+    mac,
   };
 }
 
-export function accountFromRow(row: Row): AccountRecord {
-  return {
-    name: row.name as string,
-    role: row.role as Role,
-    passwordHash: row.password_hash as string,
-    oneTime: oneTimeFromRow(row),
-    createdAt: instant(row.created_at as number),
-  };
+export function accountFromRow(row: RowOf<'account'>): AccountRecord {
+  const { name, role, password_hash: passwordHash, created_at: createdAt } = row;
+  return { name, role, passwordHash, oneTime: oneTimeFromRow(row), createdAt };
 }
 
-export function oneTimeFromRow(row: Row): OneTimePassword | null {
-  const madeAt = instantOrNull(row.one_time_at);
-  return madeAt === null ? null : { madeAt, isUsed: row.one_time_used === 1 };
+function oneTimeFromRow(row: RowOf<'account'>): OneTimePassword | null {
+  return row.one_time_at === null ? null : { madeAt: row.one_time_at, isUsed: row.one_time_used === 1 };
 }
 
-export function tokenFromRow(row: Row): Token {
+export function tokenFromRow(row: TokenRow): Token {
   return {
-    id: row.id as string,
-    kind: row.kind as TokenKind,
-    account: row.account as string | null,
-    name: row.name as string | null,
-    role: row.role_now as Role,
-    issuedAt: instant(row.issued_at as number),
-    usedAt: instant(row.used_at as number),
+    id: row.id,
+    kind: row.kind,
+    account: row.account,
+    name: row.name,
+    role: row.role_now,
+    issuedAt: row.issued_at,
+    usedAt: row.used_at,
     isUsed: row.is_used === 1,
-    expiresAt: instantOrNull(row.expires_at),
-    restriction: row.restriction as TokenRestriction | null,
+    expiresAt: row.expires_at,
+    restriction: row.restriction,
+  };
+}
+
+type NewToken = Extract<SystemChange, { kind: 'put_token' }>['token'];
+
+export function tokenRow(tokenHash: string, token: NewToken): RowOf<'token'> {
+  return {
+    token_hash: tokenHash,
+    id: token.id,
+    kind: token.kind,
+    account: token.account,
+    name: token.name,
+    role: token.role,
+    issued_at: token.issuedAt,
+    used_at: token.usedAt,
+    expires_at: token.expiresAt,
+    restriction: token.restriction,
+    is_used: 0,
   };
 }

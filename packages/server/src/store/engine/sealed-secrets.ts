@@ -1,5 +1,4 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { SystemChange } from '../../core/decision.ts';
 import type { CloudKeys } from '../../core/system-command.ts';
 import {
   fingerprint,
@@ -11,6 +10,7 @@ import {
   unsealWithAny,
 } from '../../secrets/seal.ts';
 import type { Statements } from './statements.ts';
+import type { RowOf } from './tables.ts';
 
 /**
  * The audit key of a store whose chains are anchored, and of one that was never opened since they are. The
@@ -23,6 +23,10 @@ const AUDIT_KEY_BYTES = 32;
 
 /** The secrets of a store by their names, as they are kept. The name is part of the seal. */
 export type SealedSecrets = ReadonlyMap<string, Uint8Array>;
+
+export function secretsFromRows(rows: readonly RowOf<'sealed_secret'>[]): SealedSecrets {
+  return new Map(rows.map(({ name, sealed }) => [name, sealed]));
+}
 
 /** The keys that a store makes for itself when it is new, and keeps for as long as it lives. */
 export function makeKey(name: typeof AUDIT_KEY | typeof IDENTITY_KEY): Uint8Array {
@@ -60,23 +64,15 @@ interface SealTarget {
   masterKey: MasterKey;
 }
 
-type SecretChange = Extract<SystemChange, { kind: 'put_secret' | 'reseal_secrets' }>;
-
-export function applySecretChange(target: SealTarget, change: SecretChange): void {
-  if (change.kind === 'reseal_secrets') resealAll(target, change.newKey as MasterKey);
-  else put(target, change.name, Buffer.from(change.secret, 'utf8'));
-}
-
-function put({ statements, masterKey }: SealTarget, name: string, secret: Uint8Array): void {
-  statements.putSecret.run(name, seal(masterKey, name, secret));
+export function putSecret({ statements, masterKey }: SealTarget, name: string, secret: Uint8Array): void {
+  statements.sealed_secret.put({ name, sealed: seal(masterKey, name, secret) });
 }
 
 /** Every secret, whatever it is called: one that was forgotten could never be opened again. */
-function resealAll(target: SealTarget, newKey: MasterKey): void {
-  const secrets = target.statements.listSecrets.all().map((row) => {
-    const name = row.name as string;
-    return { name, secret: unseal(target.masterKey, name, row.sealed as Uint8Array) };
-  });
+export function resealSecrets(target: SealTarget, newKey: MasterKey): void {
+  const secrets = target.statements.listSecrets
+    .all()
+    .map(({ name, sealed }) => ({ name, secret: unseal(target.masterKey, name, sealed) }));
   target.masterKey = newKey;
-  for (const { name, secret } of secrets) put(target, name, secret);
+  for (const { name, secret } of secrets) putSecret(target, name, secret);
 }

@@ -3,7 +3,8 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
 import { Meters } from './meters.ts';
-import { instantOrNull, licenseFromRow, type Row } from './rows.ts';
+import { licenseFromRow } from './rows.ts';
+import type { RowOf } from './tables.ts';
 
 /**
  * A license as the writer holds it in memory between commits. The writer is the only one who changes it, so
@@ -34,7 +35,7 @@ export interface ShelfEntry {
 }
 
 /** What was made from the meters, kept as long as it is true. */
-export interface KeptStanding {
+interface KeptStanding {
   readonly standing: Standing;
   readonly license: License;
   readonly metersVersion: number;
@@ -50,11 +51,13 @@ export interface RemovedLicense {
 }
 
 /** What a shelf that holds only some of the licenses has to know of all of them. */
-export interface Surroundings {
+interface Surroundings {
   readonly productCount: number;
   readonly lastOrder: number;
   readonly removed: readonly RemovedLicense[];
 }
+
+type LicenseRow = RowOf<'license'>;
 
 export class Shelf {
   readonly #entries = new Map<LicenseId, ShelfEntry>();
@@ -65,9 +68,9 @@ export class Shelf {
 
   /** `surroundings`: the rows are not all there are, but all of the products that are asked for. */
   constructor(
-    rows: Iterable<Row>,
+    rows: Iterable<LicenseRow>,
     surroundings: Surroundings | null = null,
-    readLicense: (row: Row) => License = licenseFromRow,
+    readLicense: (row: LicenseRow) => License = licenseFromRow,
   ) {
     this.#surroundings = surroundings;
     for (const row of rows) {
@@ -169,11 +172,11 @@ export class Shelf {
   }
 }
 
-function entryFromRow(row: Row, license: License): ShelfEntry {
-  return createEntry(license, row.added_order as number, {
-    storedInUse: row.in_use as number,
-    removedAt: instantOrNull(row.removed_at),
-    head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },
+function entryFromRow(row: LicenseRow, license: License): ShelfEntry {
+  return createEntry(license, row.added_order, {
+    storedInUse: row.in_use,
+    removedAt: row.removed_at,
+    head: { n: row.audit_n, mac: row.audit_mac },
   });
 }
 

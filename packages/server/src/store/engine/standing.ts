@@ -40,8 +40,8 @@ function makeStanding(statements: Statements, entry: ShelfEntry, now: Instant): 
 function hasEnded(statements: Statements, entry: ShelfEntry, now: Instant): boolean {
   if (!mayHaveFeatureSlots(entry)) return false;
   const { id } = entry.license;
-  const ends = [statements.findFirstFeatureEnd.get(id)?.ends_at, statements.findFirstEnd.get(id)?.ends_at];
-  return ends.some((end) => typeof end === 'number' && end <= now);
+  const ends = [statements.feature_slot.findEnd(id), statements.registration.findEnd(id)];
+  return ends.some((end) => end !== null && end <= now);
 }
 
 /** The first instant at which one of the totals starts anew. */

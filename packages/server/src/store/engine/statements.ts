@@ -1,140 +1,233 @@
-import type { Row, RowValue } from './rows.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { AllRows } from './row-sql.ts';
+import type { TokenRow } from './rows.ts';
+import { type Count, type PreparedAll, type Read, reads, type Write, writesTo } from './sql.ts';
+import type { RowOf } from './tables.ts';
+
+/** A token of an account has the role that the account has now. */
+export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
+  FROM token LEFT JOIN account ON account.name = token.account`;
+
+/** Until when somebody who holds a feature has the license: no feature is borrowed longer. */
+const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
+  WHERE holder.license_id = feature_slot.license_id AND holder."user" = feature_slot."user")`;
 
 /**
- * Everything that the engine asks of a database, by name. Each store has its own SQL for each of these; the
- * values that belong into it come in the same order, or under the same names.
+ * Whether a live slot is borrowed after the clock goes back from `:from` to `:now`: its date had not come
+ * even by the wrong time, or it is still ahead and could be chosen at the right time.
  */
-export const STATEMENT_NAMES = [
-  // licenses
-  'putLicense',
-  'updateFacts',
-  'removeLicense',
-  // registrations
-  'findRegistration',
-  'findFirstEnd',
-  'findNextEnd',
-  'listEnded',
-  'countEnded',
-  'countCrowd',
-  'putRegistration',
-  'renewRegistration',
-  'removeRegistration',
-  'removeLiveRegistrations',
-  'endRegistrationsBy',
-  // borrows that have ended
-  'findEndedBorrow',
-  'putEndedBorrow',
-  'trimEndedBorrows',
-  'removeEndedBorrows',
-  'removeAllEndedBorrows',
-  'listEndedBorrows',
-  'listBorrowHolders',
-  'listBorrowFeatureSlots',
-  'removeSettledBorrows',
-  // the clock
-  'prolongLive',
-  'pullBackLive',
-  'pullBackEndedBorrows',
-  'pullBackDenials',
-  'pullBackPlaceDenials',
-  'pullBackTokens',
-  'pullBackOneTimePasswords',
-  'getServer',
-  'saveHardwareId',
-  // denials
-  'listDenialsOf',
-  'listDenialsBy',
-  'putDenial',
-  'removeDenial',
-  'listPlaceDenialsOf',
-  'listPlaceDenialsBy',
-  'putPlaceDenial',
-  'removePlaceDenial',
-  // consumption
-  'findMeter',
-  'putMeter',
-  'findTotal',
-  'putTotal',
-  'listReports',
-  'addReport',
-  'markReportUncertain',
-  'removeReport',
-  // first answers
-  'findAnswer',
-  'rememberAnswer',
-  'countStaleAnswers',
-  'removeStaleAnswers',
-  'removeOldestAnswers',
-  'pullBackAnswers',
-  // feature slots
-  'listFeatureSlotsOf',
-  'listEndedFeatureSlots',
-  'findFirstFeatureEnd',
-  'findNextFeatureEnd',
-  'countLiveFeatureSlots',
-  'putFeatureSlot',
-  'removeFeatureSlot',
-  'listFeaturesInUse',
-  'removeAllFeatureSlots',
-  'endFeatureSlotsBy',
-  'prolongLiveFeatures',
-  'pullBackFeatures',
-  // files that a person carries
-  'findRequest',
-  'addRequest',
-  'answerRequest',
-  'voidRequests',
-  'removeOldRequests',
-  'setUsageSequence',
-  // rules
-  'putRules',
-  'pullBackRules',
-  // what was told
-  'findNotice',
-  'putNotice',
-  'removeNotice',
-  'setWebhookCursor',
-  // audit
-  'findSegment',
-  'findLastLinkBefore',
-  'listLinksOf',
-  'putSegment',
-  'removeLinks',
-  // accounts and tokens
-  'findAccount',
-  'countAdministrators',
-  'putAccount',
-  'putPassword',
-  'putRole',
-  'removeAccount',
-  'endSetup',
-  'removeSetupTokens',
-  'useOneTimePassword',
-  'findToken',
-  'findTokenById',
-  'findTokenByName',
-  'putToken',
-  'touchToken',
-  'freeToken',
-  'removeToken',
-  'removeTokensOf',
-  'removeDeadTokens',
-  'removeSurplusTokens',
-  // secrets
-  'listSecrets',
-  'putSecret',
-] as const;
+const IS_STILL_BORROWED =
+  '(borrowed_until > :from OR (borrowed_until > :now AND borrowed_until <= :latestDate))';
 
-export type StatementName = (typeof STATEMENT_NAMES)[number];
+/** All rows but the first few. SQLite takes no OFFSET without a LIMIT. */
+const ALL_AFTER = `LIMIT ${Number.MAX_SAFE_INTEGER} OFFSET`;
 
-export type Statements = Readonly<Record<StatementName, Statement>>;
+const BORROW_USERS = 'SELECT "user" FROM ended_borrow WHERE borrowed_until > ?';
 
-/** One statement. It answers at once: a store whose database takes its time holds the rows ready. */
-export interface Statement {
-  get(...values: RowValue[]): Row | undefined;
-  get(named: Record<string, RowValue>): Row | undefined;
-  all(...values: RowValue[]): Row[];
-  all(named: Record<string, RowValue>): Row[];
-  run(...values: RowValue[]): { readonly changes: number | bigint };
-  run(named: Record<string, RowValue>): { readonly changes: number | bigint };
-}
+/**
+ * What the engine asks of a database besides single rows. Both stores take the same text, with `?` or `:name`
+ * for values; SQLite leaves casts out and has other names for `least` and `greatest`. Intervals are
+ * half-open: a slot is live while `ends_at > now`.
+ */
+export const STATEMENTS = {
+  ...writesTo('license', {
+    putLicense: `INSERT INTO license (id, product, facts, added_order, added_at, audit_mac)
+      VALUES (:id, :product, :facts, :order, :now, :mac)
+      ON CONFLICT (id) DO UPDATE SET product = excluded.product, facts = excluded.facts,
+        added_order = excluded.added_order, removed_at = NULL,
+        added_at = CASE WHEN license.removed_at IS NULL THEN license.added_at ELSE excluded.added_at END`,
+    updateFacts: 'UPDATE license SET facts = ? WHERE id = ?',
+    removeLicense: 'UPDATE license SET removed_at = ? WHERE id = ?',
+  }),
+
+  ...writesTo('registration', {
+    removeLiveRegistrations: 'DELETE FROM registration WHERE license_id = ? AND ends_at > ?',
+    endRegistrationsBy: `UPDATE registration SET ends_at = :endsBy,
+        borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
+      WHERE license_id = :id AND ends_at > :endsBy`,
+    prolongLive: `UPDATE registration SET ends_at = :floor
+      WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
+    pullBackLive: `UPDATE registration SET registered_at = least(registered_at, :now),
+        borrowed_until = CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) END,
+        ends_at = greatest(:heartbeatEnd,
+          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) ELSE 0 END)
+      WHERE license_id = :id`,
+  }),
+
+  ...writesTo('ended_borrow', {
+    trimEndedBorrows: `DELETE FROM ended_borrow WHERE (license_id, "user", feature) IN
+        (SELECT license_id, "user", feature FROM ended_borrow WHERE license_id = :id
+         ORDER BY ended_at DESC, "user", feature ${ALL_AFTER} :kept)`,
+    removeEndedBorrows: `DELETE FROM ended_borrow WHERE license_id = :id AND "user" = :user
+        AND (:feature::text IS NULL OR feature = :feature::text)`,
+    removeAllEndedBorrows: 'DELETE FROM ended_borrow WHERE license_id = ?',
+    removeSettledBorrows: 'DELETE FROM ended_borrow WHERE borrowed_until > :now',
+    pullBackEndedBorrows: 'UPDATE ended_borrow SET ended_at = :now WHERE ended_at > :now',
+  }),
+
+  ...writesTo('feature_slot', {
+    prolongLiveFeatures: `UPDATE feature_slot SET ends_at = :floor
+      WHERE license_id = :id AND feature = :feature AND ends_at > :mark AND ends_at < :floor`,
+    pullBackFeatures: `UPDATE feature_slot SET registered_at = least(registered_at, :now),
+        borrowed_until =
+          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) END,
+        ends_at = greatest(:heartbeatEnd,
+          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) ELSE 0 END)
+      WHERE license_id = :id AND feature = :feature`,
+    removeAllFeatureSlots: 'DELETE FROM feature_slot WHERE license_id = ?',
+    endFeatureSlotsBy: `UPDATE feature_slot SET ends_at = :endsBy,
+        borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
+      WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
+  }),
+
+  ...writesTo('denial', {
+    pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
+  }),
+
+  ...writesTo('place_denial', {
+    pullBackPlaceDenials: 'UPDATE place_denial SET denied_at = :now WHERE denied_at > :now',
+  }),
+
+  ...writesTo('remembered_answer', {
+    pullBackAnswers: 'UPDATE remembered_answer SET answered_at = :now WHERE answered_at > :now',
+    removeStaleAnswers: `DELETE FROM remembered_answer WHERE (license_id, operation, "user", key) IN
+        (SELECT license_id, operation, "user", key FROM remembered_answer
+         WHERE answered_at <= ? AND license_id = ? LIMIT ?)`,
+    removeOldestAnswers: `DELETE FROM remembered_answer WHERE (license_id, operation, "user", key) IN
+        (SELECT license_id, operation, "user", key FROM remembered_answer ORDER BY answered_at LIMIT ?)`,
+  }),
+
+  ...writesTo('token', {
+    pullBackTokens: `UPDATE token SET used_at = least(used_at, :now), issued_at = least(issued_at, :now),
+        expires_at = expires_at - greatest(issued_at - :now, 0)
+      WHERE used_at > :now OR issued_at > :now`,
+    touchToken: 'UPDATE token SET used_at = ?, is_used = 1 WHERE token_hash = ?',
+    freeToken: "UPDATE token SET restriction = NULL WHERE token_hash = ? AND restriction = 'password_only'",
+    removeToken: 'DELETE FROM token WHERE id = ?',
+    removeTokensOf: 'DELETE FROM token WHERE account = ? AND token_hash <> ?',
+    removeSetupTokens: `DELETE FROM token
+      WHERE restriction = 'until_set_up' OR (account IS NOT NULL AND token_hash <> ?)`,
+    removeDeadTokens: `DELETE FROM token
+      WHERE (kind = 'auth' AND used_at <= ?) OR (kind = 'session' AND issued_at <= ?)`,
+    removeSurplusTokens: `DELETE FROM token WHERE token_hash IN
+        (SELECT token_hash FROM token WHERE account = ? ORDER BY used_at DESC ${ALL_AFTER} ?)`,
+  }),
+
+  ...writesTo('account', {
+    pullBackOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
+    putPassword:
+      'UPDATE account SET password_hash = ?, one_time = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?',
+    putRole: 'UPDATE account SET role = ? WHERE name = ?',
+    useOneTimePassword: 'UPDATE account SET one_time_used = 1 WHERE name = ?',
+  }),
+
+  ...writesTo('server', {
+    pullBackRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
+    saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
+    setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
+    putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
+    setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
+    endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
+  }),
+
+  ...writesTo('report', {
+    markReportUncertain: 'UPDATE report SET uncertain_at = ? WHERE license_id = ? AND id = ?',
+    removeReport: 'DELETE FROM report WHERE license_id = ? AND id = ?',
+  }),
+
+  ...writesTo('offline_request', {
+    answerRequest: 'UPDATE offline_request SET answered_by = ? WHERE id = ?',
+    voidRequests: `UPDATE offline_request SET answered_by = ?
+      WHERE answered_by IS NULL AND (product IS NULL OR product = ?)`,
+    removeOldRequests: `DELETE FROM offline_request WHERE id IN
+        (SELECT id FROM offline_request WHERE answered_by IS NULL ORDER BY made_at DESC ${ALL_AFTER} ?)`,
+  }),
+
+  ...writesTo('audit_link', {
+    removeLinks: 'DELETE FROM audit_link WHERE chain = ? AND n <= ?',
+  }),
+
+  countEnded: reads<Count>(
+    'registration',
+    'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
+  ),
+  countCrowd: reads<Count & { readonly borrows: number }>(
+    'registration',
+    `SELECT count(*) AS count, count(CASE WHEN borrowed_until > :now THEN 1 END) AS borrows
+     FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last AND ends_at > :now`,
+  ),
+  listEndedBorrows: reads<RowOf<'ended_borrow'>>(
+    'ended_borrow',
+    'SELECT * FROM ended_borrow WHERE borrowed_until > ? ORDER BY license_id, "user", feature',
+  ),
+  listBorrowHolders: reads<RowOf<'registration'>>(
+    ['registration', 'ended_borrow'],
+    `SELECT * FROM registration WHERE "user" IN (${BORROW_USERS}) ORDER BY license_id, "user"`,
+  ),
+  listBorrowFeatureSlots: reads<RowOf<'feature_slot'>>(
+    ['feature_slot', 'ended_borrow'],
+    `SELECT * FROM feature_slot WHERE "user" IN (${BORROW_USERS}) ORDER BY license_id, "user", feature`,
+  ),
+  getServer: reads<RowOf<'server'>>('server', 'SELECT * FROM server WHERE id = 1'),
+  listSecrets: reads<RowOf<'sealed_secret'>>('sealed_secret', 'SELECT name, sealed FROM sealed_secret'),
+  listDenialsBy: reads<RowOf<'denial'>>(
+    'denial',
+    `SELECT * FROM denial WHERE license_id = ? AND denied_at <= ?
+     ORDER BY denied_at, "user", feature, code LIMIT ?`,
+  ),
+  listPlaceDenialsBy: reads<RowOf<'place_denial'>>(
+    'place_denial',
+    `SELECT * FROM place_denial WHERE license_id = ? AND (repeated > 0 OR denied_at <= ?)
+     ORDER BY denied_at, place, code LIMIT ?`,
+  ),
+  listReports: reads<RowOf<'report'>>(
+    'report',
+    'SELECT * FROM report WHERE license_id = ? ORDER BY cut_at, id',
+  ),
+  countStaleAnswers: reads<Count>(
+    'remembered_answer',
+    `SELECT count(*) AS count FROM
+       (SELECT 1 FROM remembered_answer WHERE answered_at <= ? AND license_id = ? LIMIT ?) AS stale`,
+  ),
+  findNextFeatureEnd: reads<{ readonly ends_at: Instant }>(
+    ['feature_slot', 'registration'],
+    `SELECT feature_slot.ends_at FROM feature_slot JOIN registration USING (license_id, "user")
+     WHERE license_id = :id AND feature = :feature
+       AND feature_slot.ends_at > :now AND registration.ends_at > :now
+     ORDER BY feature_slot.ends_at LIMIT 1`,
+  ),
+  countLiveFeatureSlots: reads<Count>(
+    ['feature_slot', 'registration'],
+    `SELECT count(*) AS count FROM feature_slot JOIN registration USING (license_id, "user")
+     WHERE license_id = :id AND (:feature::text IS NULL OR feature = :feature::text)
+       AND feature_slot.ends_at > :now AND registration.ends_at > :now`,
+  ),
+  listFeaturesInUse: reads<Pick<RowOf<'feature_slot'>, 'feature'>>(
+    'feature_slot',
+    'SELECT DISTINCT feature FROM feature_slot WHERE license_id = ? ORDER BY feature',
+  ),
+  findRequest: reads<Pick<RowOf<'offline_request'>, 'answered_by'>>(
+    'offline_request',
+    "SELECT answered_by FROM offline_request WHERE id = ? AND request = 'activation'",
+  ),
+  findLastLinkBefore: reads<Pick<RowOf<'audit_link'>, 'n'>>(
+    'audit_link',
+    'SELECT n FROM audit_link WHERE chain = ? AND n > ? AND n <= ? AND at < ? ORDER BY n DESC LIMIT 1',
+  ),
+  listLinksOf: reads<Pick<RowOf<'audit_link'>, 'n' | 'at' | 'events' | 'mac'>>(
+    'audit_link',
+    'SELECT n, at, events, mac FROM audit_link WHERE chain = ? AND n > ? AND n <= ? ORDER BY n',
+  ),
+  countAdministrators: reads<Count>('account', "SELECT count(*) AS count FROM account WHERE role = 'admin'"),
+  findToken: reads<TokenRow>(['token', 'account'], `${SELECT_TOKEN} WHERE token_hash = ?`),
+  findTokenById: reads<TokenRow>(
+    ['token', 'account'],
+    `${SELECT_TOKEN} WHERE token.id = :id OR token.name = :id ORDER BY token.id = :id DESC LIMIT 1`,
+  ),
+  findTokenByName: reads<TokenRow>(['token', 'account'], `${SELECT_TOKEN} WHERE token.name = ?`),
+} as const satisfies Readonly<Record<string, Read | Write>>;
+
+export type StatementName = keyof typeof STATEMENTS;
+
+/** Everything that the engine asks of a database: statements by their names, and the rows of each table. */
+export type Statements = PreparedAll<typeof STATEMENTS> & AllRows;

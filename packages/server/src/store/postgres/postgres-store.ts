@@ -1,5 +1,4 @@
 import type { Command } from '../../core/command.ts';
-import { Fault } from '../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import { refuseRotation } from '../../core/system/secrets.ts';
 import type { Answer, Query } from '../query.ts';
@@ -8,7 +7,7 @@ import type { Attendance } from './fleet/attendance.ts';
 import type { News } from './fleet/news.ts';
 import type { PostgresReader } from './read/reader.ts';
 import { isConnectionLost, translate } from './wire/database-error.ts';
-import type { Pool } from './wire/pool.ts';
+import { type Pool, stoppingFault } from './wire/pool.ts';
 import { Lanes } from './write/lanes.ts';
 import { laneOf } from './write/scope.ts';
 import type { PostgresWriter } from './write/writer.ts';
@@ -43,7 +42,7 @@ export class PostgresStore implements Store {
   }
 
   async execute(command: Command): Promise<Executed> {
-    if (this.#isClosing) throw closingFault();
+    if (this.#isClosing) throw stoppingFault();
     if (command.kind === 'rotate_master_key') {
       const refusal = refuseRotation(await this.#watch(() => this.#parts.attendance.countOthers()));
       if (refusal !== null) return refusal;
@@ -52,14 +51,14 @@ export class PostgresStore implements Store {
   }
 
   async read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {
-    if (this.#isClosing) throw closingFault();
+    if (this.#isClosing) throw stoppingFault();
     const { reader, writer } = this.#parts;
     const { time, masterKey } = writer.memory;
     return this.#watch(() => reader.answer(query, time.estimate(), [masterKey], signal));
   }
 
   async keepClock(): Promise<ClockStatus> {
-    if (this.#isClosing) throw closingFault();
+    if (this.#isClosing) throw stoppingFault();
     const { attendance, news } = this.#parts;
     void news?.listen();
     return this.#watch(() => attendance.attend());
@@ -105,8 +104,4 @@ export class PostgresStore implements Store {
       throw translated;
     }
   }
-}
-
-function closingFault(): Fault {
-  return new Fault('store_unavailable', 'The server is stopping.');
 }

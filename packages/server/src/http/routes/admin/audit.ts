@@ -8,11 +8,11 @@ import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import type { Identity } from '../../../services/upkeep/identity.ts';
 import { actorOf } from '../../access/caller.ts';
-import { presentEvent } from '../../present-event.ts';
-import { refusalReply } from '../../problem.ts';
-import { json } from '../../reply.ts';
+import { presentEvent } from '../../reply/present-event.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 
 interface AuditServices {
   readonly audit: AuditTrail;

@@ -5,9 +5,9 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 import { CLOUD_ERRORS } from '../v4/products.ts';
 
 /** What an administrator does about the licensing cloud beside adding licenses. */

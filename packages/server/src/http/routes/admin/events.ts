@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type AuditPosition, eventId, readPosition } from '../../../core/nouns/audit-position.ts';
 import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/events/event-feed.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import { presentEvent } from '../../present-event.ts';
-import type { Reply } from '../../reply.ts';
+import { presentEvent } from '../../reply/present-event.ts';
+import type { Reply } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 const NO_ID = 'must be the id of an event, such as 12.0, or the number of a link, such as 12';

@@ -4,9 +4,9 @@ import { z } from 'zod';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import type { KeyCustody } from '../../../services/upkeep/key-custody.ts';
 import { actorOf } from '../../access/caller.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 
 export interface KeyAdministration {
   readonly credentials: Credentials;

@@ -11,11 +11,11 @@ import type { Oversight } from '../../../services/lending/oversight.ts';
 import type { CertificateFacts } from '../../../services/upkeep/certificates.ts';
 import type { Identity } from '../../../services/upkeep/identity.ts';
 import { actorOf } from '../../access/caller.ts';
-import { presentLicense } from '../../present-license.ts';
-import { refusalReply } from '../../problem.ts';
-import { json, jsonText, type Reply } from '../../reply.ts';
+import { presentLicense } from '../../reply/present-license.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { json, jsonText, type Reply } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 import { linkError } from './cloud.ts';
 import { type KeyAdministration, keysObject, presentKeys } from './keys.ts';
 

@@ -6,10 +6,10 @@ import { isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { countReply } from '../../count-reply.ts';
-import { json } from '../../reply.ts';
+import { countReply } from '../../reply/count-reply.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 import { targetOf } from '../v4/lending.ts';
 
 const target = {

@@ -1,9 +1,9 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { RuleBook } from '../../../services/access/rule-book.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 
 const denyList = z.object({
   users: told(z.array(z.string()), 'By their names.'),

@@ -12,7 +12,7 @@ import {
   requireSameOrigin,
   sessionCookie,
 } from '../../access/session.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 const sessionObject = z.object({

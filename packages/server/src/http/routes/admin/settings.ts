@@ -1,7 +1,7 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import { type Config, showConfig } from '../../../config.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 /** Secrets come from files and from the environment, and are not part of the settings. */

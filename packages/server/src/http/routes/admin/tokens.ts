@@ -8,11 +8,11 @@ import type { Shown } from '../../../core/system-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
-import { countReply } from '../../count-reply.ts';
-import { refusalReply } from '../../problem.ts';
-import { json } from '../../reply.ts';
+import { countReply } from '../../reply/count-reply.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 import { roleField } from './users.ts';
 
 /** Longer than anybody remembers what a token was for. */

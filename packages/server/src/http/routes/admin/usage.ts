@@ -1,9 +1,9 @@
 import { usageAnswer } from '@berth/protocol/api/offline';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { actorOf } from '../../access/caller.ts';
-import { fileReply, json } from '../../reply.ts';
+import { fileReply, json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 import { wantsText } from '../v4/offline.ts';
 
 export function usageRoutes(offline: Offline): readonly Route[] {

@@ -7,11 +7,11 @@ import type { Refused } from '../../../core/outcome.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
-import { countReply } from '../../count-reply.ts';
-import { refusalReply } from '../../problem.ts';
-import { json, type Reply } from '../../reply.ts';
+import { countReply } from '../../reply/count-reply.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { json, type Reply } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 
 /** One of the roles; left out, the caller has not said. */
 export const roleField = told(

@@ -12,9 +12,9 @@ import { type Counting, requireFeature } from '../../../services/lending/countin
 import type { Executed } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
-import { limitFields, presentFeature } from '../../present-license.ts';
-import { refusalReply } from '../../problem.ts';
-import { json, type Reply } from '../../reply.ts';
+import { limitFields, presentFeature } from '../../reply/present-license.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { json, type Reply } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { LICENSE_REFUSALS, targetOf } from './lending.ts';
 

@@ -6,9 +6,9 @@ import {
 import type { Measured } from '../../../core/outcome.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
 import { actorOf } from '../../access/caller.ts';
-import { presentDate } from '../../present-license.ts';
-import { refusalReply } from '../../problem.ts';
-import { empty, text } from '../../reply.ts';
+import { presentDate } from '../../reply/present-license.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { empty, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { measuredReply, presentMeasuredFeature } from './consumption.ts';
 import { LICENSE_REFUSALS, requestOf, returnOf, untilOf } from './lending.ts';

@@ -2,9 +2,9 @@ import { setKeysAnswer, setKeysRequest } from '@berth/protocol/api/cloud-keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { json } from '../../reply.ts';
+import { json } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 
 interface KeyServices {
   readonly credentials: Credentials;
@@ -37,7 +37,7 @@ export function rejectSecretsInUrl({ method }: Request, isAllowed: boolean): voi
   if (method === 'POST' || isAllowed) return;
   throw new RequestError(
     'keys_in_url_not_allowed',
-    'This server takes no secrets in a URL. Send them in the body of a POST, and replace those that you ' +
-      'sent.',
+    'This server does not accept secrets in a URL. Send them in the body of a POST, and replace ' +
+      'those you sent.',
   );
 }

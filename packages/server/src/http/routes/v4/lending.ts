@@ -12,9 +12,9 @@ import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
-import { presentGranted } from '../../present-license.ts';
-import { refusalReply } from '../../problem.ts';
-import { empty, jsonText, type Reply, text } from '../../reply.ts';
+import { presentGranted } from '../../reply/present-license.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { empty, jsonText, type Reply, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 /** What may stand in the way of anything that is asked of a license. */

@@ -10,12 +10,12 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { readUploadText } from '../../input/read-body.ts';
-import { presentLicense } from '../../present-license.ts';
-import { refusalReply } from '../../problem.ts';
-import { fileReply, json, jsonText, type Reply } from '../../reply.ts';
+import { readUploadText } from '../../input/read-input.ts';
+import { presentLicense } from '../../reply/present-license.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { fileReply, json, jsonText, type Reply } from '../../reply/reply.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { toWire } from '../../to-wire.ts';
 
 export function offlineRoutes(offline: Offline): readonly Route[] {
   return [

@@ -2,8 +2,8 @@ import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/api/passw
 import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { refusalReply } from '../../problem.ts';
-import { json } from '../../reply.ts';
+import { refusalReply } from '../../reply/problem.ts';
+import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { rejectSecretsInUrl } from './keys.ts';
 

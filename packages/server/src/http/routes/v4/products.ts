@@ -4,8 +4,8 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { presentLicense } from '../../present-license.ts';
-import { json, jsonText } from '../../reply.ts';
+import { presentLicense } from '../../reply/present-license.ts';
+import { json, jsonText } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 interface ProductServices {
@@ -16,6 +16,7 @@ interface ProductServices {
 
 /** What may keep the cloud from being asked, or from agreeing. */
 export const CLOUD_ERRORS = [
+  'too_many_requests',
   'cloud_not_configured',
   'cloud_keys_missing',
   'invalid_api_key',
@@ -51,6 +52,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
       'blacklisted',
       'license_activated_max_times',
       'license_not_floating',
+      'license_not_readable',
       ...CLOUD_ERRORS,
     ],
     handle: async ({ query, body, caller }) => {
@@ -71,7 +73,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
 function passwordInUrl(): RequestError {
   return new RequestError(
     'keys_in_url_not_allowed',
-    'This server takes no password in a URL. Send it in the body of a POST, and have it replaced.',
+    'This server does not accept passwords in a URL. Send it in the body of a POST, and change the password.',
   );
 }
 

@@ -1,16 +1,24 @@
-import type { Change, SystemChange } from '../../../core/decision.ts';
+import type { Change } from '../../../core/decision.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
-import type { License } from '../../../core/nouns/license.ts';
-import type { Registration } from '../../../core/nouns/registration.ts';
-import { orNoRules, type Rules } from '../../../core/rules/rules.ts';
-import type { MasterKey } from '../../../secrets/seal.ts';
-import { originToKey } from '../rows.ts';
-import { applySecretChange } from '../sealed-secrets.ts';
-import { noteEnd, type Shelf, type ShelfEntry } from '../shelf.ts';
+import { COLLECT_LIMIT } from '../../../core/view.ts';
+import {
+  answerRow,
+  denialRow,
+  endedBorrowRow,
+  featureSlotRow,
+  placeDenialRow,
+  registrationRow,
+} from '../rows.ts';
+import {
+  mayHaveFeatureSlots,
+  NO_END,
+  noteEnd,
+  noteFeatureEnd,
+  type Shelf,
+  type ShelfEntry,
+} from '../shelf.ts';
+import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
-import { applyAccountChange } from './apply-account.ts';
-import { applyBorrowChange } from './apply-borrow.ts';
-import { applyMeterChange } from './apply-meter.ts';
 
 /** How many first answers are remembered, counted along so that nobody has to count rows. */
 export interface AnswerCount {
@@ -18,11 +26,8 @@ export interface AnswerCount {
   readonly limit: number;
 }
 
-/** Requests that nobody answers are forgotten one day; answered ones never are. */
-const MAX_OPEN_REQUESTS = 1000;
-
 /** What a change is applied to. */
-export interface ChangeTarget {
+interface ChangeTarget {
   readonly statements: Statements;
   readonly shelf: Shelf;
   readonly entry: ShelfEntry;
@@ -30,131 +35,141 @@ export interface ChangeTarget {
   readonly answers: AnswerCount;
 }
 
-/** What a change to the server itself is applied to. */
-export interface SystemTarget {
-  readonly statements: Statements;
-  readonly now: Instant;
-  masterKey: MasterKey;
-  rules: Rules;
-}
+/** What to do for each kind of change. */
+export type Appliers<T, C extends { readonly kind: string }> = {
+  readonly [K in C['kind']]: (target: T, change: Extract<C, { kind: K }>) => void;
+};
+
+/** Room for new answers is made in larger steps, so that a full table does not cost every request. */
+const ROOM_SHARE = 100;
+
+const APPLY: Appliers<ChangeTarget, Change> = {
+  put_registration({ statements, entry }, { registration }) {
+    statements.registration.put(registrationRow(entry.license.id, registration));
+    noteEnd(entry, registration.endsAt);
+  },
+  renew_registration({ statements, entry }, { user, endsAt }) {
+    statements.registration.renew({ license_id: entry.license.id, user }, endsAt);
+    noteEnd(entry, endsAt);
+  },
+  remove_registration({ statements, entry }, { user }) {
+    statements.registration.remove({ license_id: entry.license.id, user });
+  },
+  remove_live_registrations({ statements, entry, now }) {
+    statements.removeLiveRegistrations.run(entry.license.id, now);
+  },
+  end_registrations_by({ statements, entry }, { endsBy }) {
+    statements.endRegistrationsBy.run({ id: entry.license.id, endsBy });
+    noteEnd(entry, endsBy);
+  },
+  set_in_use({ entry }, { inUse }) {
+    entry.storedInUse = inUse;
+    entry.isChanged = true;
+  },
+
+  keep_borrow({ statements, entry, now }, { borrow }) {
+    statements.ended_borrow.put(endedBorrowRow(entry.license.id, borrow, now));
+  },
+  trim_borrows({ statements, entry }, { kept }) {
+    statements.trimEndedBorrows.run({ id: entry.license.id, kept });
+  },
+  forget_borrow({ statements, entry }, { user, feature }) {
+    statements.removeEndedBorrows.run({ id: entry.license.id, user, feature });
+  },
+  forget_all_borrows({ statements, entry }) {
+    statements.removeAllEndedBorrows.run(entry.license.id);
+  },
+
+  put_license({ statements, shelf, entry, now }, { license }) {
+    const { order, head } = entry;
+    const { id, product } = license;
+    statements.putLicense.run({ id, product, facts: JSON.stringify(license), order, now, mac: head.mac });
+    shelf.replaceLicense(entry, license);
+  },
+  remove_license({ statements, shelf, entry, now }) {
+    statements.removeLicense.run(now, entry.license.id);
+    shelf.setRemoved(entry, now);
+  },
+  void_requests({ statements, entry }, { product }) {
+    statements.voidRequests.run(entry.license.id, product);
+  },
+  answer_request({ statements, entry }, { requestId }) {
+    statements.answerRequest.run(entry.license.id, requestId);
+  },
+
+  put_denial({ statements, entry }, { denial }) {
+    statements.denial.put(denialRow(entry.license.id, denial));
+  },
+  remove_denial({ statements, entry }, { denial }) {
+    statements.denial.remove(denialRow(entry.license.id, denial));
+  },
+  put_place_denial({ statements, entry }, { denial }) {
+    statements.place_denial.put(placeDenialRow(entry.license.id, denial));
+  },
+  remove_place_denial({ statements, entry }, { denial }) {
+    statements.place_denial.remove(placeDenialRow(entry.license.id, denial));
+  },
+
+  put_feature_slot({ statements, entry }, { slot, isNew }) {
+    statements.feature_slot.put(featureSlotRow(entry.license.id, slot));
+    if (isNew) entry.meters.addInUse(statements, slot.feature, 1);
+    noteFeatureEnd(entry, slot.endsAt);
+  },
+  remove_feature_slot({ statements, entry }, { user, feature }) {
+    statements.feature_slot.remove({ license_id: entry.license.id, user, feature });
+    entry.meters.addInUse(statements, feature, -1);
+  },
+  remove_all_feature_slots({ statements, entry }) {
+    if (!mayHaveFeatureSlots(entry)) return;
+    const { id } = entry.license;
+    const features = statements.listFeaturesInUse.all(id).map(({ feature }) => feature);
+    statements.removeAllFeatureSlots.run(id);
+    entry.meters.clearInUse(statements, features);
+    entry.noFeatureEndBefore = NO_END;
+  },
+  end_feature_slots_by({ statements, entry }, { feature, endsBy }) {
+    statements.endFeatureSlotsBy.run({ id: entry.license.id, feature, endsBy });
+    if (mayHaveFeatureSlots(entry)) noteFeatureEnd(entry, endsBy);
+  },
+
+  put_meter({ statements, entry }, { meter }) {
+    entry.meters.put({ ...entry.meters.get(statements, meter), ...meter });
+  },
+  remember_answer({ statements, entry, answers }, { answer, isNew }) {
+    if (isNew && answers.count >= answers.limit) {
+      const room = Math.ceil(answers.limit / ROOM_SHARE);
+      statements.removeOldestAnswers.run(room);
+      answers.count -= room;
+    }
+    statements.remembered_answer.put(answerRow(entry.license.id, answer));
+    if (isNew) answers.count += 1;
+  },
+  remove_answers({ statements, entry, answers }, { answeredBy }) {
+    const stale = [answeredBy, entry.license.id, COLLECT_LIMIT];
+    answers.count -= countOf(statements.countStaleAnswers.get(...stale));
+    statements.removeStaleAnswers.run(...stale);
+  },
+  add_report({ statements, entry }, { report }) {
+    const { id, feature, amount, cutAt } = report;
+    statements.report.add({
+      id,
+      license_id: entry.license.id,
+      feature,
+      amount,
+      cut_at: cutAt,
+      uncertain_at: null,
+    });
+  },
+  mark_report_uncertain({ statements, entry, now }, { reportId }) {
+    statements.markReportUncertain.run(now, entry.license.id, reportId);
+  },
+  remove_report({ statements, entry }, { reportId }) {
+    statements.removeReport.run(entry.license.id, reportId);
+  },
+};
 
 /** Writes what was decided. It decides nothing itself. */
 export function applyChange(target: ChangeTarget, change: Change): void {
-  const { statements, shelf, entry, now } = target;
-  const id = entry.license.id;
-  switch (change.kind) {
-    case 'put_registration':
-      putRegistration(statements, entry, change.registration);
-      break;
-    case 'renew_registration':
-      statements.renewRegistration.run(change.endsAt, id, change.user);
-      noteEnd(entry, change.endsAt);
-      break;
-    case 'remove_registration':
-      statements.removeRegistration.run(id, change.user);
-      break;
-    case 'remove_live_registrations':
-      statements.removeLiveRegistrations.run(id, now);
-      break;
-    case 'set_in_use':
-      entry.storedInUse = change.inUse;
-      entry.isChanged = true;
-      break;
-    case 'keep_borrow':
-    case 'trim_borrows':
-    case 'forget_borrow':
-    case 'forget_all_borrows':
-      applyBorrowChange(target, change);
-      break;
-    case 'put_license':
-      putLicense(statements, entry, change.license, now);
-      shelf.replaceLicense(entry, change.license);
-      break;
-    case 'remove_license':
-      statements.removeLicense.run(now, id);
-      shelf.setRemoved(entry, now);
-      break;
-    case 'void_requests':
-      statements.voidRequests.run(id, change.product);
-      break;
-    case 'answer_request':
-      statements.answerRequest.run(id, change.requestId);
-      break;
-    case 'end_registrations_by':
-      statements.endRegistrationsBy.run({ id, endsBy: change.endsBy });
-      noteEnd(entry, change.endsBy);
-      break;
-    case 'put_denial': {
-      const { user, feature, code, deniedAt, repeated } = change.denial;
-      statements.putDenial.run(id, user, feature, code, deniedAt, repeated);
-      break;
-    }
-    case 'remove_denial': {
-      const { user, feature, code } = change.denial;
-      statements.removeDenial.run(id, user, feature, code);
-      break;
-    }
-    case 'put_place_denial': {
-      const { place, code, deniedAt, recorded, repeated } = change.denial;
-      statements.putPlaceDenial.run(id, place, code, deniedAt, recorded, repeated);
-      break;
-    }
-    case 'remove_place_denial':
-      statements.removePlaceDenial.run(id, change.denial.place, change.denial.code);
-      break;
-    default:
-      applyMeterChange(target, change);
-  }
-}
-
-function putLicense(
-  statements: Statements,
-  { order, head }: ShelfEntry,
-  license: License,
-  now: Instant,
-): void {
-  const { id, product } = license;
-  statements.putLicense.run({ id, product, facts: JSON.stringify(license), order, now, mac: head.mac });
-}
-
-function putRegistration(statements: Statements, entry: ShelfEntry, registration: Registration): void {
-  const { user, spelling = null, host, registeredAt, endsAt, borrowedUntil, credential } = registration;
-  const { hostname, address, info } = host;
-  const times = [registeredAt, endsAt, borrowedUntil] as const;
-  const origin = originToKey(registration.origin);
-  const id = entry.license.id;
-  statements.putRegistration.run(id, user, hostname, address, info, ...times, origin, credential, spelling);
-  noteEnd(entry, endsAt);
-}
-
-export function applySystemChange(target: SystemTarget, change: SystemChange): void {
-  const { statements, now } = target;
-  switch (change.kind) {
-    case 'add_request':
-      statements.addRequest.run(change.requestId, change.request, change.product, now);
-      statements.removeOldRequests.run(MAX_OPEN_REQUESTS);
-      break;
-    case 'set_usage_sequence':
-      statements.setUsageSequence.run(change.sequence);
-      break;
-    case 'put_rules':
-      statements.putRules.run(JSON.stringify(change.rules), now);
-      target.rules = orNoRules(change.rules);
-      break;
-    case 'put_notice':
-      statements.putNotice.run(change.key.kind, change.key.subject, change.value);
-      break;
-    case 'remove_notice':
-      statements.removeNotice.run(change.key.kind, change.key.subject);
-      break;
-    case 'set_webhook_cursor':
-      statements.setWebhookCursor.run(change.position.seq, change.position.index);
-      break;
-    case 'put_secret':
-    case 'reseal_secrets':
-      applySecretChange(target, change);
-      break;
-    default:
-      applyAccountChange(statements, now, change);
-  }
+  const apply = APPLY[change.kind] as (target: ChangeTarget, change: Change) => void;
+  apply(target, change);
 }

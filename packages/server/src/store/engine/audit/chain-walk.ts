@@ -1,7 +1,7 @@
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
-import { instant } from '../../../core/nouns/instant.ts';
 import type { AuditProblem } from '../../query.ts';
-import { type Row, segmentFromRow } from '../rows.ts';
+import { segmentFromRow } from '../rows.ts';
+import type { RowOf } from '../tables.ts';
 import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, segmentMac } from './audit-chain.ts';
 
 /** More than this is not told apart: the log is broken, and the first problems say where. */
@@ -23,14 +23,17 @@ export interface StoredSegment {
 }
 
 /** By their chains. */
-export function segmentsFromRows(rows: readonly Row[]): ReadonlyMap<number, StoredSegment> {
-  return new Map(
-    rows.map((row) => [row.chain as number, { segment: segmentFromRow(row), mac: row.mac as Uint8Array }]),
-  );
+export function segmentsFromRows(
+  rows: readonly RowOf<'audit_segment'>[],
+): ReadonlyMap<number, StoredSegment> {
+  return new Map(rows.map((row) => [row.chain, { segment: segmentFromRow(row), mac: row.mac }]));
 }
 
+/** A link whose columns hold what they should. */
+export type LinkRow = RowOf<'audit_link'>;
+
 /** What is asked of one chain. */
-export interface WalkedChain {
+interface WalkedChain {
   readonly key: Uint8Array;
   readonly chain: number;
   readonly segment: StoredSegment | null;
@@ -55,14 +58,14 @@ export class ChainWalk {
   }
 
   /** The next link. A store that numbers its links later has no `seq` for the newest ones yet. */
-  step(row: Row): void {
-    const [n, seq] = [row.n as number, row.seq as number | null];
-    const problem = this.#checkLink(n, row) ?? (this.#isInPlace(seq) ? null : 'The link was moved.');
+  step(row: LinkRow): void {
+    const { n, seq } = row;
+    const problem = this.#checkLink(row) ?? (this.#isInPlace(seq) ? null : 'The link was moved.');
     if (problem !== null) this.tell(n, problem);
-    this.#last = { n, mac: row.mac as Uint8Array };
+    this.#last = { n, mac: row.mac };
     this.#lastSeq = seq ?? Number.POSITIVE_INFINITY;
     this.links += 1;
-    this.events += countEvents(row.events as string);
+    this.events += countEvents(row.events);
   }
 
   /** Something that was put in the place of a link. */
@@ -85,14 +88,13 @@ export class ChainWalk {
     return seq === null || (seq > this.#lastSeq && seq < Number.MAX_SAFE_INTEGER);
   }
 
-  #checkLink(n: number, row: Row): string | null {
+  #checkLink({ n, at, events, mac: written }: LinkRow): string | null {
     const { key, chain } = this.#walked;
     const previous = this.#last;
     if (n <= previous.n) return 'The link was put in.';
     if (n !== previous.n + 1) return `Links ${previous.n + 1} to ${n - 1} are missing.`;
-    const link = { chain, n, at: instant(row.at as number), events: row.events as string };
-    const mac = linkMac(key, previous.mac, link);
-    return isSameMac(mac, row.mac as Uint8Array) ? null : 'The link was changed, or the one before it was.';
+    const mac = linkMac(key, previous.mac, { chain, n, at, events });
+    return isSameMac(mac, written) ? null : 'The link was changed, or the one before it was.';
   }
 }
 

@@ -2,6 +2,7 @@ import type { RecordedEvent } from '../../../core/nouns/audit-event.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import type { AuditLink, AuditSegment, WrittenLink } from '../../query.ts';
 import { type Row, type RowValue, segmentFromRow } from '../rows.ts';
+import type { RowOf } from '../tables.ts';
 
 const UNREADABLE: RecordedEvent = { kind: 'unreadable' };
 
@@ -37,12 +38,12 @@ export function writtenLinkFromRow(row: Row): WrittenLink {
   return { ...placeOf(row), events: writtenEvents(row.events), mac: hex(row.mac) };
 }
 
-export function describeSegment(row: Row): AuditSegment {
+export function describeSegment(row: RowOf<'audit_segment'>): AuditSegment {
   return {
     ...segmentFromRow(row),
     firstMac: hex(row.first_mac),
     lastMac: hex(row.last_mac),
-    totals: JSON.parse(row.totals as string),
+    totals: JSON.parse(row.totals),
     mac: hex(row.mac),
   };
 }

@@ -1,10 +1,10 @@
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
-import { instant } from '../../../core/nouns/instant.ts';
 import { THIN_LIMIT } from '../../../core/system/thin-audit.ts';
 import type { ThinAudit } from '../../../core/system-command.ts';
 import type { ThinnableChain } from '../../../core/system-module.ts';
 import type { Batch } from '../batch.ts';
-import { type Row, segmentFromRow } from '../rows.ts';
+import { segmentFromRow, segmentRow } from '../rows.ts';
+import type { RowOf } from '../tables.ts';
 import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, SYSTEM_CHAIN, segmentMac } from './audit-chain.ts';
 import { headsOf } from './sign-heads.ts';
 
@@ -34,32 +34,34 @@ function lookAt(
   head: ChainHead,
   budget: number,
 ): ThinnableChain {
-  const row = statements.findSegment.get(chain);
+  const row = statements.audit_segment.find({ chain });
   const segment = row === undefined ? null : segmentFromRow(row);
   const thinnedTo = segment?.lastN ?? 0;
   const most = Math.min(head.n - 1, thinnedTo + budget);
   // What comes before it in the chain was written before it, whatever date a wrong clock has put on it.
-  const oldTo = statements.findLastLinkBefore.get(chain, thinnedTo, most, before)?.n as number | undefined;
+  const oldTo = statements.findLastLinkBefore.get(chain, thinnedTo, most, before)?.n;
   if (oldTo === undefined) return { chain, thinnedTo, oldTo: thinnedTo, isWhole: true, folded: null };
-  const isKept = segment === null || isSameMac(segmentMac(ledger.key, segment), row?.mac as Uint8Array);
+  const isKept = segment === null || isSameMac(segmentMac(ledger.key, segment), row?.mac);
   const links = statements.listLinksOf.all(chain, thinnedTo, oldTo);
   const folded = isKept ? foldLinks(ledger.key, chain, segment, links) : null;
   return { chain, thinnedTo, oldTo, isWhole: folded?.lastN === oldTo, folded };
 }
+
+type LinkRow = Pick<RowOf<'audit_link'>, 'n' | 'at' | 'events' | 'mac'>;
 
 /** `null`: one of them is not as it was written. */
 function foldLinks(
   key: Uint8Array,
   chain: number,
   segment: AuditSegment | null,
-  links: readonly Row[],
+  links: readonly LinkRow[],
 ): AuditSegment | null {
   let last: ChainHead = segment === null ? EMPTY_HEAD : { n: segment.lastN, mac: segment.lastMac };
   const totals = new Map<string, number>(Object.entries(JSON.parse(segment?.totals ?? '{}')));
   let events = segment?.events ?? 0;
   for (const row of links) {
-    const link = { chain, n: row.n as number, at: instant(row.at as number), events: row.events as string };
-    const mac = row.mac as Uint8Array;
+    const { mac, ...stored } = row;
+    const link = { chain, ...stored };
     if (link.n !== last.n + 1 || !isSameMac(linkMac(key, last.mac, link), mac)) return null;
     for (const { kind } of JSON.parse(link.events) as { kind: string }[]) {
       totals.set(kind, (totals.get(kind) ?? 0) + 1);
@@ -67,15 +69,15 @@ function foldLinks(
     }
     last = { n: link.n, mac };
   }
-  const [first, newest] = [links[0], links.at(-1)];
+  const [first, newest] = [links[0], links.at(-1)] as [LinkRow, LinkRow];
   return {
     chain,
     firstN: 1,
     lastN: last.n,
-    firstMac: segment?.firstMac ?? (first?.mac as Uint8Array),
+    firstMac: segment?.firstMac ?? first.mac,
     lastMac: last.mac,
-    firstAt: segment?.firstAt ?? instant(first?.at as number),
-    lastAt: instant(newest?.at as number),
+    firstAt: segment?.firstAt ?? first.at,
+    lastAt: newest.at,
     links: last.n,
     events,
     totals: JSON.stringify(Object.fromEntries([...totals].sort(([a], [b]) => (a < b ? -1 : 1)))),
@@ -84,6 +86,6 @@ function foldLinks(
 
 /** Puts a total in the place of the links that it sums up. */
 export function putSegment({ statements, ledger }: Batch, segment: AuditSegment): void {
-  statements.putSegment.run({ ...segment, mac: segmentMac(ledger.key, segment) });
+  statements.audit_segment.put(segmentRow(segment, segmentMac(ledger.key, segment)));
   statements.removeLinks.run(segment.chain, segment.lastN);
 }

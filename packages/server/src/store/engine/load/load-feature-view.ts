@@ -1,10 +1,12 @@
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import { COLLECT_LIMIT, type LicenseHead, type LicenseView, type ViewNeeds } from '../../../core/view.ts';
-import { featureSlotFromRow, instantOrNull } from '../rows.ts';
+import { featureSlotFromRow } from '../rows.ts';
 import { mayHaveFeatureSlots, NO_END, type ShelfEntry } from '../shelf.ts';
+import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 
 type FeatureView = Pick<
@@ -39,7 +41,7 @@ export function loadFeatureView(
     featureNextEndsAt:
       feature === WHOLE_LICENSE
         ? null
-        : instantOrNull(statements.findNextFeatureEnd.get({ id, feature, now })?.ends_at),
+        : (statements.findNextFeatureEnd.get({ id, feature, now })?.ends_at ?? null),
     featureSlotCount: needs.featureSlotCount ? countLive(statements, id, null, now) : 0,
   };
 }
@@ -62,9 +64,9 @@ export function loadEndedFeatureSlots(
 function listEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly FeatureSlot[] {
   if (now < entry.noFeatureEndBefore) return NO_SLOTS;
   const { id } = entry.license;
-  const ended = statements.listEndedFeatureSlots.all(id, now, COLLECT_LIMIT).map(featureSlotFromRow);
+  const ended = statements.feature_slot.listEnded(id, now, COLLECT_LIMIT).map(featureSlotFromRow);
   if (ended.length === 0) {
-    entry.noFeatureEndBefore = instantOrNull(statements.findFirstFeatureEnd.get(id)?.ends_at) ?? NO_END;
+    entry.noFeatureEndBefore = statements.feature_slot.findEnd(id) ?? NO_END;
   }
   return ended;
 }
@@ -74,8 +76,8 @@ export function listFeatureSlots(statements: Statements, entry: ShelfEntry, user
   return mayHaveFeatureSlots(entry) ? listSlotsOf(statements, entry.license.id, user) : NO_SLOTS;
 }
 
-function listSlotsOf(statements: Statements, id: number, user: string): readonly FeatureSlot[] {
-  return statements.listFeatureSlotsOf.all(id, user).map(featureSlotFromRow);
+function listSlotsOf(statements: Statements, id: LicenseId, user: string): readonly FeatureSlot[] {
+  return statements.feature_slot.list({ license_id: id, user }).map(featureSlotFromRow);
 }
 
 /** Ended slots of a feature that this command leaves to the next; none unless very many ended at once. */
@@ -88,5 +90,5 @@ function countBeyond(statements: Statements, head: LicenseHead, feature: string,
 
 /** Slots of a feature, or of all of them, whose time is not over and whose user holds the license's slot. */
 export function countLive(statements: Statements, id: number, feature: string | null, now: Instant): number {
-  return statements.countLiveFeatureSlots.get({ id, feature, now })?.count as number;
+  return countOf(statements.countLiveFeatureSlots.get({ id, feature, now }));
 }

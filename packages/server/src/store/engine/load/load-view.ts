@@ -1,8 +1,10 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { LicenseCommand } from '../../../core/command.ts';
 import { moduleOf } from '../../../core/decide.ts';
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
@@ -21,13 +23,13 @@ import {
   answerFromRow,
   denialFromRow,
   endedBorrowFromRow,
-  instantOrNull,
   originKeys,
   placeDenialFromRow,
   registrationFromRow,
   reportFromRow,
 } from '../rows.ts';
 import { NO_END, type ShelfEntry } from '../shelf.ts';
+import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
 
@@ -51,7 +53,7 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
     ...head,
     ...loadFeatureView(statements, entry, head, needs, user, now),
     ...loadHousekeeping(statements, id, needs.stale),
-    nextEndsAt: needs.nextEnd ? instantOrNull(statements.findNextEnd.get(id, now)?.ends_at) : null,
+    nextEndsAt: needs.nextEnd ? statements.registration.findEnd(id, now) : null,
     registration,
     endedBorrow:
       needs.endedBorrow && registration === null ? findEndedBorrow(statements, id, user as string) : null,
@@ -66,35 +68,37 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
 
 function loadDenials(
   statements: Statements,
-  id: number,
+  id: LicenseId,
   scope: DenialScope | null | undefined,
 ): Pick<LicenseView, 'denials' | 'placeDenials'> {
   if (!scope) return NO_DENIALS;
   const { user, place } = scope;
   return {
-    denials: statements.listDenialsOf.all(id, user).map(denialFromRow),
+    denials: statements.denial.list({ license_id: id, user: user }).map(denialFromRow),
     placeDenials:
-      place === null ? NONE : statements.listPlaceDenialsOf.all(id, place).map(placeDenialFromRow),
+      place === null
+        ? NONE
+        : statements.place_denial.list({ license_id: id, place: place }).map(placeDenialFromRow),
   };
 }
 
 export function findRegistration(
   statements: Statements,
-  licenseId: number,
+  licenseId: LicenseId,
   user: string,
 ): Registration | null {
-  const row = statements.findRegistration.get(licenseId, user);
+  const row = statements.registration.find({ license_id: licenseId, user });
   return row === undefined ? null : registrationFromRow(row);
 }
 
-function findEndedBorrow(statements: Statements, licenseId: number, user: string): EndedBorrow | null {
-  const row = statements.findEndedBorrow.get(licenseId, user);
+function findEndedBorrow(statements: Statements, licenseId: LicenseId, user: string): EndedBorrow | null {
+  const row = statements.ended_borrow.find({ license_id: licenseId, user, feature: WHOLE_LICENSE });
   return row === undefined ? null : endedBorrowFromRow(row);
 }
 
 function countCrowd(statements: Statements, id: number, range: AddressRange, now: Instant): Crowd {
   const row = statements.countCrowd.get({ id, now, ...originKeys(range) });
-  return { slots: countOf(row), borrows: row?.borrows as number };
+  return { slots: countOf(row), borrows: row?.borrows ?? 0 };
 }
 
 function listHolders(statements: Statements, entry: ShelfEntry, users: readonly string[]) {
@@ -107,16 +111,16 @@ function listHolders(statements: Statements, entry: ShelfEntry, users: readonly 
 
 export function findAnswer(
   statements: Statements,
-  licenseId: number,
+  licenseId: LicenseId,
   { operation, user, key }: AnswerScope,
 ): RememberedAnswer | null {
-  const row = statements.findAnswer.get(licenseId, operation, user, key);
+  const row = statements.remembered_answer.find({ license_id: licenseId, operation, user, key });
   return row === undefined ? null : answerFromRow(row);
 }
 
 /** What was told before of the same thing; `null`: nothing. */
-export function findNotice(statements: Statements, { kind, subject }: NoticeKey): number | null {
-  return (statements.findNotice.get(kind, subject)?.value as number | undefined) ?? null;
+export function findNotice(statements: Statements, key: NoticeKey): number | null {
+  return statements.notice.find(key)?.value ?? null;
 }
 
 function loadHead(
@@ -144,9 +148,9 @@ const NO_DENIALS = { denials: NONE, placeDenials: NONE };
 function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly Registration[] {
   if (now < entry.noEndBefore) return NONE;
   const { id } = entry.license;
-  const ended = statements.listEnded.all(id, now, COLLECT_LIMIT).map(registrationFromRow);
+  const ended = statements.registration.listEnded(id, now, COLLECT_LIMIT).map(registrationFromRow);
   if (ended.length === 0) {
-    entry.noEndBefore = instantOrNull(statements.findFirstEnd.get(id)?.ends_at) ?? NO_END;
+    entry.noEndBefore = statements.registration.findEnd(id) ?? NO_END;
   }
   return ended;
 }
@@ -168,8 +172,4 @@ function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds 
     stalePlaceDenials: statements.listPlaceDenialsBy.all(id, placesBy, COLLECT_LIMIT).map(placeDenialFromRow),
     staleAnswers: countOf(statements.countStaleAnswers.get(answersBy, id, COLLECT_LIMIT)),
   };
-}
-
-export function countOf(row: Record<string, unknown> | undefined): number {
-  return row?.count as number;
 }

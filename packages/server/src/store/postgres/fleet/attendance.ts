@@ -1,14 +1,15 @@
 import { CLOCK_TOLERANCE_MS, type ClockJump } from '../../../core/clock/clock.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
-import type { Row } from '../../engine/rows.ts';
+import { type Count, countOf } from '../../engine/sql.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
 import { DATABASE_NOW, rollBack, setLimits } from '../wire/transaction.ts';
 import { numberLinks } from '../write/number-links.ts';
 import { REST_MS } from '../write/resume.ts';
-import { STATEMENTS } from '../write/statements.ts';
+import { compiledOf, POSTGRES_STATEMENTS } from '../write/statements.ts';
 import type { PostgresWriter } from '../write/writer.ts';
 
 /** How long the lead lasts after it was renewed, which happens every second. */
@@ -24,6 +25,8 @@ export const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
 const TRIM_ROUNDS = 60;
 
 const NOW = `coalesce($1::bigint, ${DATABASE_NOW})`;
+
+type TimeRow = Pick<PostgresRowOf<'server'>, 'mark' | 'alive_at'> & { readonly wall: Instant };
 
 const READ_TIME = `SELECT ${NOW} AS wall, mark, alive_at FROM server WHERE id = 1`;
 
@@ -142,8 +145,8 @@ export class Attendance {
   }
 
   async #look(connection: Connection): Promise<ClockStatus> {
-    const [row] = await connection.query(READ_TIME, [this.#options.readWall?.() ?? null]);
-    return this.#describe(row as Row);
+    const [row] = await connection.query<TimeRow>(READ_TIME, [this.#options.readWall?.() ?? null]);
+    return this.#describe(row as TimeRow);
   }
 
   async #sayAlive(connection: Connection) {
@@ -151,7 +154,7 @@ export class Attendance {
     const wall = readWall?.() ?? null;
     try {
       const begun = [connection.query('BEGIN ISOLATION LEVEL READ COMMITTED'), setLimits(connection)];
-      const alive = connection.query(SAY_ALIVE, [wall, REST_MS]);
+      const alive = connection.query<TimeRow>(SAY_ALIVE, [wall, REST_MS]);
       begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
       begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));
       const lead = connection.query(TAKE_LEAD, [wall, serverId, LEASE_MS]);
@@ -163,9 +166,8 @@ export class Attendance {
     }
   }
 
-  #describe(row: Row): ClockStatus {
-    const wall = instant(row.wall as number);
-    const now = instant(Math.max(wall, (row.mark as number | null) ?? 0));
+  #describe({ wall, mark }: TimeRow): ClockStatus {
+    const now = instant(Math.max(wall, mark ?? 0));
     this.#options.writer.memory.time.follow(now);
     return { now, wall, jump: findJump(now, wall), jumpAtStart: null };
   }
@@ -173,10 +175,10 @@ export class Attendance {
 
 /** Removes the oldest answers if there are too many, with a margin so that it need not do so again soon. */
 async function trimAnswers(connection: Connection, limit: number): Promise<void> {
-  const [row] = await connection.query('SELECT count(*) AS count FROM remembered_answer');
-  const surplus = (row?.count as number) - limit;
+  const [row] = await connection.query<Count>('SELECT count(*) AS count FROM remembered_answer');
+  const surplus = countOf(row) - limit;
   if (surplus <= 0) return;
-  const { text } = STATEMENTS.removeOldestAnswers;
+  const { text } = compiledOf(POSTGRES_STATEMENTS.removeOldestAnswers);
   await connection.query(text, [surplus + Math.ceil(limit / 100)]);
 }
 

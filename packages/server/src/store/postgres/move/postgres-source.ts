@@ -1,8 +1,9 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import { SECOND_MS } from '../../../core/nouns/instant.ts';
-import { COPIED_TABLE_NAMES, PAGE_ROWS } from '../../engine/copied-tables.ts';
+import { type Count, countOf } from '../../engine/sql.ts';
+import { type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import type { CopiedRow, RowCounts, StoreSource } from '../../store-copy.ts';
+import { type CopiedRow, PAGE_ROWS, type RowCounts, type StoreSource } from '../../store-copy.ts';
 import type { Ask } from '../wire/ask.ts';
 import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from '../wire/copy-connection.ts';
 import { hasTables, migrate } from '../wire/migrate.ts';
@@ -37,8 +38,8 @@ export async function openPostgresSource(options: CopyOptions): Promise<StoreSou
     await refuseRunning(copy.ask);
     // With another master key everything would fail later, and the sentence would be about the log.
     await copy.readKeys();
-    const [row] = await copy.ask('SELECT identity FROM server');
-    return new PostgresSource(copy, row?.identity as string);
+    const [row] = await copy.ask<Pick<RowOf<'server'>, 'identity'>>('SELECT identity FROM server');
+    return new PostgresSource(copy, row?.identity ?? '');
   } catch (error) {
     await copy.connection.close();
     throw error;
@@ -57,8 +58,8 @@ async function prepare({ connection, ask, place }: CopyConnection): Promise<void
 }
 
 async function refuseRunning(ask: Ask): Promise<void> {
-  const [row] = await ask(FIND_RUNNING);
-  const count = row?.count as number;
+  const [row] = await ask<Count & { readonly hosts: string | null }>(FIND_RUNNING);
+  const count = countOf(row);
   if (count === 0) return;
   const servers = count === 1 ? 'A server uses' : `${count} servers use`;
   throw new Fault(
@@ -71,7 +72,7 @@ async function refuseRunning(ask: Ask): Promise<void> {
 class PostgresSource implements StoreSource {
   readonly place: string;
   readonly identity: string;
-  readonly tables = COPIED_TABLE_NAMES;
+  readonly tables = TABLE_NAMES;
   readonly #copy: CopyConnection;
 
   constructor(copy: CopyConnection, identity: string) {
@@ -92,13 +93,13 @@ class PostgresSource implements StoreSource {
     return readHead(this.#copy.ask);
   }
 
-  async *listPages(table: string): AsyncGenerator<readonly CopiedRow[]> {
+  async *listPages(table: TableName): AsyncGenerator<readonly CopiedRow[]> {
     const { ask } = this.#copy;
     // One name each: a statement that was prepared must not come to mean other columns.
     const cursor = `copied_${table}`;
     await ask(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${readTable(table)}`);
     for (;;) {
-      const page = await ask(`FETCH ${PAGE_ROWS} FROM ${cursor}`);
+      const page = await ask<CopiedRow>(`FETCH ${PAGE_ROWS} FROM ${cursor}`);
       if (page.length === 0) break;
       yield page;
     }

@@ -1,7 +1,6 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import { headDigest, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import { COPIED_TABLE_NAMES } from '../../engine/copied-tables.ts';
-import type { Row } from '../../engine/rows.ts';
+import { type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
 import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
 import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from '../wire/copy-connection.ts';
@@ -34,8 +33,8 @@ async function findOrCreate({ connection, ask }: CopyConnection): Promise<string
     return null;
   }
   if (await isMoved(ask)) throw new Fault('store_unavailable', OLD);
-  const [row] = await ask('SELECT identity FROM server');
-  return row?.identity as string;
+  const [row] = await ask<Pick<RowOf<'server'>, 'identity'>>('SELECT identity FROM server');
+  return row?.identity ?? '';
 }
 
 /**
@@ -46,14 +45,16 @@ const COMPLETE = [
   'UPDATE server SET alive_at = mark',
   'UPDATE license SET mark = coalesce((SELECT mark FROM server), 0)',
   'UPDATE audit_order SET last_seq = coalesce((SELECT max(seq) FROM audit_link), 0)',
-  `ANALYZE ${COPIED_TABLE_NAMES.join(', ')}`,
+  `ANALYZE ${TABLE_NAMES.join(', ')}`,
 ];
 
 const ANCHOR_LICENSES = `UPDATE license SET audit_anchor = given.anchor
   FROM unnest($1::bigint[], $2::bytea[]) AS given (id, anchor) WHERE license.id = given.id`;
 
-function anchorOf(key: Uint8Array, { chain, audit_n: n, audit_mac: mac }: Row): Uint8Array {
-  return headDigest(key, chain as number, { n: n as number, mac: mac as Uint8Array });
+type HeadRow = Pick<RowOf<'server'>, 'audit_n' | 'audit_mac'> & { readonly chain: number };
+
+function anchorOf(key: Uint8Array, { chain, audit_n: n, audit_mac: mac }: HeadRow): Uint8Array {
+  return headDigest(key, chain, { n, mac });
 }
 
 class PostgresTarget implements StoreTarget {
@@ -67,7 +68,7 @@ class PostgresTarget implements StoreTarget {
     this.#copy = copy;
   }
 
-  async addRows(table: string, rows: readonly CopiedRow[]): Promise<void> {
+  async addRows(table: TableName, rows: readonly CopiedRow[]): Promise<void> {
     const { text, values } = insertRows(table, rows);
     await this.#copy.ask(text, values);
   }
@@ -76,12 +77,14 @@ class PostgresTarget implements StoreTarget {
     const { ask } = this.#copy;
     for (const text of COMPLETE) await ask(text);
     const { audit } = await this.#copy.readKeys();
-    const licenses = await ask('SELECT id AS chain, audit_n, audit_mac FROM license');
-    const [server] = await ask(`SELECT ${SYSTEM_CHAIN}::bigint AS chain, audit_n, audit_mac FROM server`);
-    const chains = licenses.map(({ chain }) => chain as number);
+    const licenses = await ask<HeadRow>('SELECT id AS chain, audit_n, audit_mac FROM license');
+    const [server] = await ask<HeadRow>(
+      `SELECT ${SYSTEM_CHAIN}::bigint AS chain, audit_n, audit_mac FROM server`,
+    );
+    const chains = licenses.map(({ chain }) => chain);
     await ask(ANCHOR_LICENSES, [chains, licenses.map((row) => anchorOf(audit, row))]);
     await ask('UPDATE server SET audit_anchor = $1, audit_chains = $2', [
-      anchorOf(audit, server as Row),
+      anchorOf(audit, server as HeadRow),
       chainsMac(audit, chains),
     ]);
   }

@@ -1,8 +1,9 @@
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import { describeSegment, LinkList, writtenLinkFromRow } from '../../engine/audit/link-texts.ts';
+import { LinkList } from '../../engine/audit/link-texts.ts';
+import { LINK_PLACE } from '../../engine/questions.ts';
 import type { Row } from '../../engine/rows.ts';
-import type { AuditExtent, AuditLink, AuditSegment, ListAudit, ListLinks, WrittenLink } from '../../query.ts';
-import { type Ask, readable } from '../wire/ask.ts';
+import type { AuditLink, ListAudit } from '../../query.ts';
+import type { Ask } from '../wire/ask.ts';
 
 /** A link may hold all that one commit has written, so that a page of them is limited by its size, too. */
 const PAGE_BYTES = 1024 * 1024;
@@ -20,16 +21,14 @@ export function pageOf(links: string, order: string): string {
     WHERE size_before < ${PAGE_BYTES} ORDER BY ${order}`;
 }
 
-const COLUMNS = ['seq', 'chain', 'n', 'at']
-  .map((column) => readable(`audit_link.${column}`, column))
-  .join(', ');
-
 function listQuery(direction: 'ASC' | 'DESC'): string {
-  const links = `SELECT ${COLUMNS}, events FROM audit_link
+  const links = `SELECT ${LINK_PLACE}, events FROM audit_link
     WHERE ($1::bigint IS NULL OR chain = $1) AND audit_link.seq < $2 AND audit_link.seq > $3
     ORDER BY audit_link.seq ${direction} LIMIT $4`;
   return pageOf(links, `seq ${direction}`);
 }
+
+type PagedRow = Row & { readonly seq: number; readonly found: number };
 
 const LIST_NEWEST = listQuery('DESC');
 const LIST_OLDEST = listQuery('ASC');
@@ -40,34 +39,11 @@ export async function listAudit(ask: Ask, query: ListAudit): Promise<readonly Au
   let [before, after] = [query.before ?? Number.MAX_SAFE_INTEGER, query.after ?? 0];
   const list = new LinkList(query.eventLimit);
   for (;;) {
-    const rows = await ask(text, [chain, before, after, query.limit - list.links.length]);
+    const rows = await ask<PagedRow>(text, [chain, before, after, query.limit - list.links.length]);
     for (const row of rows) list.add(row);
-    if (list.isFull || rows.length === foundBy(rows)) return list.links;
-    const last = rows.at(-1)?.seq as number;
-    if (query.after === undefined) before = last;
-    else after = last;
+    const last = rows.at(-1);
+    if (list.isFull || last === undefined || rows.length === last.found) return list.links;
+    if (query.after === undefined) before = last.seq;
+    else after = last.seq;
   }
-}
-
-function foundBy(rows: readonly Row[]): number {
-  return (rows[0]?.found as number | undefined) ?? 0;
-}
-
-const LIST_LINKS = `SELECT ${COLUMNS}, events, mac FROM audit_link
-  WHERE audit_link.seq > $1 AND audit_link.seq <= $2 ORDER BY audit_link.seq LIMIT $3`;
-
-export async function listLinks(
-  ask: Ask,
-  { after, upTo, limit }: ListLinks,
-): Promise<readonly WrittenLink[]> {
-  return (await ask(LIST_LINKS, [after, upTo, limit])).map(writtenLinkFromRow);
-}
-
-export async function describeAudit(ask: Ask): Promise<AuditExtent> {
-  const [row] = await ask(`SELECT ${readable('max(seq)', 'seq')} FROM audit_link`);
-  return { lastSeq: (row?.seq as number | null) ?? 0 };
-}
-
-export async function listSegments(ask: Ask): Promise<readonly AuditSegment[]> {
-  return (await ask('SELECT * FROM audit_segment ORDER BY chain')).map(describeSegment);
 }

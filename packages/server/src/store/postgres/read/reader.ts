@@ -1,35 +1,22 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import {
-  AUDIT_KEY,
-  findSealingFingerprint,
-  IDENTITY_KEY,
-  openCloudKeys,
-} from '../../engine/sealed-secrets.ts';
+import { askFor, isShared } from '../../engine/questions.ts';
+import { withListedIdentity } from '../../engine/rows.ts';
+import { AUDIT_KEY, IDENTITY_KEY } from '../../engine/sealed-secrets.ts';
 import { SharedRun } from '../../engine/shared-run.ts';
-import type { Answer, Answers, AuditVerdict, Query } from '../../query.ts';
-import { type Ask, askAsOfOneMoment, askOver } from '../wire/ask.ts';
+import type { RowOf } from '../../engine/tables.ts';
+import type { Answer, Answers, AuditVerdict, ListRegistrations, Query } from '../../query.ts';
+import { type Ask, answerAsked, askAsOfOneMoment, askOver } from '../wire/ask.ts';
 import type { Connection } from '../wire/connection.ts';
 import { toFault } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
 import { numberLinks } from '../write/number-links.ts';
-import { findAccount, findToken, listAccounts, listTokens } from './read-accounts.ts';
-import { describeAudit, listAudit, listLinks, listSegments } from './read-audit.ts';
-import { listBacklog, listUsage } from './read-consumption.ts';
-import { listLicenses, listRegistrations, listUntidy } from './read-licenses.ts';
-import {
-  describeStore,
-  findNotice,
-  findRules,
-  findWebhookCursor,
-  isSetUp,
-  listSecrets,
-  openSecret,
-} from './read-server.ts';
+import { listAudit } from './read-audit.ts';
+import { describeStore, listSecrets, openSecret } from './read-server.ts';
 import { verifyAudit } from './verify-audit.ts';
 
-export interface PostgresReaderOptions {
+interface PostgresReaderOptions {
   readonly pool: Pick<Pool, 'use'>;
   /** For what takes minutes: silence means nothing there. */
   readonly patientPool: Pick<Pool, 'use'>;
@@ -45,7 +32,7 @@ const VERIFY_TIMEOUT_MS = 600_000;
 const NUMBERED: readonly Query['kind'][] = ['list_audit', 'describe_audit', 'list_links'];
 
 /** What one statement answers that finds at once what it looks for. */
-const QUICK = [
+const QUICK: readonly Query['kind'][] = [
   'find_account',
   'find_token',
   'is_set_up',
@@ -55,10 +42,7 @@ const QUICK = [
   'find_identity_key',
   'describe_seal',
   'find_cloud_keys',
-] as const;
-
-type QuickQuery = Extract<Query, { kind: (typeof QUICK)[number] }>;
-type SlowQuery = Exclude<Query, QuickQuery | { kind: 'verify_audit' }>;
+];
 
 /** Answers questions, each over a connection of its own, and never writes anything but numbers of links. */
 export class PostgresReader {
@@ -99,7 +83,7 @@ export class PostgresReader {
     if (query.kind === 'verify_audit') return this.#verification.ask(asker);
     const read = (ask: Ask) => answerAny(ask, query, now, masterKeys);
     return this.#pool.use(async (connection) => {
-      if (isQuick(query)) return read(askOver(connection));
+      if (QUICK.includes(query.kind)) return read(askOver(connection));
       if (NUMBERED.includes(query.kind)) await numberAll(connection);
       return askAsOfOneMoment(connection, STATEMENT_TIMEOUT_MS, read);
     });
@@ -118,10 +102,6 @@ export class PostgresReader {
   }
 }
 
-function isQuick(query: Query): query is QuickQuery {
-  return (QUICK as readonly string[]).includes(query.kind);
-}
-
 /** So that an answer holds whatever was acknowledged before the question. */
 async function numberAll(connection: Connection): Promise<void> {
   try {
@@ -133,66 +113,30 @@ async function numberAll(connection: Connection): Promise<void> {
 
 type Answering = Promise<Answers[Query['kind']]>;
 
-function answerAny(
+async function answerAny(
   ask: Ask,
-  query: QuickQuery | SlowQuery,
-  now: Instant,
-  keys: readonly MasterKey[],
-): Answering {
-  switch (query.kind) {
-    case 'list_licenses':
-      return listLicenses(ask, query.product, now);
-    case 'list_registrations':
-      return listRegistrations(ask, query, now);
-    case 'list_audit':
-      return listAudit(ask, query);
-    case 'describe_audit':
-      return describeAudit(ask);
-    case 'list_links':
-      return listLinks(ask, query);
-    case 'list_segments':
-      return listSegments(ask);
-    case 'list_accounts':
-      return listAccounts(ask);
-    case 'list_tokens':
-      return listTokens(ask, query, now);
-    case 'list_untidy':
-      return listUntidy(ask, now);
-    case 'list_backlog':
-      return listBacklog(ask);
-    case 'list_usage':
-      return listUsage(ask);
-    case 'describe_store':
-      return describeStore(ask, now);
-    default:
-      return answerQuick(ask, query, now, keys);
-  }
-}
-
-async function answerQuick(
-  ask: Ask,
-  query: QuickQuery,
+  query: Exclude<Query, { kind: 'verify_audit' }>,
   now: Instant,
   masterKeys: readonly MasterKey[],
 ): Answering {
+  if (query.kind === 'list_registrations') {
+    const [server] = await ask<RowOf<'server'>>('SELECT ignores_case FROM server WHERE id = $1', [1]);
+    const asked = cutPlace(withListedIdentity(query, server));
+    return answerAsked(ask, askFor(asked, now, masterKeys));
+  }
+  if (isShared(query)) return answerAsked(ask, askFor(query, now, masterKeys));
   switch (query.kind) {
-    case 'find_account':
-      return findAccount(ask, query.name);
-    case 'find_token':
-      return findToken(ask, query.tokenHash, now);
-    case 'is_set_up':
-      return isSetUp(ask);
-    case 'find_webhook_cursor':
-      return findWebhookCursor(ask);
-    case 'find_notice':
-      return findNotice(ask, query.key);
-    case 'find_rules':
-      return findRules(ask);
+    case 'list_audit':
+      return listAudit(ask, query);
+    case 'describe_store':
+      return describeStore(ask, now);
     case 'find_identity_key':
       return openSecret(await listSecrets(ask), IDENTITY_KEY, masterKeys);
-    case 'describe_seal':
-      return { sealedBy: findSealingFingerprint(await listSecrets(ask)) ?? '' };
-    case 'find_cloud_keys':
-      return openCloudKeys(await listSecrets(ask), masterKeys);
   }
+}
+
+/** Nothing is between a text and the same with a zero behind it. */
+function cutPlace(query: ListRegistrations): ListRegistrations {
+  const { after } = query;
+  return { ...query, after: after && { ...after, user: after.user.split('\0')[0] ?? '' } };
 }

@@ -4,8 +4,11 @@ import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { hasPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { openTamperedLog } from '../../../../../../test/support/stores/tampered-log.ts';
+import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
-import { listAudit, listLinks } from './read-audit.ts';
+import { askFor } from '../../engine/questions.ts';
+import { answerAsked } from '../wire/ask.ts';
+import { listAudit } from './read-audit.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
@@ -150,7 +153,8 @@ describe('values that nobody here would write', { skip }, () => {
 async function countListed(): Promise<number> {
   const query = { chain: null, before: null, limit: 1e6 } as const;
   const listed = await listAudit(log.ask, { kind: 'list_audit', ...query });
-  const written = await listLinks(log.ask, { kind: 'list_links', after: 0, upTo: 1e9, limit: 1e6 });
+  const links = { kind: 'list_links', after: 0, upTo: 1e9, limit: 1e6 } as const;
+  const written = await answerAsked(log.ask, askFor(links, instant(0), []));
   for (const { at } of listed) assert.doesNotThrow(() => new Date(at).toISOString());
   for (const { events } of written) assert.ok(Array.isArray(JSON.parse(events)));
   return Math.min(listed.length, written.length);

@@ -1,7 +1,9 @@
 import { headDigest, isSameMac, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { ProblemList, type StoredSegment, segmentsFromRows } from '../../engine/audit/chain-walk.ts';
+import { type Count, countOf, readable } from '../../engine/sql.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { type Ask, readable } from '../wire/ask.ts';
+import type { Ask } from '../wire/ask.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
 import {
   type Inspection,
@@ -28,17 +30,18 @@ export async function verifyAudit(ask: Ask, keys: VerifyingKeys, signal: AbortSi
   return { ok: told.length === 0, chains: chains.size, ...sumUp(inspection, walks), problems: told };
 }
 
+type ChainRow = Pick<PostgresRowOf<'license'>, 'audit_n' | 'audit_mac' | 'audit_anchor'> & {
+  readonly chain: number;
+};
+
 async function listChains(ask: Ask): Promise<ReadonlyMap<number, KnownChain>> {
   const columns = `${readable('audit_n')}, audit_mac, audit_anchor`;
-  const rows = await ask(`SELECT ${SYSTEM_CHAIN}::bigint AS chain, ${columns} FROM server
+  const rows = await ask<ChainRow>(`SELECT ${SYSTEM_CHAIN}::bigint AS chain, ${columns} FROM server
     UNION ALL SELECT ${readable('id')}, ${columns} FROM license ORDER BY 1`);
   return new Map(
-    rows.map((row) => [
-      row.chain as number,
-      {
-        head: { n: row.audit_n as number, mac: row.audit_mac as Uint8Array },
-        anchor: row.audit_anchor as Uint8Array | null,
-      },
+    rows.map(({ chain, audit_n: n, audit_mac: mac, audit_anchor: anchor }) => [
+      chain,
+      { head: { n, mac }, anchor },
     ]),
   );
 }
@@ -66,8 +69,8 @@ function checkEnd({ keys, problems }: Inspection, walks: Walks, chain: number, k
 /** What no single chain can tell: that none is missing, and none too many. */
 async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<void> {
   const licenses = [...chains.keys()].filter((chain) => chain !== SYSTEM_CHAIN);
-  const [row] = await ask('SELECT audit_chains FROM server');
-  const stored = (row?.audit_chains ?? null) as Uint8Array | null;
+  const [row] = await ask<PostgresRowOf<'server'>>('SELECT audit_chains FROM server');
+  const stored = row?.audit_chains ?? null;
   if (isSameMac(stored, chainsMac(keys.audit, licenses))) return;
   const problem =
     stored === null
@@ -92,9 +95,9 @@ const AVOID_INDEXES = `SELECT set_config(name, 'off', true) FROM pg_settings
 async function checkTable({ ask, problems }: Inspection, seen: number): Promise<void> {
   const [, [row]] = await Promise.all([
     ask(AVOID_INDEXES),
-    ask('SELECT count(*) AS count FROM audit_link'),
+    ask<Count>('SELECT count(*) AS count FROM audit_link'),
   ] as const);
-  const count = row?.count as number;
+  const count = countOf(row);
   if (count === seen) return;
   problems.tell(
     null,

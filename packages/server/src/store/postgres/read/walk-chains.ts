@@ -1,8 +1,13 @@
 import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import { ChainWalk, type ProblemList, type StoredSegment } from '../../engine/audit/chain-walk.ts';
+import {
+  ChainWalk,
+  type LinkRow,
+  type ProblemList,
+  type StoredSegment,
+} from '../../engine/audit/chain-walk.ts';
 import { type NamedHead, SignatureCheck } from '../../engine/audit/signature-check.ts';
-import type { Row } from '../../engine/rows.ts';
-import { type Ask, readable } from '../wire/ask.ts';
+import { readable } from '../../engine/sql.ts';
+import type { Ask } from '../wire/ask.ts';
 import { pageOf } from './read-audit.ts';
 
 export interface VerifyingKeys {
@@ -46,9 +51,9 @@ export async function walkChains(inspection: Inspection): Promise<Walks> {
     signal.throwIfAborted();
     seen += rows.length;
     for (const row of rows) {
-      const walk = byChain.get(row.chain as number);
-      if (walk === undefined) orphans.tell(row.chain as number | null);
-      else if (!isLink(row)) walk.stepOver(row.n as number);
+      const walk = byChain.get(row.chain);
+      if (walk === undefined) orphans.tell(row.chain);
+      else if (!isLink(row)) walk.stepOver(row.n);
       else {
         walk.step(row);
         if (row.chain === SYSTEM_CHAIN) await checkSignatures(ask, signatures, walk, row);
@@ -98,19 +103,22 @@ function pageQuery(where: string): string {
   return pageOf(links, 'raw_chain, raw_n');
 }
 
+/** What somebody has made of a link may be anything. */
+type FoundRow = LinkRow & { readonly chain_text: string; readonly n_text: string };
+
 const FIRST_PAGE = pageQuery('');
 const NEXT_PAGE = pageQuery('WHERE (chain, n) > ($1::text::bigint, $2::text::bigint)');
 
-async function* listPages(ask: Ask): AsyncGenerator<readonly Row[]> {
-  let rows = await ask(FIRST_PAGE);
+async function* listPages(ask: Ask): AsyncGenerator<readonly FoundRow[]> {
+  let rows = await ask<FoundRow>(FIRST_PAGE);
   for (let last = rows.at(-1); last !== undefined; last = rows.at(-1)) {
     yield rows;
-    rows = await ask(NEXT_PAGE, [last.chain_text as string, last.n_text as string]);
+    rows = await ask<FoundRow>(NEXT_PAGE, [last.chain_text, last.n_text]);
   }
 }
 
 /** The table holds these by itself, unless somebody has changed the table. */
-function isLink({ n, at, events, mac }: Row): boolean {
+function isLink({ n, at, events, mac }: FoundRow): boolean {
   const areNumbers = typeof n === 'number' && typeof at === 'number';
   return areNumbers && typeof events === 'string' && mac instanceof Uint8Array;
 }
@@ -119,12 +127,12 @@ async function checkSignatures(
   ask: Ask,
   signatures: SignatureCheck,
   walk: ChainWalk,
-  row: Row,
+  row: LinkRow,
 ): Promise<void> {
-  const text = row.events as string;
+  const text = row.events;
   const macs = await findMacs(ask, signatures.listNeeded(text));
   const findMac = (chain: number, n: number) => macs.get(`${chain} ${n}`);
-  for (const problem of signatures.check(text, findMac)) walk.tell(row.n as number, problem);
+  for (const problem of signatures.check(text, findMac)) walk.tell(row.n, problem);
 }
 
 const FIND_MACS = `SELECT audit_link.chain, audit_link.n, mac FROM audit_link
@@ -136,6 +144,6 @@ async function findMacs(ask: Ask, named: readonly NamedHead[]): Promise<Readonly
     .filter(([chain, n]) => Number.isSafeInteger(chain) && Number.isSafeInteger(n))
     .map(([chain, n]) => ({ chain, n }));
   if (places.length === 0) return new Map();
-  const rows = await ask(FIND_MACS, [JSON.stringify(places)]);
-  return new Map(rows.map(({ chain, n, mac }) => [`${chain} ${n}`, mac as Uint8Array]));
+  const rows = await ask<LinkRow>(FIND_MACS, [JSON.stringify(places)]);
+  return new Map(rows.map(({ chain, n, mac }) => [`${chain} ${n}`, mac]));
 }

@@ -1,16 +1,18 @@
-import type { Row } from '../../engine/rows.ts';
+import type { Asked } from '../../engine/asked.ts';
+import type { Row, RowValue } from '../../engine/rows.ts';
 import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
 import type { Parameter } from './encode-parameter.ts';
+import { withPlaces } from './places.ts';
 
 /** Runs one query. Queries that are sent without waiting share a round trip. */
-export type Ask = (text: string, parameters?: readonly Parameter[]) => Promise<readonly Row[]>;
+export type Ask = <R = Row>(text: string, parameters?: readonly Parameter[]) => Promise<readonly R[]>;
 
 /** Errors become faults. */
 export function askOver(connection: Connection): Ask {
-  return async (text, parameters) => {
+  return async <R>(text: string, parameters?: readonly Parameter[]) => {
     try {
-      return (await connection.query(text, parameters)) as Row[];
+      return await connection.query<R>(text, parameters);
     } catch (error) {
       throw toFault(error);
     }
@@ -37,15 +39,17 @@ export async function askAsOfOneMoment<T>(
   return (answer as PromiseFulfilledResult<T>).value;
 }
 
-const LARGEST = Number.MAX_SAFE_INTEGER;
-
-/** Clamps a number to what JavaScript can hold: Berth writes none beyond, but tampering must show. */
-export function readable(column: string, name = column): string {
-  const clamped = `greatest(least(${column}, ${LARGEST}), -${LARGEST})`;
-  return `CASE WHEN ${column} IS NOT NULL THEN ${clamped} END AS ${name}`;
+/** PostgreSQL cannot store the character zero, so a text with one matches nothing. */
+export function isStorable(value: RowValue): boolean {
+  return typeof value !== 'string' || !value.includes('\0');
 }
 
-/** PostgreSQL cannot store the character zero, so a text with one matches nothing. */
-export function isStorable(text: string | null): boolean {
-  return text === null || !text.includes('\0');
+/** Sends all statements at once. */
+export async function answerAsked<A>(ask: Ask, { statements, answer }: Asked<A>): Promise<A> {
+  const rows = statements.map(({ sql, values }) => {
+    const { text, names } = withPlaces(sql);
+    const given = names.map((name) => values[name] ?? null);
+    return given.every(isStorable) ? ask(text, given) : [];
+  });
+  return answer(await Promise.all(rows));
 }

@@ -6,7 +6,7 @@ import type { DatabaseTarget } from './database-url.ts';
 import { encodeParameters, type Parameter, WIRE_TYPES } from './encode-parameter.ts';
 
 /** `count`: how many rows the statement touched, even if it returned none. */
-export type Rows = Row[] & { readonly count: number };
+type Rows<R = Row> = R[] & { readonly count: number };
 
 export interface ConnectionOptions {
   readonly target: DatabaseTarget;
@@ -93,7 +93,7 @@ export class Connection {
    * connection is lost, it fails. Without parameters, the text may hold several statements; then the result
    * means nothing.
    */
-  query(text: string, parameters: readonly Parameter[] = []): Promise<Rows> {
+  query<R = Row>(text: string, parameters: readonly Parameter[] = []): Promise<Rows<R>> {
     const answer = this.#wait(() => {
       if (this.#reserved === undefined) throw new Error('The connection is not open.');
       const encoded = encodeParameters(parameters);
@@ -101,7 +101,7 @@ export class Connection {
     });
     // The caller may look at only one of several that fail together.
     answer.catch(() => {});
-    return answer as Promise<Rows>;
+    return answer as unknown as Promise<Rows<R>>;
   }
 
   /** Closes the connection; queries that were not answered fail. */

@@ -5,8 +5,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../../../../test/support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
+import {
+  expectedTable,
+  type FoundTable,
+  listSqliteNames,
+} from '../../../../../../test/support/stores/schema.ts';
 import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
-import type { Row } from '../../engine/rows.ts';
+import { TABLE_NAMES } from '../../engine/tables.ts';
 import { expectNewNames, OLD_NAMES } from '../../exam/old-names.ts';
 import { openWritable } from '../../sqlite/wire/database.ts';
 import type { Connection } from './connection.ts';
@@ -180,11 +185,6 @@ describe('migrating', { skip }, () => {
 });
 
 /** What only servers that share a database need. */
-const EXTRA_COLUMNS: Record<string, readonly string[]> = {
-  license: ['audit_anchor', 'mark', 'receipts'],
-  server: ['alive_at', 'audit_chains', 'receipts', 'revision'],
-  audit_link: ['id'],
-};
 const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'server_instance'];
 const EXTRA_INDEXES = ['CREATE INDEX audit_link_without_seq ON audit_link (id) WHERE seq IS NULL'];
 
@@ -194,41 +194,11 @@ const KEYS_AT_END: Record<string, string> = {
   'feature_slot (license_id, ends_at)': 'feature_slot (license_id, ends_at, "user", feature)',
 };
 
-/** The number of a link is its key in SQLite, and is given later here. */
-const OTHER_KEYS = { audit_link: 'chain, n' };
-const LATER = ['audit_link.seq'];
-
-const TYPES: Record<string, string> = { INTEGER: 'bigint', TEXT: 'text', BLOB: 'bytea' };
-
-interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly isRequired: boolean;
-}
-
-function describeSqlite(db: DatabaseSync) {
-  const names = (type: string) =>
-    db
-      .prepare("SELECT name FROM sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite_%' ORDER BY name")
-      .all(type)
-      .map(({ name }) => String(name));
-  const tables = names('table').map((table) => {
-    const rows = db.prepare(`SELECT * FROM pragma_table_info('${table}') ORDER BY name`).all();
-    const columns = rows.map(
-      (row): Column => ({
-        name: String(row.name),
-        type: TYPES[String(row.type)] ?? String(row.type),
-        isRequired: (row.notnull === 1 || row.pk !== 0) && !LATER.includes(`${table}.${row.name}`),
-      }),
-    );
-    const keys = rows.filter(({ pk }) => pk !== 0).sort((a, b) => Number(a.pk) - Number(b.pk));
-    return [table, { columns, key: keys.map(({ name }) => name).join(', ') }] as const;
-  });
-  const indexes = names('index').map((name) => {
+function listSqliteIndexes(db: DatabaseSync): readonly string[] {
+  return listSqliteNames(db, 'index').map((name) => {
     const sql = db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(name)?.sql;
     return normalizeIndex(String(sql)).replace(/\w+ \([^)]*\)$/, (on) => KEYS_AT_END[on] ?? on);
   });
-  return { tables: Object.fromEntries(tables), indexes };
 }
 
 /** Each of the two writes the same index in its own way. */
@@ -236,12 +206,20 @@ function normalizeIndex(sql: string): string {
   return sql.replace(/\bpublic\.|USING btree /g, '').replace(/WHERE \((.*)\)$/, 'WHERE $1');
 }
 
+interface FoundColumn {
+  readonly table_name: string;
+  readonly column_name: string;
+  readonly data_type: string;
+  readonly is_nullable: string;
+  readonly collation_name: string | null;
+}
+
 async function describePostgres(connection: Connection) {
-  const columns = await connection.query(
+  const columns = await connection.query<FoundColumn>(
     `SELECT table_name, column_name, data_type, is_nullable, collation_name FROM information_schema.columns
      WHERE table_schema = 'public' ORDER BY column_name COLLATE "C"`,
   );
-  const keys = await connection.query(
+  const keys = await connection.query<{ table_name: string; key: string }>(
     `SELECT table_name, string_agg(column_name, ', ' ORDER BY ordinal_position) AS key
      FROM information_schema.key_column_usage JOIN information_schema.table_constraints
        USING (table_name, constraint_name)
@@ -254,38 +232,44 @@ async function describePostgres(connection: Connection) {
   return { columns, keys, indexes: indexes.map(({ indexdef }) => normalizeIndex(String(indexdef))) };
 }
 
-function columnsOf(rows: readonly Row[], table: string): Column[] {
-  const extra = EXTRA_COLUMNS[table] ?? [];
-  return rows
-    .filter((row) => row.table_name === table && !extra.includes(row.column_name as string))
-    .map((row) => ({
-      name: String(row.column_name),
-      type: String(row.data_type),
-      isRequired: row.is_nullable === 'NO',
-    }));
+const KINDS: Record<string, string> = { bigint: 'number', text: 'text', bytea: 'bytes' };
+
+function foundTable(
+  { columns, keys }: Awaited<ReturnType<typeof describePostgres>>,
+  table: string,
+): FoundTable {
+  return {
+    columns: columns
+      .filter(({ table_name }) => table_name === table)
+      .map(({ column_name, data_type, is_nullable }) => ({
+        name: column_name,
+        kind: KINDS[data_type] ?? data_type,
+        isNullable: is_nullable === 'YES',
+      })),
+    key: keys.find(({ table_name }) => table_name === table)?.key.split(', ') ?? [],
+  };
 }
 
 describe('the schema', { skip }, () => {
-  test('has the tables, columns, keys and indexes of SQLite, and what several servers need', async (t) => {
+  test('has the tables, columns and keys that are described, and what several servers need', async (t) => {
+    const connection = await openFresh(t);
+    await migrate(connection);
+    const actual = await describePostgres(connection);
+    assert.deepEqual(await listTables(connection), [...TABLE_NAMES, ...EXTRA_TABLES].toSorted());
+    for (const table of TABLE_NAMES) {
+      assert.deepEqual(foundTable(actual, table), expectedTable(table, 'postgres'), table);
+    }
+    const texts = actual.columns.filter(({ data_type }) => data_type === 'text');
+    for (const row of texts) assert.equal(row.collation_name, 'C', `${row.table_name}.${row.column_name}`);
+  });
+
+  test('has the indexes of SQLite', async (t) => {
     const db = openWritable(join(temporaryFolder(t), 'berth.db'));
     t.after(() => db.close());
     const connection = await openFresh(t);
     await migrate(connection);
-    const [expected, actual] = [describeSqlite(db), await describePostgres(connection)];
-    const tables = [...Object.keys(expected.tables), ...EXTRA_TABLES].toSorted();
-    assert.deepEqual(await listTables(connection), tables);
-    for (const [table, { columns, key }] of Object.entries(expected.tables)) {
-      assert.deepEqual(columnsOf(actual.columns, table), columns, table);
-      const found = actual.keys.find((row) => row.table_name === table)?.key ?? '';
-      assert.equal(found, { ...OTHER_KEYS }[table as 'audit_link'] ?? key, table);
-    }
-    for (const [table, names] of Object.entries(EXTRA_COLUMNS)) {
-      const all = actual.columns.filter((row) => row.table_name === table).map((row) => row.column_name);
-      for (const name of names) assert.ok(all.includes(name), `${table}.${name}`);
-    }
-    assert.deepEqual(actual.indexes, [...expected.indexes, ...EXTRA_INDEXES].toSorted());
-    const texts = actual.columns.filter(({ data_type }) => data_type === 'text');
-    for (const row of texts) assert.equal(row.collation_name, 'C', `${row.table_name}.${row.column_name}`);
+    const { indexes } = await describePostgres(connection);
+    assert.deepEqual(indexes, [...listSqliteIndexes(db), ...EXTRA_INDEXES].toSorted());
   });
 
   test('begins with one row for the order of the links and one for the leader', async (t) => {

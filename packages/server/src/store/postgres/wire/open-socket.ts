@@ -55,7 +55,7 @@ async function offersEncryption(socket: Socket, signal: AbortSignal): Promise<bo
   const [answer] = (await waitFor(socket, 'data', signal)) as [Buffer];
   // Anything unencrypted after the letter comes from somebody in between.
   if (answer.length !== 1 || (answer[0] !== YES && answer[0] !== NO))
-    throw new Fault('store_unavailable', 'What answers at the address of the database is not PostgreSQL.');
+    throw new Fault('store_unavailable', 'The server at the address of the database is not PostgreSQL.');
   return answer[0] === YES;
 }
 
@@ -87,7 +87,7 @@ function readAuthorities(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (cause) {
-    const message = `The file ${file}, which sslrootcert of the database URL names, cannot be read.`;
+    const message = `The file ${file}, named by sslrootcert in the database URL, cannot be read.`;
     throw new Fault('store_unavailable', message, { cause });
   }
 }

@@ -7,6 +7,8 @@ export interface PoolOptions extends OpeningOptions {
   readonly max: number;
   /** How long to wait for a connection while all are in use. */
   readonly acquireTimeoutMs: number;
+  /** Opens a connection; tests keep some for the next pool. */
+  readonly open?: typeof openConnection | undefined;
 }
 
 interface Waiter {
@@ -35,7 +37,8 @@ export class Pool {
   async acquire(): Promise<Connection> {
     await this.#takePlace();
     try {
-      return this.#takeIdle() ?? (await openConnection(this.#options));
+      const { open = openConnection } = this.#options;
+      return this.#takeIdle() ?? (await open(this.#options));
     } catch (error) {
       this.#freePlace();
       throw error;
@@ -68,7 +71,7 @@ export class Pool {
   }
 
   async #close(): Promise<void> {
-    for (const waiter of this.#waiters) waiter.leave(closedFault());
+    for (const waiter of this.#waiters) waiter.leave(stoppingFault());
     const empty = new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
@@ -90,7 +93,7 @@ export class Pool {
   }
 
   async #takePlace(): Promise<void> {
-    if (this.#closing !== undefined) throw closedFault();
+    if (this.#closing !== undefined) throw stoppingFault();
     if (this.#taken < this.#options.max) {
       this.#taken++;
       return;
@@ -131,6 +134,6 @@ function busyFault({ max, acquireTimeoutMs }: PoolOptions): Fault {
   );
 }
 
-function closedFault(): Fault {
+export function stoppingFault(): Fault {
   return new Fault('store_unavailable', 'The server is stopping.');
 }

@@ -1,5 +1,6 @@
-import type { Row } from '../../engine/rows.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Sql } from '../write/bulk-writes.ts';
+import type { HeldRow } from '../write/row-table.ts';
 import type { Scope } from '../write/scope.ts';
 import type { Sender } from '../write/working-set.ts';
 import type { Connection } from './connection.ts';
@@ -28,6 +29,7 @@ export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)
 
 /** Has a parameter only because the driver does not prepare statements without any. */
 const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision, alive_at FROM server WHERE id = $1`;
+type Facts = Pick<PostgresRowOf<'server'>, 'revision' | 'alive_at'> & { readonly wall: number };
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
@@ -38,17 +40,20 @@ export function setLimits(sender: Sender): Promise<unknown> {
   return sender.query(LIMITS.text, LIMITS.values);
 }
 
+type ServerRow = PostgresRowOf<'server'>;
+type LicenseRow = PostgresRowOf<'license'>;
+
 /** What a transaction reads once it has its locks. */
 export interface Opened {
   /** `null` if it is not locked. */
-  readonly server: Row | null;
-  readonly licenses: readonly Row[];
+  readonly server: ServerRow | null;
+  readonly licenses: readonly LicenseRow[];
   readonly wall: number;
   readonly revision: number;
   /** When a server was last alive; `null` if none ever was. */
   readonly aliveAt: number | null;
   /** One for each of the queries. */
-  readonly answers: readonly (readonly Row[])[];
+  readonly answers: readonly (readonly HeldRow[])[];
 }
 
 /**
@@ -56,25 +61,25 @@ export interface Opened {
  * before it began, so the queries, sent after the locks, see everything that earlier holders have done.
  */
 export async function begin(sender: Sender, scope: Scope, queries: readonly Sql[]): Promise<Opened> {
-  const ask = ({ text, values }: Sql) => sender.query(text, values);
+  const ask = ({ text, values }: Sql) => sender.query<HeldRow>(text, values);
   const sent = [sender.query('BEGIN ISOLATION LEVEL READ COMMITTED', []), setLimits(sender)];
-  const server = scope.server ? sender.query(LOCK_SERVER, []) : null;
+  const server = scope.server ? sender.query<ServerRow>(LOCK_SERVER, []) : null;
   const licenses = lockLicenses(sender, scope.licenses);
-  const facts = sender.query(READ_FACTS, [1]);
+  const facts = sender.query<Facts>(READ_FACTS, [1]);
   const answers = queries.map(ask);
   await Promise.all([...sent, server, licenses, facts, ...answers]);
-  const [row] = await facts;
+  const [row] = (await facts) as readonly [Facts];
   return {
     server: (await server)?.[0] ?? null,
     licenses: await licenses,
-    wall: row?.wall as number,
-    revision: row?.revision as number,
-    aliveAt: row?.alive_at as number | null,
+    wall: row.wall,
+    revision: row.revision,
+    aliveAt: row.alive_at,
     answers: await Promise.all(answers),
   };
 }
 
-async function lockLicenses(sender: Sender, licenses: Scope['licenses']): Promise<readonly Row[]> {
+async function lockLicenses(sender: Sender, licenses: Scope['licenses']): Promise<readonly LicenseRow[]> {
   if (licenses === 'heads') return sender.query(LIST_LICENSES, []);
   if (licenses === 'all') return sender.query(LOCK_ALL, []);
   return licenses.length === 0 ? [] : sender.query(LOCK_SOME, [licenses]);

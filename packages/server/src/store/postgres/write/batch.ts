@@ -5,7 +5,6 @@ import { withIdentity } from '../../../core/nouns/user-name.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute-command.ts';
-import type { Row } from '../../engine/rows.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import { listSecrets } from '../read/read-server.ts';
 import type { Connection } from '../wire/connection.ts';
@@ -72,7 +71,7 @@ export async function attemptBatch(
     return { kind: obstacle };
   }
   const set = new WorkingSet();
-  for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] as readonly Row[]);
+  for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
   const { licenses } = scope;
   if (typeof licenses !== 'string') set.expect('place_denial', () => listPlaces(commands, licenses));
   const decided = prepareBatch(memory, { scope, opened, catalogue: memory.catalogue, set, name });

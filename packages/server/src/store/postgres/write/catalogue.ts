@@ -2,8 +2,9 @@ import { ANSWER_LIFETIME_MS } from '../../../core/lending/repeat-answer.ts';
 import { type Instant, plus } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
-import { licenseFromRow, type Row, rulesFromRow } from '../../engine/rows.ts';
+import { licenseFromRow, rulesFromRow } from '../../engine/rows.ts';
 import { listRemovedOf, type RemovedLicense } from '../../engine/shelf.ts';
+import type { PostgresRowOf, RowOf } from '../../engine/tables.ts';
 import { refuseMoved } from '../move/moved-mark.ts';
 import type { Sender } from './working-set.ts';
 
@@ -25,36 +26,34 @@ export interface Catalogue {
   readonly removed: readonly RemovedLicense[];
 }
 
+type ListedLicense = Pick<RowOf<'license'>, 'id' | 'product' | 'removed_at' | 'added_order'>;
+
 const LIST = 'SELECT id, product, removed_at, added_order FROM license ORDER BY id';
+
+const GET_SERVER = 'SELECT revision, rules, ignores_case FROM server WHERE id = 1';
 
 export async function readCatalogue(sender: Sender): Promise<Catalogue> {
   // The revision first: what is read after it is at least as new.
-  const [[server], licenses] = await Promise.all([
-    sender.query('SELECT revision, rules, ignores_case FROM server WHERE id = 1', []),
-    sender.query(LIST, []),
+  const [servers, licenses] = await Promise.all([
+    sender.query<PostgresRowOf<'server'>>(GET_SERVER, []),
+    sender.query<ListedLicense>(LIST, []),
     refuseMoved((text) => sender.query(text, [])),
   ]);
+  const [server] = servers as readonly [PostgresRowOf<'server'>];
   const held = licenses.filter((row) => row.removed_at === null);
   const byProduct = new Map<string, LicenseId[]>();
-  for (const row of held) {
-    const product = row.product as string;
-    byProduct.set(product, [...(byProduct.get(product) ?? []), row.id as LicenseId]);
-  }
+  for (const { id, product } of held) byProduct.set(product, [...(byProduct.get(product) ?? []), id]);
   return {
-    revision: server?.revision as number,
+    revision: server.revision,
     rules: rulesFromRow(server),
-    ignoresCase: server?.ignores_case === 1,
-    chains: licenses.map((row) => row.id as LicenseId),
+    ignoresCase: server.ignores_case === 1,
+    chains: licenses.map(({ id }) => id),
     byProduct,
-    productOf: new Map(held.map((row) => [row.id as LicenseId, row.product as string])),
-    removed: licenses
-      .filter((row) => row.removed_at !== null)
-      .map((row) => ({
-        id: row.id as LicenseId,
-        product: row.product as string,
-        removedAt: row.removed_at as Instant,
-      })),
-    lastOrder: Math.max(0, ...licenses.map((row) => row.added_order as number)),
+    productOf: new Map(held.map(({ id, product }) => [id, product])),
+    removed: licenses.flatMap(({ id, product, removed_at: removedAt }) =>
+      removedAt === null ? [] : [{ id, product, removedAt }],
+    ),
+    lastOrder: Math.max(0, ...licenses.map(({ added_order: order }) => order)),
   };
 }
 
@@ -72,9 +71,8 @@ export function listRemovedBeside(
 export class LicenseTexts {
   readonly #known = new Map<LicenseId, { readonly text: string; readonly license: License }>();
 
-  read(row: Row): License {
-    const id = row.id as LicenseId;
-    const text = row.facts as string;
+  read(row: Pick<RowOf<'license'>, 'id' | 'facts'>): License {
+    const { id, facts: text } = row;
     const known = this.#known.get(id);
     if (known?.text === text) return known.license;
     const license = licenseFromRow(row);

@@ -1,7 +1,7 @@
 import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
-import type { Row } from '../../engine/rows.ts';
 import type { ShelfEntry } from '../../engine/shelf.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost } from '../wire/database-error.ts';
 import type { Opened } from '../wire/transaction.ts';
@@ -69,7 +69,9 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
   return { writes, hasEvents };
 }
 
-const NEW_ROW: Row = { receipts: '{}', audit_anchor: null };
+type Vouched = Pick<PostgresRowOf<'license'>, 'receipts' | 'audit_anchor'>;
+
+const NEW_ROW: Vouched = { receipts: '{}', audit_anchor: null };
 
 function saveEntry({ batch, opened, name }: Decided, entry: ShelfEntry): readonly Sql[] {
   const { license, storedInUse, events } = entry;
@@ -87,7 +89,7 @@ function saveEntry({ batch, opened, name }: Decided, entry: ShelfEntry): readonl
 
 function saveServer(decided: Decided, entries: readonly ShelfEntry[]): readonly Sql[] {
   const { batch, opened, name } = decided;
-  const row = opened.server as Row;
+  const row = opened.server as PostgresRowOf<'server'>;
   const chain = chainOf(batch.systemHead, row);
   const { head, anchor, writes } = batch.ledger.addLink(SYSTEM_CHAIN, chain, batch.systemEvents, batch.now);
   const values = [
@@ -103,8 +105,8 @@ function saveServer(decided: Decided, entries: readonly ShelfEntry[]): readonly 
   return [...writes, { text: SAVE_SERVER, values }];
 }
 
-function chainOf(head: ChainHead, row: Row) {
-  return { head, anchor: row.audit_anchor as Uint8Array | null };
+function chainOf(head: ChainHead, { audit_anchor: anchor }: Vouched) {
+  return { head, anchor };
 }
 
 function isNewRevision({ batch, set, catalogue }: Decided): boolean {
@@ -118,5 +120,5 @@ function moveChains(
 ): Uint8Array | null {
   const added = entries.map(({ license }) => license.id).filter((id) => !catalogue.chains.includes(id));
   if (added.length === 0) return null;
-  return batch.ledger.addChains(opened.server?.audit_chains as Uint8Array | null, catalogue.chains, added);
+  return batch.ledger.addChains(opened.server?.audit_chains ?? null, catalogue.chains, added);
 }

@@ -25,8 +25,8 @@ export class WriterMemory {
   readonly texts = new LicenseTexts();
   readonly time: DatabaseTime;
   catalogue: Catalogue;
+  masterKey: MasterKey;
   readonly #options: MemoryOptions;
-  #masterKey: MasterKey;
   #hasReportedAnchor = false;
 
   constructor(options: MemoryOptions) {
@@ -35,17 +35,13 @@ export class WriterMemory {
     this.readWall = options.readWall;
     this.time = new DatabaseTime(options);
     this.catalogue = options.catalogue;
-    this.#masterKey = options.masterKey;
-  }
-
-  get masterKey(): MasterKey {
-    return this.#masterKey;
+    this.masterKey = options.masterKey;
   }
 
   /** Takes over what a certain commit has changed, and tells everybody who wants to know. */
   settle({ batch }: Decided, { hasEvents }: Commit): void {
     const { onNotice, onEvents } = this.#options;
-    this.#masterKey = batch.masterKey;
+    this.masterKey = batch.masterKey;
     if (!batch.ledger.isSound && !this.#hasReportedAnchor) onNotice({ kind: 'anchor_lost' });
     this.#hasReportedAnchor ||= !batch.ledger.isSound;
     if (batch.signed !== null) {

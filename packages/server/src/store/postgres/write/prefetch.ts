@@ -5,15 +5,15 @@ import { answerScope } from '../../../core/lending/repeat-answer.ts';
 import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
-import type { Row } from '../../engine/rows.ts';
+import type { GroupOf } from '../../engine/tables.ts';
 import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
-import { TABLES } from './tables.ts';
-import { groupRow, type WorkingSet } from './working-set.ts';
+import type { HeldRow, HeldTable } from './row-table.ts';
+import type { WorkingSet } from './working-set.ts';
 
 /** One question that is asked ahead, and what its answer says. */
 export interface Prefetched {
   readonly sql: Sql;
-  learn(set: WorkingSet, rows: readonly Row[]): void;
+  learn(set: WorkingSet, rows: readonly HeldRow[]): void;
 }
 
 /** The licenses of the product, and those that were removed and may have answered the same request before. */
@@ -62,8 +62,8 @@ export function expectMeters(set: WorkingSet, licenses: () => readonly License[]
   set.expect('meter', () => licenses().flatMap(meterGroupsOf));
 }
 
-function meterGroupsOf({ id, features }: License): readonly (string | number)[][] {
-  return [[id, WHOLE_LICENSE], ...features.map(({ code }) => [id, code])];
+function meterGroupsOf({ id, features }: License): readonly GroupOf<'meter'>[] {
+  return [WHOLE_LICENSE, ...features.map(({ code }) => code)].map((feature) => ({ license_id: id, feature }));
 }
 
 function usersOf(command: LicenseCommand): readonly string[] {
@@ -76,26 +76,35 @@ function usersOf(command: LicenseCommand): readonly string[] {
 const OFTEN_DENIED: ReadonlySet<Command['kind']> = new Set(['borrow', 'register_feature', 'add_consumption']);
 
 /** Where the commands come from, on each license. */
-export function listPlaces(commands: readonly Command[], ids: readonly LicenseId[]) {
-  const places = commands.map((command) => deniedPlace('by' in command ? command.by : undefined));
-  return crossed(ids, [...new Set(places.filter((place) => place !== null))]);
+export function listPlaces(
+  commands: readonly Command[],
+  ids: readonly LicenseId[],
+): readonly GroupOf<'place_denial'>[] {
+  const found = commands.map((command) => deniedPlace('by' in command ? command.by : undefined));
+  const places = [...new Set(found.filter((place) => place !== null))];
+  return ids.flatMap((id) => places.map((place) => ({ license_id: id, place })));
 }
 
 function hasFloatingFeature({ features }: License): boolean {
   return features.some(({ floating }) => floating !== null);
 }
 
-function windowsOf({ id, consumption, features }: License, now: Instant): readonly (string | number)[][] {
-  return [
-    [id, WHOLE_LICENSE, windowStart(consumption.period, now)],
-    ...features.map((feature) => [id, feature.code, windowStart(feature.consumption.period, now)]),
-  ];
+function windowsOf(license: License, now: Instant): readonly GroupOf<'consumption_total'>[] {
+  const { id, consumption, features } = license;
+  return [{ code: WHOLE_LICENSE, consumption }, ...features].map((part) => ({
+    license_id: id,
+    feature: part.code,
+    window_start: windowStart(part.consumption.period, now),
+  }));
 }
 
-function scopesOf(command: LicenseCommand, ids: readonly LicenseId[]): readonly (string | number)[][] {
+function scopesOf(
+  command: LicenseCommand,
+  ids: readonly LicenseId[],
+): readonly GroupOf<'remembered_answer'>[] {
   const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
   if (scope === null || ![scope.user, scope.key].every((text) => typeof text === 'string')) return [];
-  return ids.map((id) => [id, scope.operation, scope.user, scope.key]);
+  return ids.map((id) => ({ license_id: id, ...scope }));
 }
 
 /** Whoever is touched by the batch may be among those that end first; one more shows who comes after them. */
@@ -109,7 +118,7 @@ function soonest(
   // One of a few numbers: the database plans every one of them once.
   const limit = 2 ** Math.ceil(Math.log2(Math.max(1, users))) + SPARE_ROWS;
   return {
-    sql: readSoonest(TABLES[table], ids, limit),
+    sql: readSoonest(table, ids, limit),
     learn(set, rows) {
       for (const id of ids) {
         const own = ids.length === 1 ? rows : rows.filter((row) => row.license_id === id);
@@ -121,7 +130,7 @@ function soonest(
 
 function meters(ids: readonly LicenseId[]): Prefetched {
   return {
-    sql: readLicenses(TABLES.meter, ids),
+    sql: readLicenses('meter', ids),
     learn(set, rows) {
       set.tables.meter.learn(rows);
       for (const id of ids) set.tables.meter.completeLicense(id);
@@ -134,20 +143,15 @@ function ofUsers(
   ids: readonly LicenseId[],
   users: readonly string[],
 ): Prefetched {
-  return groups(table, crossed(ids, users));
+  return groups(
+    table,
+    ids.flatMap((id) => users.map((user) => ({ license_id: id, user }))),
+  );
 }
 
-function crossed(ids: readonly LicenseId[], names: readonly string[]) {
-  return ids.flatMap((id) => names.map((name) => [id, name]));
-}
-
-function groups(table: keyof typeof TABLES, wanted: readonly (readonly (string | number)[])[]): Prefetched {
-  const spec = TABLES[table];
+function groups(table: HeldTable, wanted: readonly HeldRow[]): Prefetched {
   return {
-    sql: readGroups(
-      spec,
-      wanted.map((group) => groupRow(spec.group, group)),
-    ),
+    sql: readGroups(table, wanted),
     learn(set, rows) {
       set.tables[table].learn(rows);
       for (const group of wanted) set.tables[table].complete(group);

@@ -1,6 +1,6 @@
 import { instant } from '../../../core/nouns/instant.ts';
+import { EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
-import type { Row } from '../../engine/rows.ts';
 import { Shelf } from '../../engine/shelf.ts';
 import type { Opened } from '../wire/transaction.ts';
 import { AuditLedger } from './audit-ledger.ts';
@@ -18,8 +18,8 @@ export function prepareBatch(
   const wall = instant(readWall?.() ?? opened.wall);
   const isLocked = scope.licenses !== 'heads';
   const marks = [...(isLocked ? licenses : []), ...(server === null ? [] : [server])];
-  const links = rowsOf(opened).reduce((sum, row) => sum + (row.audit_n as number), 0);
-  const state = isLocked ? null : { links, signedLinks: server?.audit_signed_links as number | null };
+  const links = rowsOf(opened).reduce((sum, row) => sum + row.audit_n, 0);
+  const state = isLocked ? null : { links, signedLinks: server?.audit_signed_links ?? null };
   if (server !== null) set.know('getServer', [], [server]);
   const batch = {
     statements: set.statements,
@@ -28,12 +28,12 @@ export function prepareBatch(
       texts.read(row),
     ),
     clock: { jump: null, readWall: () => wall, moveTo: () => {}, remember: () => () => {} },
-    now: instant(Math.max(wall, ...marks.map((row) => (row.mark as number | null) ?? 0))),
+    now: instant(Math.max(wall, ...marks.map((row) => row.mark ?? 0))),
     masterKey,
     rules,
     ignoresCase,
     systemEvents: [],
-    systemHead: { n: (server?.audit_n as number) ?? 0, mac: server?.audit_mac as Uint8Array },
+    systemHead: server === null ? EMPTY_HEAD : { n: server.audit_n, mac: server.audit_mac },
     ledger: new AuditLedger(keys, state),
     signed: null,
     // The leader trims remembered answers, not every batch.
@@ -43,6 +43,9 @@ export function prepareBatch(
   return { ...given, batch, links };
 }
 
-export function rowsOf({ server, licenses }: Opened): readonly Row[] {
+export function rowsOf({
+  server,
+  licenses,
+}: Opened): readonly (Opened['licenses'][number] | NonNullable<Opened['server']>)[] {
   return server === null ? licenses : [server, ...licenses];
 }

@@ -1,4 +1,6 @@
-import type { Row } from '../../engine/rows.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
+
+type Receipted = Pick<PostgresRowOf<'license'>, 'receipts'>;
 
 /** How many lanes a row remembers the last batch of: a few of each server. */
 const MAX_RECEIPTS = 24;
@@ -15,14 +17,14 @@ export interface BatchName {
  * whose connection broke during a commit looks there. Until it knows, it begins no other batch in that lane,
  * so the row names that very batch if it was committed.
  */
-export function withReceipt(row: Row, name: BatchName | null): string {
-  if (name === null) return row.receipts as string;
+export function withReceipt(row: Receipted, name: BatchName | null): string {
+  if (name === null) return row.receipts;
   const { [keyOf(name)]: _, ...others } = readReceipts(row);
   const kept = Object.entries(others).slice(1 - MAX_RECEIPTS);
   return JSON.stringify(Object.fromEntries([...kept, [keyOf(name), name.batch]]));
 }
 
-export function hasReceipt(row: Row, name: BatchName): boolean {
+export function hasReceipt(row: Receipted, name: BatchName): boolean {
   return readReceipts(row)[keyOf(name)] === name.batch;
 }
 
@@ -30,6 +32,6 @@ function keyOf({ server, lane }: BatchName): string {
   return `${server} ${lane}`;
 }
 
-function readReceipts(row: Row): Record<string, string> {
-  return JSON.parse(row.receipts as string) as Record<string, string>;
+function readReceipts(row: Receipted): Record<string, string> {
+  return JSON.parse(row.receipts) as Record<string, string>;
 }

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../../../../../test/support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { exampleLicense, register } from '../../../core/examples.ts';
 import { HOUR_MS } from '../../../core/nouns/instant.ts';
+import { openPatiently } from '../../exam/postgres-database.ts';
 import { openConnection } from '../wire/database.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
-import { openDatabase } from '../wire/open-database.ts';
 
 const getPostgres = sharedPostgres();
 
@@ -21,16 +19,7 @@ const POISON = [
 test('after a reset, lists and the rest of all servers go by the clock of the database again', async (t) => {
   if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
   const url = await (await getPostgres()).createDatabase();
-  const store = await openDatabase({
-    url,
-    masterKey: { value: 'ab'.repeat(32), file: join(temporaryFolder(t), 'master.key') },
-    maxConnections: 3,
-    prepareStatements: true,
-    version: 'exam',
-    onNotice: () => {},
-    onNews: () => {},
-    isServing: true,
-  });
+  const store = await openPatiently({ url });
   t.after(() => store.close());
   const connection = await openConnection({
     target: parseDatabaseUrl(url),

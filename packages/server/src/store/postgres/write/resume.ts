@@ -30,7 +30,7 @@ export async function resume(connection: Connection, memory: WriterMemory): Prom
   const { batch } = decided;
   const { aliveAt } = opened;
   if (aliveAt !== null && isRested(aliveAt, batch.now)) {
-    const marks = new Map(opened.licenses.map((row) => [row.id, row.mark as number]));
+    const marks = new Map(opened.licenses.map((row) => [row.id, row.mark]));
     prolongLive(batch, (id) => instant(Math.max(aliveAt, marks.get(id) ?? 0)));
   }
   const alive = { text: 'UPDATE server SET alive_at = $1 WHERE id = 1', values: [batch.now] };

@@ -1,19 +1,33 @@
-import type { Row, RowValue } from '../../engine/rows.ts';
+import { type Instant, instant } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
+import { pickValues } from '../../engine/row-sql.ts';
+import type { Row } from '../../engine/rows.ts';
+import { type TableName, tableOf } from '../../engine/tables.ts';
 
-/** A table of which a transaction holds rows ready. */
-export interface TableSpec {
-  readonly name: string;
-  /** Every column and its type; the first is the license. */
-  readonly columns: Readonly<Record<string, string>>;
-  readonly key: readonly string[];
-  /** What rows are asked for by: all rows that agree in these are one group. */
-  readonly group: readonly string[];
+/** The tables that hot commands read and write row by row; a batch writes each of them at once. */
+export const HELD_TABLES = [
+  'registration',
+  'feature_slot',
+  'denial',
+  'place_denial',
+  'meter',
+  'consumption_total',
+  'remembered_answer',
+] as const satisfies readonly TableName[];
+
+export type HeldTable = (typeof HELD_TABLES)[number];
+
+export function isHeld(table: TableName): table is HeldTable {
+  return (HELD_TABLES as readonly TableName[]).includes(table);
 }
+
+/** A row of one of these, or the columns that identify it or its group. */
+export type HeldRow = Row & { readonly license_id: LicenseId };
 
 interface Change {
   /** `null`: the row is gone. */
-  readonly row: Row | null;
-  readonly key: Row;
+  readonly row: HeldRow | null;
+  readonly key: HeldRow;
 }
 
 /** Rows by their key, as changed since they were read. */
@@ -22,7 +36,7 @@ export type Changes = ReadonlyMap<string, Change>;
 /** What is known of one license. */
 interface Knowledge {
   /** By group, then by key; `null`: gone. */
-  readonly groups: Map<string, Map<string, Row | null>>;
+  readonly groups: Map<string, Map<string, HeldRow | null>>;
   /** Groups of which every row is known. */
   readonly complete: Set<string>;
   /** Every row that ends before this is known. */
@@ -32,7 +46,7 @@ interface Knowledge {
 }
 
 /** Takes down how to undo a step. */
-export type Journal = (undo: () => void) => void;
+type Journal = (undo: () => void) => void;
 
 /**
  * The rows of one table as a transaction knows them: some were read, some were changed since. What is not
@@ -40,64 +54,78 @@ export type Journal = (undo: () => void) => void;
  * one command are there for the next.
  */
 export class RowTable {
-  readonly spec: TableSpec;
+  readonly name: HeldTable;
+  readonly #key: readonly string[];
+  readonly #group: readonly string[];
+  readonly #order: readonly string[];
   readonly #journal: Journal;
-  #licenses = new Map<RowValue, Knowledge>();
+  #licenses = new Map<LicenseId, Knowledge>();
   #changes = new Map<string, Change>();
 
-  constructor(spec: TableSpec, journal: Journal) {
-    this.spec = spec;
+  constructor(name: HeldTable, journal: Journal) {
+    this.name = name;
+    const { key, group } = tableOf(name);
+    this.#key = key;
+    this.#group = group;
+    this.#order = key.slice(group.length);
     this.#journal = journal;
   }
 
-  /** All rows of a group, by their keys; `undefined`: not all of them are known. */
-  list(group: readonly RowValue[]): readonly Row[] | undefined {
-    const known = this.#licenses.get(group[0] as RowValue);
+  /** All rows of a group, ordered by the rest of the key; `undefined`: not all of them are known. */
+  list(group: HeldRow): readonly HeldRow[] | undefined {
+    const known = this.#licenses.get(group.license_id);
     if (known === undefined) return undefined;
-    const name = nameOf(group);
+    const name = nameOf(group, this.#group);
     if (!known.complete.has(name) && known.horizon !== Number.POSITIVE_INFINITY) return undefined;
-    return [...(known.groups.get(name)?.values() ?? [])].filter((row) => row !== null);
+    const rows = [...(known.groups.get(name)?.values() ?? [])].filter((row) => row !== null);
+    return rows.length < 2 ? rows : rows.sort((a, b) => compareTexts(a, b, this.#order));
   }
 
   /** The rows of a license that end at or before `now`, the first first; at most `limit`. */
-  listEnded(license: number, now: number, limit: number): readonly Row[] | undefined {
+  listEnded(license: LicenseId, now: number, limit: number): readonly HeldRow[] | undefined {
     const horizon = this.#licenses.get(license)?.horizon ?? 0;
     const ended = this.#listKnown(license, (endsAt) => endsAt <= now && endsAt <= horizon);
-    return horizon > now || ended.length >= limit ? ended.sort(byEnd).slice(0, limit) : undefined;
+    if (horizon <= now && ended.length < limit) return undefined;
+    return ended.sort((a, b) => this.#compareEnds(a, b)).slice(0, limit);
   }
 
   /** When the first row that ends after `after` does; `null`: none does. */
-  findEnd(license: number, after: number): number | null | undefined {
+  findEnd(license: LicenseId, after: number): Instant | null | undefined {
     const horizon = this.#licenses.get(license)?.horizon ?? 0;
     let first = Number.POSITIVE_INFINITY;
     for (const row of this.#listKnown(license, (endsAt) => endsAt > after)) {
-      first = Math.min(first, row.ends_at as number);
+      first = Math.min(first, endOf(row));
     }
     if (first > horizon) return undefined;
-    return first === Number.POSITIVE_INFINITY ? null : first;
+    return first === Number.POSITIVE_INFINITY ? null : instant(first);
   }
 
-  #listKnown(license: number, isMeant: (endsAt: number) => boolean): Row[] {
-    const rows: Row[] = [];
+  /** As the database orders them: by the end, then by the rest of the key. */
+  #compareEnds(a: HeldRow, b: HeldRow): number {
+    return endOf(a) - endOf(b) || compareTexts(a, b, this.#key.slice(1));
+  }
+
+  #listKnown(license: LicenseId, isMeant: (endsAt: number) => boolean): HeldRow[] {
+    const rows: HeldRow[] = [];
     for (const group of this.#licenses.get(license)?.groups.values() ?? []) {
       for (const row of group.values()) {
-        if (row !== null && isMeant(row.ends_at as number)) rows.push(row);
+        if (row !== null && isMeant(endOf(row))) rows.push(row);
       }
     }
     return rows;
   }
 
-  put(row: Row): void {
+  put(row: HeldRow): void {
     this.#change(row, row);
   }
 
-  remove(key: Row): void {
+  remove(key: HeldRow): void {
     this.#change(key, null);
   }
 
-  #change(key: Row, row: Row | null): void {
+  #change(key: HeldRow, row: HeldRow | null): void {
     const group = this.#groupOf(key);
-    const name = this.#keyOf(key);
+    const name = nameOf(key, this.#key);
     const [rowBefore, changeBefore] = [group.get(name), this.#changes.get(name)];
     const changes = this.#changes;
     this.#journal(() => {
@@ -109,44 +137,41 @@ export class RowTable {
   }
 
   /** Takes in what was read; what is known already may be newer. */
-  learn(rows: readonly Row[]): void {
+  learn(rows: readonly HeldRow[]): void {
     for (const row of rows) {
       const group = this.#groupOf(row);
-      const name = this.#keyOf(row);
+      const name = nameOf(row, this.#key);
       if (!group.has(name)) group.set(name, row);
     }
   }
 
-  /** The groups of a license of which any row is known. */
-  listGroups(license: number): readonly (readonly RowValue[])[] {
+  /** One row of each group of a license of which any row is known. */
+  listGroups(license: LicenseId): readonly HeldRow[] {
     const groups = [...(this.#licenses.get(license)?.groups.values() ?? [])];
-    const rows = groups.map((group) => [...group.values()].find((row) => row !== null));
-    return rows
-      .filter((row) => row !== undefined)
-      .map((row) => this.spec.group.map((name) => row[name] as RowValue));
+    return groups.flatMap((group) => [...group.values()].find((row) => row !== null) ?? []);
   }
 
   /** Every row of this group was read. */
-  complete(group: readonly RowValue[]): void {
-    this.#knowledgeOf(group[0] as RowValue).complete.add(nameOf(group));
+  complete(group: HeldRow): void {
+    this.#knowledgeOf(group.license_id).complete.add(nameOf(group, this.#group));
   }
 
   /** Takes in the rows of a license that end first, of which `limit` were asked for. */
-  learnSoonest(license: number, rows: readonly Row[], limit: number): void {
+  learnSoonest(license: LicenseId, rows: readonly HeldRow[], limit: number): void {
     this.learn(rows);
     const known = this.#knowledgeOf(license);
     known.limit = limit;
-    const last = rows.length < limit ? Number.POSITIVE_INFINITY : (rows.at(-1)?.ends_at as number);
-    known.horizon = Math.max(known.horizon, last);
+    const last = rows.length < limit ? undefined : rows.at(-1);
+    known.horizon = last === undefined ? Number.POSITIVE_INFINITY : Math.max(known.horizon, endOf(last));
   }
 
   /** How many of those that end first were asked for until now. */
-  soonestLimit(license: number): number {
+  soonestLimit(license: LicenseId): number {
     return this.#licenses.get(license)?.limit ?? 0;
   }
 
   /** Every row of the license was read. */
-  completeLicense(license: number): void {
+  completeLicense(license: LicenseId): void {
     this.#knowledgeOf(license).horizon = Number.POSITIVE_INFINITY;
   }
 
@@ -173,7 +198,7 @@ export class RowTable {
     });
   }
 
-  #knowledgeOf(license: RowValue): Knowledge {
+  #knowledgeOf(license: LicenseId): Knowledge {
     let known = this.#licenses.get(license);
     if (known === undefined) {
       known = { groups: new Map(), complete: new Set(), horizon: 0, limit: 0 };
@@ -182,9 +207,9 @@ export class RowTable {
     return known;
   }
 
-  #groupOf(row: Row): Map<string, Row | null> {
-    const { groups } = this.#knowledgeOf(row.license_id as RowValue);
-    const name = nameOf(this.spec.group.map((column) => row[column] as RowValue));
+  #groupOf(row: HeldRow): Map<string, HeldRow | null> {
+    const { groups } = this.#knowledgeOf(row.license_id);
+    const name = nameOf(row, this.#group);
     let group = groups.get(name);
     if (group === undefined) {
       group = new Map();
@@ -192,17 +217,17 @@ export class RowTable {
     }
     return group;
   }
-
-  #keyOf(row: Row): string {
-    return nameOf(this.spec.key.map((column) => row[column] as RowValue));
-  }
 }
 
 /** No text of ours holds this character. */
 const SEPARATOR = '\u0000';
 
-function nameOf(values: readonly RowValue[]): string {
-  return values.join(SEPARATOR);
+function nameOf(row: Row, columns: readonly string[]): string {
+  return pickValues(row, columns).join(SEPARATOR);
+}
+
+function endOf(row: Row): number {
+  return row.ends_at as number;
 }
 
 function restore<T>(map: Map<string, T>, key: string, value: T | undefined): void {
@@ -210,13 +235,11 @@ function restore<T>(map: Map<string, T>, key: string, value: T | undefined): voi
   else map.set(key, value);
 }
 
-/** As the database orders them: by the end, then by user and feature. */
-function byEnd(a: Row, b: Row): number {
-  const difference = (a.ends_at as number) - (b.ends_at as number);
-  if (difference !== 0) return difference;
-  return compareTexts(a.user, b.user) || compareTexts(a.feature, b.feature);
-}
-
-function compareTexts(a: RowValue | undefined, b: RowValue | undefined): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
+/** By their bytes, as the database does. */
+function compareTexts(a: Row, b: Row, columns: readonly string[]): number {
+  for (const column of columns) {
+    if (a[column] === b[column]) continue;
+    return Buffer.compare(Buffer.from(String(a[column])), Buffer.from(String(b[column])));
+  }
+  return 0;
 }

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { consume, exampleLicense, register } from '../../../core/examples.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
+import { openPatiently, PATIENT } from '../../exam/postgres-database.ts';
 import { expectSound } from '../../exam/soundness.ts';
 import type { Store } from '../../store.ts';
-import { openDatabase, type Timeouts } from '../wire/open-database.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const shared = sharedPostgres();
@@ -70,32 +67,15 @@ interface Site {
   readonly proxy: CuttingProxy;
 }
 
-/**
- * The usual limits are for a database that is away. On a machine that is busy for seconds they would end what
- * these tests want to see through, all the more so as all changes share one connection here.
- */
-const PATIENT = { connectMs: 120_000, acquireMs: 120_000, askMs: 120_000 };
-
-async function openSite(t: TestContext, timeouts: Timeouts = PATIENT): Promise<Site> {
+async function openSite(t: TestContext, askMs = PATIENT.askMs): Promise<Site> {
   const url = new URL(await (await shared()).createDatabase());
   const proxy = new CuttingProxy(Number(url.port));
   url.port = String(await proxy.listen());
-  const folder = mkdtempSync(join(tmpdir(), 'berth-unsure-'));
-  const store = await openDatabase({
-    url: String(url),
-    masterKey: { value: null, file: join(folder, 'master.key') },
-    maxConnections: 4,
-    prepareStatements: false,
-    version: 'test',
-    onNotice: () => {},
-    onNews: () => {},
-    isServing: true,
-    timeouts,
-  });
+  const timeouts = { ...PATIENT, askMs };
+  const store = await openPatiently({ url: String(url), prepareStatements: false, timeouts });
   t.after(async () => {
     await store.close();
     proxy.close();
-    rmSync(folder, { recursive: true });
   });
   await store.execute({ kind: 'install_license', license: exampleLicense({ slots: 3 }), by: 'admin' });
   return { store, proxy };
@@ -143,7 +123,7 @@ describe('a connection that breaks during a commit', { skip }, () => {
   });
 
   test('a database that stays away is told as such, and nothing was counted', async (t) => {
-    const { store, proxy } = await openSite(t, { ...PATIENT, askMs: 500 });
+    const { store, proxy } = await openSite(t, 500);
     proxy.cuts = ['before'];
     proxy.isShut = true;
     await assert.rejects(store.execute(consume(5)), Fault);

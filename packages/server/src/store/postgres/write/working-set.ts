@@ -1,32 +1,25 @@
 import type { Savepoint } from '../../engine/batch.ts';
 import { MissingRows } from '../../engine/execute-command.ts';
+import { type AllRows, accessRows } from '../../engine/row-sql.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
-import {
-  STATEMENT_NAMES,
-  type Statement,
-  type StatementName,
-  type Statements,
-} from '../../engine/statements.ts';
+import { type Prepare, prepareAll, type Values } from '../../engine/sql.ts';
+import type { StatementName, Statements } from '../../engine/statements.ts';
+import { TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import type { Parameter } from '../wire/encode-parameter.ts';
 import { readGroups, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
-import { listFromTable, type TableCall, writeToTable } from './row-statements.ts';
-import { RowTable } from './row-table.ts';
-import { STATEMENTS, valuesOf } from './statements.ts';
-import { TABLES, type TableName } from './tables.ts';
+import { holdRows, type RowRequest } from './held-rows.ts';
+import { HELD_TABLES, type HeldRow, type HeldTable, isHeld, RowTable } from './row-table.ts';
+import { type Compiled, compiledOf, POSTGRES_STATEMENTS, valuesOf } from './statements.ts';
 
 /** Who sends statements; those that are sent together travel together. */
 export interface Sender {
-  query(text: string, values: readonly Parameter[]): Promise<readonly Row[]>;
+  query<R = Row>(text: string, values: readonly Parameter[]): Promise<readonly R[]>;
 }
-
-type RowRequest =
-  | { readonly kind: 'group'; readonly table: TableName; readonly group: readonly RowValue[] }
-  | { readonly kind: 'soonest'; readonly table: TableName; readonly license: number; readonly limit: number };
 
 /** What a command has asked for and the working set does not hold. */
 type Request =
   | RowRequest
-  | { readonly kind: 'statement'; readonly name: StatementName; readonly values: readonly RowValue[] };
+  | { readonly kind: 'statement'; readonly statement: Compiled; readonly values: readonly RowValue[] };
 
 class Missing extends MissingRows {
   readonly request: Request;
@@ -40,9 +33,6 @@ class Missing extends MissingRows {
   }
 }
 
-/** As many as one command collects, and one more to see that there are more. */
-const SOONEST_LIMIT = 1001;
-
 /**
  * What the commands of one transaction read and write, while the database waits. The engine runs on it
  * without waiting for anything: rows that are most likely asked for were read with one question; when
@@ -52,7 +42,7 @@ const SOONEST_LIMIT = 1001;
 export class WorkingSet {
   readonly statements: Statements;
   readonly savepoint: Savepoint;
-  readonly tables: Readonly<Record<TableName, RowTable>>;
+  readonly tables: Readonly<Record<HeldTable, RowTable>>;
   /** Written and not yet sent, besides the changes that the tables hold. */
   #pending: Sql[] = [];
   #undo: (() => void)[] = [];
@@ -64,22 +54,36 @@ export class WorkingSet {
   #answers: (readonly Row[])[] = [];
   #asked = 0;
   /** Tables of which only the database knows what the running command has made of them. */
-  #blind = new Set<string>();
+  #blind = new Set<TableName>();
   /** Answers to statements, as long as no table that they come from is written. */
-  readonly #kept = new Map<string, { readonly rows: readonly Row[]; readonly tables: readonly string[] }>();
-  readonly #expected = new Map<TableName, () => readonly (readonly RowValue[])[]>();
+  readonly #kept = new Map<
+    string,
+    { readonly rows: readonly Row[]; readonly tables: readonly TableName[] }
+  >();
+  readonly #expected = new Map<HeldTable, () => readonly HeldRow[]>();
   /** Every table that a command has written to. */
-  readonly written = new Set<string>();
-  readonly #touched = new Set<string>();
+  readonly written = new Set<TableName>();
+  readonly #touched = new Set<TableName>();
 
   constructor() {
     const journal = (undo: () => void) => this.#undo.push(undo);
     this.tables = Object.fromEntries(
-      Object.entries(TABLES).map(([name, spec]) => [name, new RowTable(spec, journal)]),
-    ) as Record<TableName, RowTable>;
-    this.statements = Object.fromEntries(
-      STATEMENT_NAMES.map((name) => [name, this.#makeStatement(name)]),
-    ) as unknown as Statements;
+      HELD_TABLES.map((name) => [name, new RowTable(name, journal)]),
+    ) as Record<HeldTable, RowTable>;
+    const prepare = ((declared) => this.#prepare(compiledOf(declared))) as Prepare;
+    const holder = {
+      isBlind: (table: TableName) => this.#blind.has(table),
+      run: this.#run.bind(this),
+      miss: (request: RowRequest) => this.#miss(request),
+    };
+    const rows = TABLE_NAMES.map((name) => {
+      const aside = accessRows(name, prepare);
+      return [name, isHeld(name) ? holdRows(this.tables[name], aside, holder) : aside];
+    });
+    this.statements = {
+      ...prepareAll(POSTGRES_STATEMENTS, prepare),
+      ...(Object.fromEntries(rows) as AllRows),
+    };
     this.savepoint = {
       set: () => this.#startOver(),
       release: () => this.#release(),
@@ -94,13 +98,13 @@ export class WorkingSet {
   }
 
   /** Groups of which none may be asked for, but if one is, then most likely others too. */
-  expect(table: TableName, listGroups: () => readonly (readonly RowValue[])[]): void {
+  expect(table: HeldTable, listGroups: () => readonly HeldRow[]): void {
     this.#expected.set(table, listGroups);
   }
 
   /** Takes in the answer to a statement that will be asked. */
   know(name: StatementName, values: readonly RowValue[], rows: readonly Row[]): void {
-    this.#kept.set(keyOf(name, values), { rows, tables: STATEMENTS[name].reads });
+    this.#keep(compiledOf(POSTGRES_STATEMENTS[name]), values, rows);
   }
 
   /** Reads what was missing. What earlier commands have written is sent before. */
@@ -113,11 +117,15 @@ export class WorkingSet {
       this.#learn(request, rows);
       return;
     }
-    const { text } = STATEMENTS[request.name];
-    const read = () => sender.query(text, request.values);
+    const { statement, values } = request;
+    const read = () => sender.query(statement.text, values);
     const [rows] = await Promise.all([writes.length === 0 ? read() : aside(sender, writes, read), ...sent]);
     this.#answers.push(rows);
-    if (writes.length === 0) this.know(request.name, request.values, rows);
+    if (writes.length === 0) this.#keep(statement, values, rows);
+  }
+
+  #keep(statement: Compiled, values: readonly RowValue[], rows: readonly Row[]): void {
+    this.#kept.set(keyOf(statement, values), { rows, tables: statement.reads });
   }
 
   /** Everything that is to be written, in an order that leaves the same. */
@@ -129,7 +137,7 @@ export class WorkingSet {
 
   #spill(): readonly Sql[] {
     const changed = Object.values(this.tables).filter((table) => table.isChanged);
-    return changed.flatMap((table) => writeChanges(table.spec, table.takeChanges()));
+    return changed.flatMap((table) => writeChanges(table.name, table.takeChanges()));
   }
 
   #release(): void {
@@ -150,88 +158,69 @@ export class WorkingSet {
     this.#startOver();
   }
 
-  #makeStatement(name: StatementName): Statement {
-    const compiled = STATEMENTS[name];
-    const list = (args: Parameters<typeof valuesOf>[1]) => this.#list(name, valuesOf(compiled, args));
+  #prepare(statement: Compiled) {
+    if (statement.writes !== null) {
+      return { run: (...given: Values) => this.#run(statement, valuesOf(statement, given)) };
+    }
     return {
-      get: (...args: Parameters<typeof valuesOf>[1]) => list(args)[0],
-      all: (...args: Parameters<typeof valuesOf>[1]) => [...list(args)],
-      run: (...args: Parameters<typeof valuesOf>[1]) => this.#run(name, valuesOf(compiled, args)),
-    } as Statement;
+      get: (...given: Values) => this.#list(statement, valuesOf(statement, given))[0],
+      all: (...given: Values) => [...this.#list(statement, valuesOf(statement, given))],
+    };
   }
 
-  #list(name: StatementName, values: readonly RowValue[]): readonly Row[] {
-    const { reads } = STATEMENTS[name];
-    if (!reads.some((table) => this.#blind.has(table))) {
-      const found = listFromTable(this.tables, name, values);
-      if (found !== null) return this.#require(found);
-    }
+  #list(statement: Compiled, values: readonly RowValue[]): readonly Row[] {
     const position = this.#asked++;
-    const known = this.#answers[position] ?? this.#kept.get(keyOf(name, values))?.rows;
-    if (known === undefined) throw this.#miss({ kind: 'statement', name, values });
+    const known = this.#answers[position] ?? this.#kept.get(keyOf(statement, values))?.rows;
+    if (known === undefined) throw this.#miss({ kind: 'statement', statement, values });
     // What is kept may be given up before the command is tried again, and must be the same to it then.
     this.#answers[position] = known;
     return known;
-  }
-
-  #require({ table, rows, group, license }: TableCall): readonly Row[] {
-    if (rows !== undefined) return rows;
-    if (group !== undefined) throw this.#miss({ kind: 'group', table, group });
-    const asked = this.tables[table].soonestLimit(license as number);
-    const limit = Math.max(SOONEST_LIMIT, 2 * asked);
-    throw this.#miss({ kind: 'soonest', table, license: license as number, limit });
   }
 
   #miss(request: Request): Missing {
     return new Missing(request, [...this.#writes]);
   }
 
-  #run(name: StatementName, values: readonly RowValue[]): { readonly changes: number } {
-    const { text, writes } = STATEMENTS[name];
-    const [table = ''] = writes;
+  #run({ text, writes }: Compiled, values: readonly RowValue[], follow?: () => unknown): void {
+    const table = writes as TableName;
     this.#writes.push({ text, values });
     this.#touched.add(table);
     for (const [key, { tables }] of this.#kept) {
       if (tables.includes(table)) this.#kept.delete(key);
     }
-    if (this.#blind.has(table) || !writeToTable(this.tables, name, values))
+    if (follow === undefined || this.#blind.has(table) || follow() === false)
       this.#runAside(table, text, values);
-    return { changes: 0 };
   }
 
-  /** A statement that the tables here cannot follow: it is left to the database, in its place. */
-  #runAside(table: string, text: string, values: readonly RowValue[]): void {
+  /** A statement that the tables here cannot follow is left to the database, in its place. */
+  #runAside(table: TableName, text: string, values: readonly RowValue[]): void {
     const pendingBefore = this.#pending;
     this.#undo.push(() => {
       this.#pending = pendingBefore;
     });
-    const followed = this.tables[table as TableName];
-    const earlier = followed === undefined ? [] : writeChanges(followed.spec, followed.takeChanges());
+    const held = isHeld(table) ? this.tables[table] : undefined;
+    const earlier = held === undefined ? [] : writeChanges(held.name, held.takeChanges());
     this.#pending = [...pendingBefore, ...earlier, { text, values }];
-    if (followed === undefined) return;
-    followed.forget();
+    if (held === undefined) return;
+    held.forget();
     this.#blind.add(table);
   }
 
-  #readRows(sender: Sender, request: RowRequest): Promise<readonly Row[]> {
-    const { spec } = this.tables[request.table];
+  #readRows(sender: Sender, request: RowRequest): Promise<readonly HeldRow[]> {
     const { text, values } =
       request.kind === 'group'
-        ? readGroups(
-            spec,
-            this.#listWanted(request).map((group) => groupRow(spec.group, group)),
-          )
-        : readSoonest(spec, [request.license], request.limit);
+        ? readGroups(request.table, this.#listWanted(request))
+        : readSoonest(request.table, [request.license], request.limit);
     return sender.query(text, values);
   }
 
   /** Who asks for the feature slots of one user whose slot has ended will ask for those of the others. */
-  #listWanted({ table, group }: RowRequest & { kind: 'group' }): readonly (readonly RowValue[])[] {
+  #listWanted({ table, group }: RowRequest & { kind: 'group' }): readonly HeldRow[] {
     if (table !== 'feature_slot') return [group, ...(this.#expected.get(table)?.() ?? [])];
-    return [group, ...this.tables.registration.listGroups(group[0] as number)];
+    return [group, ...this.tables.registration.listGroups(group.license_id)];
   }
 
-  #learn(request: RowRequest, rows: readonly Row[]): void {
+  #learn(request: RowRequest, rows: readonly HeldRow[]): void {
     const table = this.tables[request.table];
     if (request.kind === 'group') {
       table.learn(rows);
@@ -242,12 +231,8 @@ export class WorkingSet {
   }
 }
 
-export function groupRow(columns: readonly string[], values: readonly RowValue[]): Row {
-  return Object.fromEntries(columns.map((column, index) => [column, values[index] as RowValue]));
-}
-
-function keyOf(name: StatementName, values: readonly RowValue[]): string {
-  return JSON.stringify([name, ...values.map((value) => (value instanceof Uint8Array ? [...value] : value))]);
+function keyOf({ id }: Compiled, values: readonly RowValue[]): string {
+  return JSON.stringify([id, ...values.map((value) => (value instanceof Uint8Array ? [...value] : value))]);
 }
 
 /** Asks as if the running command had been carried out so far. */

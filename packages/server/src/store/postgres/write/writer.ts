@@ -12,7 +12,7 @@ import { type MemoryOptions, WriterMemory } from './memory.ts';
 import { resume } from './resume.ts';
 import type { Lane } from './scope.ts';
 
-export interface WriterOptions extends MemoryOptions {
+interface WriterOptions extends MemoryOptions {
   readonly pool: Pool;
   /** This process, among the servers on one database. */
   readonly serverId: string;
@@ -69,7 +69,7 @@ export class PostgresWriter {
     }
     throw new Fault(
       'store_unavailable',
-      `Other changes came in between ${MAX_ATTEMPTS} times in a row. Try again in a moment.`,
+      `Other changes or lost connections came in between ${MAX_ATTEMPTS} times. Try again in a moment.`,
     );
   }
 
@@ -78,7 +78,7 @@ export class PostgresWriter {
     return this.#transact((connection) => resume(connection, this.memory));
   }
 
-  /** Errors of the database become a value here, for the policy above; anything else is a bug and goes on. */
+  /** Errors become a value here; the policy above throws those that it cannot deal with. */
   async #attempt(task: Task): Promise<Exclude<Attempt, { kind: 'rested' }> | Resumed | Failed> {
     try {
       const end = await this.#transact((connection) => attemptBatch(connection, this.memory, task));

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { GivenKey } from '../../../secrets/master-key.ts';
-import { COPIED_TABLE_NAMES, columnsOf, PAGE_ROWS, quoteNames } from '../../engine/copied-tables.ts';
+import { columnsOf, quoteNames, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import { DATABASE_FILE } from '../../folder-access.ts';
 import type { AuditVerdict } from '../../query.ts';
 import type { Store } from '../../store.ts';
-import type { CopiedRow, RowCounts, StoreSource } from '../../store-copy.ts';
+import { type CopiedRow, PAGE_ROWS, type RowCounts, type StoreSource } from '../../store-copy.ts';
 import { explainFailure, openDataFolder } from '../wire/data-folder.ts';
 import { openReadOnly } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
 import { markMoved } from './moved-mark.ts';
 
-export interface SqliteSourceOptions {
+interface SqliteSourceOptions {
   readonly folder: string;
   readonly masterKey: GivenKey;
 }
@@ -36,7 +36,7 @@ export async function openSqliteSource({
 class SqliteSource implements StoreSource {
   readonly place: string;
   readonly identity: string;
-  readonly tables = COPIED_TABLE_NAMES;
+  readonly tables = TABLE_NAMES;
   readonly #store: Store;
   readonly #db: DatabaseSync;
 
@@ -59,10 +59,10 @@ class SqliteSource implements StoreSource {
     return readHead(this.#db);
   }
 
-  async *listPages(table: string): AsyncGenerator<readonly CopiedRow[]> {
+  async *listPages(table: TableName): AsyncGenerator<readonly CopiedRow[]> {
     const order = table === 'audit_link' ? 'ORDER BY seq' : '';
-    const columns = quoteNames(Object.keys(columnsOf(table)));
-    const rows = this.#db.prepare(`SELECT ${columns} FROM "${table}" ${order}`).iterate();
+    const columns = quoteNames(columnsOf(table));
+    const rows = this.#db.prepare(`SELECT ${columns} FROM ${table} ${order}`).iterate();
     for (let page = takePage(rows); page.length > 0; page = takePage(rows)) yield page;
   }
 

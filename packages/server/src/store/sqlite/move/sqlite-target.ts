@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { renameDurably } from '../../../secrets/durable-file.ts';
 import { loadMasterKey, type MasterKeySource } from '../../../secrets/master-key.ts';
-import { columnsOf, quoteNames } from '../../engine/copied-tables.ts';
+import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
+import { columnsOf, type RowOf, type TableName } from '../../engine/tables.ts';
 import { DATABASE_FILE } from '../../folder-access.ts';
 import type { AuditVerdict } from '../../query.ts';
 import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
+import { findRow } from '../wire/ask.ts';
 import { explainFailure } from '../wire/data-folder.ts';
 import { checkpoint, openReadOnly, openWritable } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
@@ -16,7 +18,7 @@ import { anchorAll } from '../write/audit-ledger.ts';
 import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { forgetMoved, isMoved } from './moved-mark.ts';
 
-export interface SqliteTargetOptions {
+interface SqliteTargetOptions {
   /** Whoever opens it has its lock. */
   readonly folder: string;
   /** Of the data that is moved here. */
@@ -72,17 +74,15 @@ class SqliteTarget implements StoreTarget {
     this.#db = db;
     // Whoever reads it where the data was may be on another machine.
     this.place = `${options.folder} on ${hostname()}`;
-    const row = db.prepare('SELECT identity FROM server').get();
-    this.identity = (row?.identity as string | undefined) ?? null;
+    const server = findRow<Pick<RowOf<'server'>, 'identity'>>(db, 'SELECT identity FROM server');
+    this.identity = server?.identity ?? null;
   }
 
-  addRows(table: string, rows: readonly CopiedRow[]): Promise<void> {
-    const names = Object.keys(columnsOf(table));
-    const places = names.map(() => '?').join(', ');
-    const text = `INSERT INTO "${table}" (${quoteNames(names)}) VALUES (${places})`;
+  addRows(table: TableName, rows: readonly CopiedRow[]): Promise<void> {
+    const columns = columnsOf(table);
     return attempt(() => {
-      const insert = this.#db.prepare(text);
-      for (const row of rows) insert.run(...names.map((name) => row[name] ?? null));
+      const insert = this.#db.prepare(ROW_SQL[table].add.sql);
+      for (const row of rows) insert.run(...pickValues(row, columns));
     });
   }
 

@@ -8,13 +8,17 @@ import {
 } from '../../engine/audit/audit-chain.ts';
 import {
   ChainWalk,
+  type LinkRow,
   ProblemList,
   type StoredSegment,
   segmentsFromRows,
 } from '../../engine/audit/chain-walk.ts';
 import { type FindMac, SignatureCheck } from '../../engine/audit/signature-check.ts';
+import { readable } from '../../engine/sql.ts';
+import type { RowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { listHeads, readable } from '../write/audit-ledger.ts';
+import { findRow, listRows, prepare, readPragma } from '../wire/ask.ts';
+import { listHeads } from '../write/audit-ledger.ts';
 import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
 
 export interface VerifyingKeys {
@@ -59,11 +63,10 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
 }
 
 function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
-  const numbers = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'].map(readable);
-  const rows = db
-    .prepare(`SELECT chain, first_mac, last_mac, totals, mac, ${numbers.join(', ')} FROM audit_segment`)
-    .all();
-  return segmentsFromRows(rows);
+  const names = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'];
+  const numbers = names.map((name) => readable(`audit_segment.${name}`, name));
+  const columns = `chain, first_mac, last_mac, totals, mac, ${numbers.join(', ')}`;
+  return segmentsFromRows(listRows(db, `SELECT ${columns} FROM audit_segment`));
 }
 
 function walkChain(
@@ -74,24 +77,23 @@ function walkChain(
 ): void {
   const findLink = db.prepare('SELECT mac FROM audit_link WHERE chain = ? AND n = ?');
   const findMac: FindMac = (...place) => findLink.get(...place)?.mac as Uint8Array | undefined;
-  const columns = `${readable('seq')}, ${readable('n')}, ${readable('at')}, events, mac, ${LINK_TYPES}`;
-  const rows = db.prepare(`SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
-  for (const row of rows.iterate(chain)) {
-    const n = row.n as number;
+  const numbers = ['seq', 'n', 'at'].map((name) => readable(`audit_link.${name}`, name));
+  const columns = `${numbers.join(', ')}, events, mac, ${LINK_TYPES}`;
+  const rows = prepare(db, `SELECT ${columns} FROM audit_link WHERE chain = ? ORDER BY audit_link.n`);
+  for (const row of rows.iterate(chain) as Iterable<LinkRow & { readonly types: string }>) {
     if (!hasLinkTypes(row)) {
-      walk.stepOver(n);
+      walk.stepOver(row.n);
       continue;
     }
     walk.step(row);
-    for (const problem of signatures?.check(row.events as string, findMac) ?? []) walk.tell(n, problem);
+    for (const problem of signatures?.check(row.events, findMac) ?? []) walk.tell(row.n, problem);
   }
 }
 
 function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>, problems: ProblemList): void {
   const column = readable('chain');
-  const chains = db.prepare(`SELECT ${column} FROM audit_link UNION SELECT ${column} FROM audit_segment`);
-  for (const row of chains.iterate()) {
-    const chain = row.chain as number;
+  const chains = prepare(db, `SELECT ${column} FROM audit_link UNION SELECT ${column} FROM audit_segment`);
+  for (const { chain } of chains.iterate() as Iterable<Pick<LinkRow, 'chain'>>) {
     if (!heads.has(chain)) problems.tell(chain, 0, 'There are links of a license that does not exist.');
   }
 }
@@ -103,7 +105,8 @@ function checkAnchor(
   heads: ReadonlyMap<number, ChainHead>,
   problems: ProblemList,
 ): void {
-  const anchor = db.prepare('SELECT audit_anchor FROM server').get()?.audit_anchor as Uint8Array | null;
+  const server = findRow<Pick<RowOf<'server'>, 'audit_anchor'>>(db, 'SELECT audit_anchor FROM server');
+  const anchor = server?.audit_anchor ?? null;
   if (anchor !== null && isSameMac(anchor, anchorMac(key, sumHeads(key, heads)))) return;
   const problem =
     anchor === null
@@ -115,7 +118,6 @@ function checkAnchor(
 
 /** The chains are walked by the index, lists and exports are not: a link must not be in one of them only. */
 function checkTable(db: DatabaseSync, problems: ProblemList): void {
-  const row = db.prepare("PRAGMA integrity_check('audit_link')").get();
-  const found = Object.values(row ?? {})[0];
+  const found = readPragma(db, "integrity_check('audit_link')");
   if (found !== 'ok') problems.tell(null, 0, `The table of the links is not sound: ${found}.`);
 }

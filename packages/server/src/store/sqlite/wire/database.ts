@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { readPragma, sqliteVersion } from './ask.ts';
 import { migrate, requireKnownSchema } from './migrate.ts';
 
 /** Older releases can corrupt a database when a WAL is reset while it is being checkpointed. */
@@ -48,15 +49,6 @@ function setAndVerify(db: DatabaseSync, name: string, wanted: string, expected: 
         'file system that supports locking.',
     );
   }
-}
-
-export function readPragma(db: DatabaseSync, name: string): unknown {
-  const row = db.prepare(`PRAGMA ${name}`).get();
-  return row === undefined ? undefined : Object.values(row)[0];
-}
-
-export function sqliteVersion(db: DatabaseSync): string {
-  return String(db.prepare('SELECT sqlite_version() AS version').get()?.version);
 }
 
 function requireSafeSqlite(db: DatabaseSync): void {

@@ -6,6 +6,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import {
+  describeSqliteTable,
+  expectedTable,
+  listSqliteNames,
+} from '../../../../../../test/support/stores/schema.ts';
+import {
   consume,
   exampleFeature,
   exampleLicense,
@@ -19,6 +24,7 @@ import { HOUR_MS, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 import { type MasterKey, seal } from '../../../secrets/seal.ts';
 import { createManualClock } from '../../clock.ts';
 import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
+import { TABLE_NAMES } from '../../engine/tables.ts';
 import { codeOf, grantedOf, measuredOf } from '../../exam/exam-store.ts';
 import { expectNewNames, OLD_NAMES } from '../../exam/old-names.ts';
 import { expectSoundFile } from '../../exam/sqlite-file.ts';
@@ -229,5 +235,16 @@ describe('data of the first schema', () => {
     const [later] = await store.read({ kind: 'list_licenses', product: null });
     assert.equal(later?.standing.features[0]?.inUse, 0);
     await store.close();
+  });
+});
+
+describe('the schema', () => {
+  test('has the tables, columns and keys that are described', (t) => {
+    const db = openWritable(join(makeFolder(t), 'berth.db'));
+    t.after(() => db.close());
+    assert.deepEqual(listSqliteNames(db, 'table'), TABLE_NAMES.toSorted());
+    for (const table of TABLE_NAMES) {
+      assert.deepEqual(describeSqliteTable(db, table), expectedTable(table, 'sqlite'), table);
+    }
   });
 });

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
 import { TO_USER_NAMES } from '../../engine/respell-users.ts';
 import { respellUsers } from '../move/respell-users.ts';
-import { readPragma } from './database.ts';
+import { readPragma } from './ask.ts';
 
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42525448;

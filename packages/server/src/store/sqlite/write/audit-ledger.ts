@@ -17,6 +17,9 @@ import {
   toggleHead,
 } from '../../engine/audit/audit-chain.ts';
 import type { Row } from '../../engine/rows.ts';
+import { readable } from '../../engine/sql.ts';
+import type { RowOf } from '../../engine/tables.ts';
+import { listRows } from '../wire/ask.ts';
 import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from './sealed-secrets.ts';
 import type { SqliteStatements } from './statements.ts';
 
@@ -55,21 +58,19 @@ export function anchorAll(db: DatabaseSync, key: Uint8Array): void {
   db.prepare('UPDATE server SET audit_anchor = ?').run(mac);
 }
 
-/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
-export function readable(column: string): string {
-  const most = Number.MAX_SAFE_INTEGER;
-  return `max(min(${column}, ${most}), -${most}) AS ${column}`;
+/** The one row about the server is as old as the file. */
+export function getServer({ getServer: read }: SqliteStatements): RowOf<'server'> {
+  return read.get() as RowOf<'server'>;
 }
 
 /** The head of every chain, as it stands in the row of the license or of the server. */
 export function listHeads(db: DatabaseSync): ReadonlyMap<number, ChainHead> {
-  const rows = db
-    .prepare(`SELECT ${SYSTEM_CHAIN} AS chain, ${readable('audit_n')}, audit_mac FROM server
-      UNION ALL SELECT id, ${readable('audit_n')}, audit_mac FROM license ORDER BY 1`)
-    .all();
-  return new Map(
-    rows.map((row) => [row.chain as number, { n: row.audit_n as number, mac: row.audit_mac as Uint8Array }]),
+  const rows = listRows<Pick<RowOf<'server'>, 'audit_n' | 'audit_mac'> & { readonly chain: number }>(
+    db,
+    `SELECT ${SYSTEM_CHAIN} AS chain, ${readable('audit_n')}, audit_mac FROM server
+     UNION ALL SELECT id, ${readable('audit_n')}, audit_mac FROM license ORDER BY 1`,
   );
+  return new Map(rows.map((row) => [row.chain, { n: row.audit_n, mac: row.audit_mac }]));
 }
 
 /**
@@ -93,12 +94,12 @@ export class AuditLedger {
     this.#keys = keys;
     const heads = listHeads(db);
     for (const [chain, head] of heads) this.#digests.set(chain, headDigest(keys.audit, chain, head));
-    const server = statements.getServer.get() as Row;
+    const server = getServer(statements);
     const found = sumHeads(keys.audit, heads);
     this.#links = found.links;
     this.#heads = found.heads;
-    this.#signedLinks = server.audit_signed_links as number | null;
-    const anchor = server.audit_anchor as Uint8Array | null;
+    this.#signedLinks = server.audit_signed_links;
+    const anchor = server.audit_anchor;
     this.isSound = anchor !== null && isSameMac(anchor, anchorMac(keys.audit, found));
   }
 

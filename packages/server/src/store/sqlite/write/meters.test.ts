@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { instant } from '../../../core/nouns/instant.ts';
+import { licenseId } from '../../../core/nouns/license.ts';
 import { Meters } from '../../engine/meters.ts';
 import { openWritable } from '../wire/database.ts';
 import { prepareStatements } from './statements.ts';
@@ -18,7 +19,7 @@ function setUp(t: TestContext) {
     db.close();
     rmSync(folder, { recursive: true });
   });
-  return { statements: prepareStatements(db), meters: new Meters(7) };
+  return { statements: prepareStatements(db), meters: new Meters(licenseId(7)) };
 }
 
 describe('the meters of a license', () => {
@@ -31,7 +32,7 @@ describe('the meters of a license', () => {
     const early = meters.get(statements, EARLY);
     assert.deepEqual([early.total, early.pending], [5, 7]);
     meters.flush(statements);
-    const again = new Meters(7);
+    const again = new Meters(licenseId(7));
     assert.deepEqual(again.get(statements, EARLY), early);
     assert.equal(again.get(statements, LATE).total, 2);
     assert.deepEqual([meters.isChanged, again.isChanged], [false, false]);
@@ -49,6 +50,6 @@ describe('the meters of a license', () => {
     const { total, pending } = meters.get(statements, EARLY);
     assert.deepEqual([total, pending], [5, 5]);
     meters.flush(statements);
-    assert.equal(statements.findMeter.get(7, 'render'), undefined);
+    assert.equal(statements.meter.find({ license_id: licenseId(7), feature: 'render' }), undefined);
   });
 });

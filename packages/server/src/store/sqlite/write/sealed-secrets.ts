@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type MasterKey, seal, unseal, unsealWithAny } from '../../../secrets/seal.ts';
+import { askSecrets } from '../../engine/questions.ts';
 import {
   AUDIT_KEY,
   IDENTITY_KEY,
@@ -7,11 +8,14 @@ import {
   OLD_AUDIT_KEY,
   type SealedSecrets,
 } from '../../engine/sealed-secrets.ts';
+import { answerAsked } from '../wire/ask.ts';
 
 /** All as of one moment. */
 export function listSecrets(db: DatabaseSync): SealedSecrets {
-  const rows = db.prepare('SELECT name, sealed FROM sealed_secret').all();
-  return new Map(rows.map((row) => [row.name as string, row.sealed as Uint8Array]));
+  return answerAsked(
+    db,
+    askSecrets((secrets) => secrets),
+  );
 }
 
 /** The key of the audit chains; made when the store is new, and the same for as long as it lives. */

@@ -13,19 +13,21 @@ import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audi
 import type { Batch, Savepoint } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
-import { instantOrNull, rulesFromRow } from '../../engine/rows.ts';
+import { rulesFromRow } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { Shelf, type ShelfEntry } from '../../engine/shelf.ts';
+import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus } from '../../store.ts';
 import { setIgnoresCase } from '../move/respell-users.ts';
+import { readPragma } from '../wire/ask.ts';
 import { damageFault, tellDamage } from '../wire/damage.ts';
-import { openWritable, readPragma } from '../wire/database.ts';
-import { AuditLedger, openAudit } from './audit-ledger.ts';
+import { openWritable } from '../wire/database.ts';
+import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
 import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly masterKey: MasterKey;
@@ -157,7 +159,7 @@ export class SqliteWriter {
     if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
     this.#masterKeys = [masterKey];
     this.#load();
-    const mark = instantOrNull(this.#statements.getServer.get()?.mark);
+    const mark = this.#statements.getServer.get()?.mark ?? null;
     const isStart = this.#clock === undefined;
     if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
     this.#clock ??= new ServerClock(this.#options.clock, mark);
@@ -179,13 +181,13 @@ export class SqliteWriter {
   }
 
   #load(): void {
-    const server = this.#statements.getServer.get();
-    this.#systemHead = { n: server?.audit_n as number, mac: server?.audit_mac as Uint8Array };
+    const server = getServer(this.#statements);
+    this.#systemHead = { n: server.audit_n, mac: server.audit_mac };
     this.#rules = rulesFromRow(server);
-    this.#ignoresCase = server?.ignores_case === 1;
+    this.#ignoresCase = server.ignores_case === 1;
     this.#shelf = new Shelf(this.#statements.listLicenses.all());
     this.#answers = {
-      count: this.#statements.countAnswers.get()?.count as number,
+      count: countOf(this.#statements.countAnswers.get()),
       limit: this.#options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
     };
   }

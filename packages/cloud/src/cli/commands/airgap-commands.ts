@@ -1,0 +1,127 @@
+import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
+import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
+import { formatFacts } from '@berth/protocol/console/console-text';
+import { ValueError } from '../../core/read-values.ts';
+import { isRefusal } from '../../core/refusal.ts';
+import { createFileWriter, judgeLicense } from '../../http/portal/write-files.ts';
+import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../../store/offline/airgap.ts';
+import { writeCarriedFile } from '../carried-files.ts';
+import type { Call, Command } from '../command.ts';
+import { presentDate } from './present.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+interface Started {
+  readonly license_key: string;
+  readonly initialization_code: string;
+}
+
+interface Confirmed {
+  readonly license_key: string;
+  readonly policy_id: string;
+  readonly confirmation_code: string;
+  readonly out?: string;
+  readonly policy_file?: string;
+}
+
+export const AIRGAP_COMMANDS: readonly Command[] = [
+  {
+    words: 'airgap start',
+    arguments: ['KEY'],
+    usage: '[--qr]',
+    about: 'an initialization code for a server behind an air gap',
+    run: runStart,
+    show: ({ initialization_code: code }: Started) =>
+      showCode(formatFacts({ 'initialization code': code }), 'Initialization code', code),
+    scan: ({ license_key, initialization_code: code }: Started) =>
+      writeScannedText({ license_key, initialization_code: codeSymbols(code) }),
+  },
+  {
+    words: 'airgap confirm',
+    arguments: ['KEY'],
+    usage: '--activation-code C [--hardware-id H] [--out FILE] [--qr]',
+    about: 'activate it for the server that shows these; the text of its QR code is good for both',
+    run: runConfirm,
+    show: showConfirmation,
+    scan: ({ license_key, policy_id, confirmation_code: code }: Confirmed) =>
+      writeScannedText({ license_key, policy_id, confirmation_code: codeSymbols(code) }),
+  },
+  {
+    words: 'airgap policy',
+    arguments: ['KEY'],
+    usage: '[--out FILE]',
+    about: 'a newer policy file',
+    run: runPolicy,
+    show: ({ out, policy_file: file, policy_id: id }: Facts) =>
+      out === undefined ? String(file) : `${out} is the policy ${id}.`,
+  },
+];
+
+function runStart({ store, words, now }: Call): unknown {
+  const started = startAirgap(store, words[0] as string, now, judgeLicense);
+  if (isRefusal(started)) return started;
+  return { license_key: started.licenseKey, initialization_code: started.initializationCode };
+}
+
+function readCodes({ words, flags }: Call): AirgapCodes {
+  const { 'hardware-id': typedId, 'activation-code': typed = '' } = flags;
+  const scanned = readScannedText(typed, 'activation_code');
+  const hardwareId = typedId ?? scanned?.get('hardware_id');
+  const activationCode = scanned?.get('activation_code') ?? typed;
+  if (hardwareId === undefined) {
+    throw new ValueError('Add --hardware-id H: only the text of a QR code holds both.');
+  }
+  const key = words[0] as string;
+  const named = scanned?.get('license_key') ?? key;
+  if (named === key) return { key, hardwareId, activationCode };
+  throw new ValueError('The text of the QR code is about another license key.');
+}
+
+function runConfirm(call: Call): unknown {
+  const { store, signingKey, airgapKey, now, flags } = call;
+  const { out } = flags;
+  const codes = readCodes(call);
+  const answer = confirmAirgap(store, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
+  if (isRefusal(answer)) return answer;
+  return {
+    license_key: answer.licenseKey,
+    product: answer.product,
+    hardware_id: answer.hardwareId,
+    policy_id: answer.policyId,
+    confirmation_code: answer.confirmationCode,
+    ...deliverPolicy(answer.policyFile, out),
+  };
+}
+
+function deliverPolicy(file: string, out: string | undefined) {
+  if (out === undefined) return { policy_file: file };
+  writeCarriedFile(out, file);
+  return { out };
+}
+
+function showConfirmation(facts: Confirmed): string {
+  const { confirmation_code: code } = facts;
+  const all = formatFacts({
+    'policy id': facts.policy_id,
+    'confirmation code': code,
+    'policy file': facts.out ?? facts.policy_file,
+  });
+  return showCode(all, 'Confirmation code', code);
+}
+
+function showCode(facts: string, name: string, code: string): string {
+  const about =
+    'The same in groups for typing. Each line ends with a check character that reveals typing mistakes:';
+  return [facts, about, `${name}:\n${groupCode(code)}`].join('\n\n');
+}
+
+function runPolicy({ store, signingKey, words, flags, now }: Call): unknown {
+  const policy = renewPolicy(store, words[0] as string, createFileWriter(signingKey, now), now);
+  if (isRefusal(policy)) return policy;
+  return {
+    license_key: policy.licenseKey,
+    policy_id: policy.policyId,
+    date: presentDate(policy.dateAt),
+    ...deliverPolicy(policy.file, flags.out),
+  };
+}

@@ -1,0 +1,186 @@
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { readAmount } from '../../core/read-values.ts';
+import { isRefusal, type Refusal } from '../../core/refusal.ts';
+import type { CloudStore } from '../../store/cloud-store.ts';
+import { blockDevice, listBlocked, listDevices, unblockDevice } from '../../store/devices.ts';
+import { listEvents } from '../../store/events.ts';
+import { type ListedKey, listServerKeys } from '../../store/keys/server-keys.ts';
+import {
+  type ApprovedKey,
+  approveKey,
+  listWaitingKeys,
+  type WaitingKey,
+} from '../../store/keys/waiting-keys.ts';
+import { getLicense } from '../../store/licenses.ts';
+import type { Call, Command } from '../command.ts';
+import { presentDate, presentDevice, presentEvent } from './present.ts';
+import { showDevices } from './show-license.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+export const DEVICE_COMMANDS: readonly Command[] = [
+  {
+    words: 'device list',
+    arguments: ['[KEY]'],
+    about: 'where licenses are activated, what is barred, and which server keys are known or wait',
+    run: runList,
+    show: showAll,
+  },
+  {
+    words: 'device approve',
+    arguments: ['HARDWARE_ID', 'FINGERPRINT'],
+    about: 'let files speak for a machine that are signed with this key',
+    run: runApprove,
+    show: showApproved,
+  },
+  {
+    words: 'device block',
+    arguments: ['HARDWARE_ID'],
+    about: 'bar a machine from every license',
+    run: runBlock,
+    show: ({ hardware_id: id }: Facts) => `The machine "${id}" is barred.`,
+  },
+  {
+    words: 'device unblock',
+    arguments: ['HARDWARE_ID'],
+    about: 'the opposite of block',
+    run: runUnblock,
+    show: ({ hardware_id: id }: Facts) => `The machine "${id}" is no longer barred.`,
+  },
+  {
+    words: 'event list',
+    usage: '[--license KEY] [--limit N]',
+    about: 'list what happened, newest first',
+    run: runEvents,
+    show: showEvents,
+  },
+];
+
+/** `null`: all of them. */
+function findId(store: CloudStore, key: string | undefined): number | null | Refusal {
+  if (key === undefined) return null;
+  const license = getLicense(store, key);
+  return isRefusal(license) ? license : license.id;
+}
+
+function runList({ store, words }: Call): unknown {
+  const id = findId(store, words[0]);
+  if (isRefusal(id)) return id;
+  const blocked = listBlocked(store).map((one) => ({
+    hardware_id: one.hardwareId,
+    blocked_at: presentDate(one.blockedAt),
+  }));
+  const waiting = listWaitingKeys(store, null).map(presentWaiting);
+  const known = listServerKeys(store, id).map(presentKnown);
+  const devices = listDevices(store, id).map(presentDevice);
+  return { devices, known, ...(id === null ? { blocked, waiting } : {}) };
+}
+
+function showAll(facts: {
+  devices: never[];
+  known: readonly Known[];
+  blocked?: readonly Facts[];
+  waiting?: readonly Waiting[];
+}): string {
+  const { blocked = [], waiting = [] } = facts;
+  const rows = blocked.map((one) => [one.hardware_id, one.blocked_at]);
+  const barred = rows.length === 0 ? [] : [formatTable(['barred', 'since'], rows)];
+  return [showDevices(facts), ...showKnown(facts.known), ...barred, ...showWaiting(waiting)].join('\n\n');
+}
+
+type Known = ReturnType<typeof presentKnown>;
+
+function presentKnown(one: ListedKey) {
+  return {
+    hardware_id: one.hardwareId,
+    fingerprint: one.fingerprint,
+    confirmed: one.isConfirmed,
+    learned_at: presentDate(one.learnedAt),
+  };
+}
+
+function showKnown(known: readonly Known[]): readonly string[] {
+  if (known.length === 0) return [];
+  const rows = known.map((one) => Object.values({ ...one, confirmed: one.confirmed ? 'yes' : 'no' }));
+  return [formatTable(['known by a key', 'fingerprint', 'confirmed', 'since'], rows)];
+}
+
+type Waiting = ReturnType<typeof presentWaiting>;
+
+function presentWaiting(one: WaitingKey) {
+  return {
+    hardware_id: one.hardwareId,
+    fingerprint: one.fingerprint,
+    asks: one.asks,
+    license_keys: one.licenseKeys,
+    from: one.from,
+    came_at: presentDate(one.cameAt),
+  };
+}
+
+function showWaiting(waiting: readonly Waiting[]): readonly string[] {
+  if (waiting.length === 0) return [];
+  const heading = ['waits for approval', 'fingerprint', 'asks for', 'licenses', 'from', 'came at'];
+  return [
+    formatTable(
+      heading,
+      waiting.map((one) => Object.values(one)),
+    ),
+  ];
+}
+
+function runApprove({ store, words, now }: Call): unknown {
+  const [hardwareId = '', fingerprint = ''] = words;
+  const approved = approveKey(store, hardwareId, fingerprint, now);
+  return isRefusal(approved) ? approved : presentApproved(approved);
+}
+
+type Approved = ReturnType<typeof presentApproved>;
+
+function presentApproved({ hardwareId, fingerprint, waited }: ApprovedKey) {
+  return { hardware_id: hardwareId, fingerprint, ...(waited === null ? {} : presentWaiting(waited)) };
+}
+
+function showApproved(key: Approved): string {
+  const { hardware_id: id, fingerprint } = key;
+  const known = `The machine "${id}" is known by this key now.`;
+  if (!('asks' in key)) return `${known}\n\n${formatFacts({ fingerprint })}`;
+  const { asks, license_keys: keys, from, came_at } = key;
+  const facts = { fingerprint, 'asks for': asks, licenses: keys, from, 'came at': came_at };
+  return `${known} Hand the file in again.\n\n${formatFacts(facts)}`;
+}
+
+function runBlock({ store, words, now }: Call): unknown {
+  const blocked = blockDevice(store, words[0] as string, now);
+  if (isRefusal(blocked)) return blocked;
+  return { hardware_id: blocked.hardwareId, blocked_at: presentDate(blocked.blockedAt) };
+}
+
+function runUnblock({ store, words, now }: Call): unknown {
+  const unblocked = unblockDevice(store, words[0] as string, now);
+  return isRefusal(unblocked) ? unblocked : { hardware_id: unblocked.hardwareId };
+}
+
+const DEFAULT_EVENTS = 100;
+const LIMIT = { from: 1, to: 1_000_000, isWhole: true } as const;
+
+function runEvents({ store, flags }: Call): unknown {
+  const id = findId(store, flags.license);
+  if (isRefusal(id)) return id;
+  const limit = flags.limit === undefined ? DEFAULT_EVENTS : readAmount('limit', flags.limit, LIMIT);
+  return { events: listEvents(store, id, limit).map(presentEvent) };
+}
+
+function showEvents({ events }: { events: readonly Facts[] }): string {
+  if (events.length === 0) return 'No events yet.';
+  const rows = events.map(({ seq: _, at, kind, license_key: key, ...facts }) => {
+    const told = Object.entries(facts).filter(([, value]) => value !== null);
+    const words = told.map(
+      ([name, value]) =>
+        `${name}=${typeof value === 'string' ? escapeUnprintable(value) : toPrintableJson(value)}`,
+    );
+    return [at, key, kind, words.join(' ')];
+  });
+  return formatTable(['at', 'license', 'event', ''], rows);
+}

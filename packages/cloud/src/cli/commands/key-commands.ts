@@ -1,0 +1,111 @@
+import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import type { AuthorizationMethod } from '../../core/license.ts';
+import { ValueError } from '../../core/read-values.ts';
+import { isRefusal, type Refusal } from '../../core/refusal.ts';
+import { exportPublicKey } from '../../store/keys/key-files.ts';
+import { type CallerKey, createKey, disableKey, listKeys } from '../../store/keys/keys.ts';
+import { createProduct, listProducts } from '../../store/products.ts';
+import type { Call, Command } from '../command.ts';
+import { presentKey, presentProductRow } from './present.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+export const KEY_COMMANDS: readonly Command[] = [
+  {
+    words: 'key create',
+    usage: '[--name N]',
+    about: 'make an API key and its shared key; shown this once',
+    mayCreate: true,
+    run: runCreateKey,
+    show: (key: Facts) =>
+      formatFacts({ name: key.name, 'API key': key.api_key, 'shared key': key.shared_key }),
+  },
+  {
+    words: 'key list',
+    about: 'the keys, without their secrets',
+    run: ({ store }) => ({ keys: listKeys(store).map(presentKey) }),
+    show: showKeys,
+  },
+  {
+    words: 'key disable',
+    arguments: ['NAME|API-KEY-PREFIX'],
+    about: 'take no more requests with this key',
+    run: ({ store, words, now }) => presentUnlessRefused(disableKey(store, words[0] as string, now)),
+    show: ({ name }: Facts) => `The key "${name}" is disabled.`,
+  },
+  {
+    words: 'public-key',
+    about: 'the key with which servers check answers',
+    mayCreate: true,
+    run: ({ signingKey }) => ({ public_key: exportPublicKey(signingKey) }),
+    show: ({ public_key: pem }: Facts) => String(pem).trimEnd(),
+  },
+  {
+    words: 'airgap-public-key',
+    about: 'the key with which servers check confirmation codes',
+    mayCreate: true,
+    run: ({ airgapKey }) => ({ airgap_public_key: writeAirgapPublicKey(airgapKey) }),
+    show: ({ airgap_public_key: key }: Facts) => String(key),
+  },
+  {
+    words: 'product create',
+    arguments: ['CODE'],
+    usage: '[--name N] [--authorization license-key|user]',
+    about: 'a product, and how its licenses are activated',
+    mayCreate: true,
+    run: runCreateProduct,
+    show: ({ short_code: code }: Facts) => `Added product "${code}".`,
+  },
+  {
+    words: 'product list',
+    about: 'the products',
+    run: ({ store }) => ({ products: listProducts(store).map(presentProductRow) }),
+    show: showProducts,
+  },
+];
+
+function runCreateKey({ store, flags, now }: Call): unknown {
+  const key = createKey(store, flags.name ?? null, now);
+  if (isRefusal(key)) return key;
+  return { name: key.name, api_key: key.apiKey, shared_key: key.sharedKey };
+}
+
+function presentUnlessRefused(key: CallerKey | Refusal): unknown {
+  return isRefusal(key) ? key : presentKey(key);
+}
+
+function showKeys({ keys }: { keys: readonly Facts[] }): string {
+  if (keys.length === 0) return 'No keys.';
+  const rows = keys.map(({ name, fingerprint, enabled, created_at }) => [
+    name,
+    fingerprint,
+    enabled,
+    created_at,
+  ]);
+  return formatTable(['name', 'API key', 'enabled', 'created at'], rows);
+}
+
+const METHODS: readonly AuthorizationMethod[] = ['license-key', 'user'];
+
+function runCreateProduct({ store, words, flags, now }: Call): unknown {
+  const wanted = flags.authorization ?? 'license-key';
+  const authorizationMethod = METHODS.find((method) => method === wanted);
+  if (authorizationMethod === undefined) {
+    throw new ValueError(`"authorization" cannot be "${wanted}". Allowed: ${METHODS.join(', ')}.`);
+  }
+  const draft = { code: words[0] as string, name: flags.name ?? null, authorizationMethod };
+  const product = createProduct(store, draft, now);
+  return isRefusal(product) ? product : presentProductRow(product);
+}
+
+function showProducts({ products }: { products: readonly Facts[] }): string {
+  if (products.length === 0) return 'No products.';
+  const rows = products.map((one) => [
+    one.product_id,
+    one.short_code,
+    one.product_name,
+    one.authorization_method,
+  ]);
+  return formatTable(['id', 'code', 'name', 'authorization'], rows);
+}

@@ -1,0 +1,160 @@
+import { UsageError } from '@berth/protocol/console/command-line';
+import { formatFacts } from '@berth/protocol/console/console-text';
+import type { License } from '../../core/license.ts';
+import { ValueError } from '../../core/read-values.ts';
+import { isRefusal, type Refusal } from '../../core/refusal.ts';
+import { judgeLicense } from '../../http/portal/write-files.ts';
+import { listDevices } from '../../store/devices.ts';
+import { loadTotals } from '../../store/execute.ts';
+import {
+  changeLicense,
+  createLicense,
+  getLicense,
+  judgeDraft,
+  listLicenses,
+  resetLicense,
+  setLicenseEnabled,
+} from '../../store/licenses.ts';
+import { hashPassword } from '../../store/passwords.ts';
+import type { Call, Command } from '../command.ts';
+import { readEndOrNever, readTermsChange } from './license-flags.ts';
+import { presentLicenseFacts } from './present.ts';
+import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
+
+const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
+      [--slots N] [--timeout MINUTES] [--borrow-hours N]
+      [--starts-at DATE] [--valid-until DATE] [--grace-hours N]
+      [--activations N | --unlimited-activations]
+      [--consumptions N | --unlimited-consumptions] [--overages N] [--negative]
+      [--period daily|weekly|monthly|annually] [--feature SPEC]… [--max-offline-days N]
+      [--metadata JSON] [--company NAME] [--user NAME, with the password on standard input]`;
+
+export const LICENSE_COMMANDS: readonly Command[] = [
+  {
+    words: 'license create',
+    usage: `--product CODE [--key K] ${TERMS_USAGE}`,
+    about: 'grant a license',
+    run: runCreate,
+    show: ({ license_key: key, id }: LicenseFacts) => formatFacts({ 'license key': key, id }),
+    warn: warnOfNoSlots,
+  },
+  {
+    words: 'license list',
+    about: 'list the licenses',
+    run: (call) => ({ licenses: listLicenses(call.store).map((license) => present(call, license)) }),
+    show: showLicenses,
+  },
+  {
+    words: 'license show',
+    arguments: ['KEY'],
+    about: 'one license with its features and devices',
+    run: (call) => presentResult(call, getLicense(call.store, keyOf(call))),
+    show: showLicense,
+  },
+  {
+    words: 'license change',
+    arguments: ['KEY'],
+    usage: '[the flags of create] [--without-feature CODE]… [--no-negative]',
+    otherFlags: TERMS_USAGE,
+    about: 'grant something else; --feature adds or replaces one',
+    run: runChange,
+    show: showLicense,
+    warn: warnOfNoSlots,
+  },
+  {
+    words: 'license extend',
+    arguments: ['KEY'],
+    usage: '--until DATE|never',
+    about: 'move the end',
+    run: runExtend,
+    show: showLicense,
+  },
+  {
+    words: 'license disable',
+    arguments: ['KEY'],
+    about: 'servers stop lending it at their next check',
+    run: (call) => presentResult(call, setLicenseEnabled(call.store, keyOf(call), false, call.now)),
+    show: ({ license_key: key }: LicenseFacts) => `The license ${key} is disabled.`,
+  },
+  {
+    words: 'license enable',
+    arguments: ['KEY'],
+    about: 'the opposite of disable',
+    run: (call) => presentResult(call, setLicenseEnabled(call.store, keyOf(call), true, call.now)),
+    show: ({ license_key: key }: LicenseFacts) => `The license ${key} is enabled.`,
+  },
+  {
+    words: 'license reset',
+    arguments: ['KEY'],
+    about: 'take it from all its devices',
+    run: (call) => presentResult(call, resetLicense(call.store, keyOf(call), call.now)),
+    show: ({ license_key: key }: LicenseFacts) => `The license ${key} is on no device any more.`,
+  },
+];
+
+function keyOf({ words }: Call): string {
+  return words[0] as string;
+}
+
+function present({ store, now }: Call, license: License) {
+  const devices = listDevices(store, license.id);
+  return presentLicenseFacts({ license, totals: loadTotals(store, license, now), devices, now });
+}
+
+function presentResult(call: Call, result: License | Refusal) {
+  return isRefusal(result) ? result : present(call, result);
+}
+
+/** Such a license is allowed, but most likely the flag was forgotten. */
+function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string | null {
+  if (slots > 0) return null;
+  const lends = type === 'consumption' ? 'count its consumption, but lend nothing' : 'have nothing to lend';
+  const hint = `Add some with "cloud license change ${key} --slots N".`;
+  return `This license has no slots: servers ${lends}. ${hint}`;
+}
+
+async function runCreate(call: Call): Promise<unknown> {
+  const { store, flags, now } = call;
+  const product = flags.product as string;
+  const terms = readTermsChange(flags);
+  const draft = { product, key: flags.key ?? null };
+  // Nobody should type a password for something that cannot be done.
+  const judged = judgeDraft(store, { ...draft, userName: flags.user ?? null });
+  if (isRefusal(judged)) return judged;
+  const user = await readUser(call);
+  return presentResult(call, createLicense(store, { ...draft, user, terms }, now, judgeLicense));
+}
+
+async function runChange(call: Call): Promise<unknown> {
+  const terms = readTermsChange(call.flags);
+  if (Object.keys(terms).length === 0 && call.flags.user === undefined) {
+    throw new UsageError('Nothing to change: add a flag that says what changes.');
+  }
+  const license = getLicense(call.store, keyOf(call));
+  if (isRefusal(license)) return license;
+  const user = await readUser(call);
+  return presentResult(
+    call,
+    changeLicense(call.store, { key: keyOf(call), user, terms }, call.now, judgeLicense),
+  );
+}
+
+function runExtend(call: Call): unknown {
+  const terms = { validUntil: readEndOrNever('until', call.flags.until as string) };
+  return presentResult(
+    call,
+    changeLicense(call.store, { key: keyOf(call), user: null, terms }, call.now, judgeLicense),
+  );
+}
+
+const PASSWORD_LENGTHS = { shortest: 8, longest: 1024 } as const;
+
+async function readUser({ flags, readSecret }: Call): Promise<License['user']> {
+  if (flags.user === undefined) return null;
+  const password = await readSecret(`Password for ${flags.user}: `);
+  const { shortest, longest } = PASSWORD_LENGTHS;
+  if (password.length < shortest || password.length > longest) {
+    throw new ValueError(`The password on standard input needs ${shortest} to ${longest} characters.`);
+  }
+  return { name: flags.user, passwordHash: await hashPassword(password) };
+}

@@ -1,0 +1,101 @@
+import { LICENSE_TYPES } from '@berth/protocol/api/license-object';
+import { UsageError } from '@berth/protocol/console/command-line';
+import { parseJsonText } from '@berth/protocol/json-text';
+import type { TermsChange } from '../../core/change-terms.ts';
+import { parseFeatureSpec, readPeriod } from '../../core/feature-spec.ts';
+import {
+  ACTIVATIONS,
+  AMOUNT,
+  type Bounds,
+  DAYS_OR_HOURS,
+  MINUTES,
+  readAmount,
+  readDate,
+  readEndDate,
+  SLOTS,
+  ValueError,
+} from '../../core/read-values.ts';
+import type { ConsumptionLimits, LicenseType } from '../../core/terms.ts';
+import type { Flags } from '../command.ts';
+
+/** Only what was said; the rest is left as it is. */
+export function readTermsChange(flags: Flags): TermsChange {
+  refuseBoth(flags, 'activations', 'unlimited-activations');
+  refuseBoth(flags, 'consumptions', 'unlimited-consumptions');
+  refuseBoth(flags, 'negative', 'no-negative');
+  return dropMissing({
+    type: mapped(flags.type, readType),
+    slots: amount(flags, 'slots', SLOTS),
+    timeoutMinutes: amount(flags, 'timeout', MINUTES),
+    borrowHours: amount(flags, 'borrow-hours', DAYS_OR_HOURS),
+    startsAt: mapped(flags['starts-at'], (text) => readOrNever('starts-at', text, readDate)),
+    validUntil: mapped(flags['valid-until'], (text) => readEndOrNever('valid-until', text)),
+    graceHours: amount(flags, 'grace-hours', DAYS_OR_HOURS),
+    maxActivations: flags['unlimited-activations'] ? null : amount(flags, 'activations', ACTIVATIONS),
+    consumption: readLimits(flags),
+    features: flags.feature?.map(parseFeatureSpec),
+    withoutFeatures: flags['without-feature'],
+    maxOfflineDays: amount(flags, 'max-offline-days', DAYS_OR_HOURS),
+    metadata: mapped(flags.metadata, readMetadata),
+    company: flags.company,
+  });
+}
+
+/** Two flags of which the second takes back the first. */
+function refuseBoth(flags: Flags, one: keyof Flags, other: keyof Flags): void {
+  if (flags[one] !== undefined && flags[other] !== undefined) {
+    throw new UsageError(`--${one} and --${other} contradict each other.`);
+  }
+}
+
+function mapped<T>(text: string | undefined, read: (text: string) => T): T | undefined {
+  return text === undefined ? undefined : read(text);
+}
+
+function amount(flags: Flags, name: keyof Flags, bounds: Bounds): number | undefined {
+  return mapped(flags[name] as string | undefined, (text) => readAmount(name, text, bounds));
+}
+
+function dropMissing(fields: Readonly<Record<string, unknown>>): TermsChange {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function readLimits(flags: Flags): Partial<ConsumptionLimits> | undefined {
+  const limits = dropMissing({
+    max: flags['unlimited-consumptions'] ? null : amount(flags, 'consumptions', AMOUNT),
+    overages: amount(flags, 'overages', AMOUNT),
+    allowNegative: flags.negative ?? (flags['no-negative'] ? false : undefined),
+    period: mapped(flags.period, (text) => (text === 'none' ? null : readPeriod(text))),
+  }) as Partial<ConsumptionLimits>;
+  return Object.keys(limits).length === 0 ? undefined : limits;
+}
+
+function readType(text: string): LicenseType {
+  const type = LICENSE_TYPES.find((name) => name === text);
+  if (type !== undefined) return type;
+  throw new ValueError(`"type" cannot be "${text}". Allowed: ${LICENSE_TYPES.join(', ')}.`);
+}
+
+export function readEndOrNever(name: string, text: string): number | null {
+  return readOrNever(name, text, readEndDate);
+}
+
+function readOrNever(name: string, text: string, read: typeof readDate): number | null {
+  return text === 'never' ? null : read(name, text);
+}
+
+function readMetadata(text: string): Record<string, unknown> {
+  const value = parseMetadata(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new ValueError('"metadata" must be one JSON object, such as \'{"tier":"gold"}\'.');
+}
+
+function parseMetadata(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,148 @@
+import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
+import { readUsageFile } from '@berth/protocol/carried/usage-file';
+import { formatTable } from '@berth/protocol/console/console-text';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { createFileWriter } from '../../http/portal/write-files.ts';
+import { type IssuedFile, refreshFile } from '../../store/offline/license-files.ts';
+import { answerActivation, answerDeactivation } from '../../store/offline/offline-requests.ts';
+import { type CountedUsage, takeUsage } from '../../store/offline/usage.ts';
+import { readCarriedFile, writeCarriedFile } from '../carried-files.ts';
+import type { Call, Command } from '../command.ts';
+import { presentDate } from './present.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+export const OFFLINE_COMMANDS: readonly Command[] = [
+  {
+    words: 'offline activate',
+    arguments: ['REQUEST-FILE'],
+    usage: '[--key KEY] [--out FILE]',
+    about: 'answer a request with a license file',
+    run: runActivate,
+    show: showFile,
+  },
+  {
+    words: 'offline refresh',
+    arguments: ['KEY'],
+    usage: '[--device HARDWARE_ID] [--out FILE]',
+    about: 'a newer license file for a device that has the license',
+    run: runRefresh,
+    show: showFile,
+  },
+  {
+    words: 'offline deactivate',
+    arguments: ['REQUEST-FILE'],
+    usage: '[--key KEY]',
+    about: 'count what a device tells, and take the license from it',
+    run: runDeactivate,
+    show: showDeactivation,
+  },
+  {
+    words: 'offline usage',
+    arguments: ['USAGE-FILE'],
+    about: 'count what is new in a usage file',
+    run: runUsage,
+    show: showUsage,
+  },
+];
+
+function runActivate({ store, signingKey, words, flags, now }: Call): unknown {
+  const request = readRequest(words[0] as string, 'activation');
+  if (isRefusal(request)) return request;
+  const carried = { request, key: flags.key ?? null, from: null };
+  const answer = answerActivation(store, carried, createFileWriter(signingKey, now), now);
+  if (isRefusal(answer)) return answer;
+  const { requestId: request_id, username } = answer;
+  return { request_id, ...(username === undefined ? {} : { username }), ...deliver(answer, flags.out) };
+}
+
+function readRequest(path: string, wanted: ReadRequest['fields']['request']): ReadRequest | Refusal {
+  const request = readOfflineRequest(readCarriedFile(path));
+  if (request === null) {
+    return refuse('offline_file_invalid', `${path} is no request of a server, or it is damaged.`);
+  }
+  const { request: kind } = request.fields;
+  if (kind === wanted) return request;
+  const right = kind === 'activation' ? 'activate' : 'deactivate';
+  return refuse('offline_file_invalid', `${path} asks for ${kind}. Use "cloud offline ${right}".`);
+}
+
+function runRefresh({ store, signingKey, words, flags, now }: Call): unknown {
+  const wish = { key: words[0] as string, hardwareId: flags.device ?? null };
+  const issued = refreshFile(store, wish, createFileWriter(signingKey, now), now);
+  return isRefusal(issued) ? issued : deliver(issued, flags.out);
+}
+
+/** The file's text, or where it was written. */
+function deliver({ file, licenseKey, product, hardwareId, dateAt }: IssuedFile, out?: string) {
+  if (out !== undefined) writeCarriedFile(out, file);
+  return {
+    license_key: licenseKey,
+    product,
+    hardware_id: hardwareId,
+    date: presentDate(dateAt),
+    ...(out === undefined ? { file } : { out }),
+  };
+}
+
+function showFile({ file, out, license_key: key, hardware_id: id, username }: Facts): string {
+  if (out === undefined) return String(file);
+  const whose = username === undefined ? '' : ` of the user "${username}"`;
+  return `${out} is the license ${key}${whose} for the machine "${id}".`;
+}
+
+function runDeactivate({ store, words, flags, now }: Call): unknown {
+  const request = readRequest(words[0] as string, 'deactivation');
+  if (isRefusal(request)) return request;
+  const answer = answerDeactivation(store, { request, key: flags.key ?? null, from: null }, now);
+  if (isRefusal(answer)) return answer;
+  return {
+    request_id: answer.requestId,
+    license_key: answer.licenseKey,
+    product: answer.product,
+    hardware_id: answer.hardwareId,
+    usage: answer.usage === null ? null : presentUsage(answer.usage),
+  };
+}
+
+type UsageFacts = ReturnType<typeof presentUsage>;
+
+function showDeactivation(facts: { license_key: string; hardware_id: string; usage: UsageFacts | null }) {
+  const { license_key: key, hardware_id: id, usage } = facts;
+  const done = `The license ${key} is no longer on the machine "${id}".`;
+  return usage === null ? done : [done, ...showAdded(usage)].join('\n\n');
+}
+
+function runUsage({ store, words, now }: Call): unknown {
+  const path = words[0] as string;
+  const read = readUsageFile(readCarriedFile(path));
+  if (read === null) return refuse('usage_file_invalid', `${path} is no usage file, or it is damaged.`);
+  const counted = takeUsage(store, { ...read, from: null }, now);
+  return isRefusal(counted) ? counted : presentUsage(counted);
+}
+
+function presentUsage({ hardwareId, sequence, isRepeat, added }: CountedUsage) {
+  return {
+    hardware_id: hardwareId,
+    sequence,
+    is_repeat: isRepeat,
+    added: added.map(({ licenseKey, feature, amount, total }) => ({
+      license_key: licenseKey,
+      feature,
+      added: amount,
+      total_consumptions: total,
+    })),
+  };
+}
+
+function showUsage(usage: UsageFacts): string {
+  const { hardware_id: id, sequence, is_repeat: isRepeat } = usage;
+  if (isRepeat) return `Usage ${sequence} of the machine "${id}" was taken before.`;
+  return [`Usage ${sequence} of the machine "${id}" is taken.`, ...showAdded(usage)].join('\n\n');
+}
+
+function showAdded({ added }: UsageFacts): readonly string[] {
+  if (added.length === 0) return [];
+  const rows = added.map((one) => [one.license_key, one.feature, one.added, one.total_consumptions]);
+  return [formatTable(['license', 'feature', 'added', 'total'], rows)];
+}

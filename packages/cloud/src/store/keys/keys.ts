@@ -1,0 +1,88 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
+import { type Refusal, refuse } from '../../core/refusal.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import type { Row } from '../rows.ts';
+import { makeUpApiKey, makeUpSharedKey } from './made-up-keys.ts';
+
+/** What a caller of the API proves itself with. All of them belong to the vendor's account. */
+export interface CallerKey extends CloudKeys {
+  readonly name: string;
+  readonly isEnabled: boolean;
+  readonly createdAt: number;
+}
+
+const NAME = /^[\w.-]{1,64}$/;
+
+export function createKey(store: CloudStore, wanted: string | null, now: number): CallerKey | Refusal {
+  return transact(store, () => {
+    const known = listKeys(store);
+    const name = wanted ?? `key-${known.length + 1}`;
+    if (!NAME.test(name)) {
+      return refuse(
+        'validation_error',
+        `"${name}" cannot be the name of a key: letters, digits, ".", "_", "-".`,
+      );
+    }
+    if (known.some((key) => key.name === name)) {
+      return refuse('validation_error', `There is a key "${name}" already. Take another name with --name.`);
+    }
+    const key = {
+      name,
+      apiKey: makeUpApiKey(),
+      sharedKey: makeUpSharedKey(),
+      isEnabled: true,
+      createdAt: now,
+    };
+    store.sql.addKey.run(name, key.apiKey, key.sharedKey, now);
+    record(store, { kind: 'key_created', facts: { name } }, null, now);
+    return key;
+  });
+}
+
+export function listKeys({ sql }: CloudStore): readonly CallerKey[] {
+  return sql.listKeys.all().map(toKey);
+}
+
+function toKey(row: Row): CallerKey {
+  return {
+    name: row.name as string,
+    apiKey: row.api_key as string,
+    sharedKey: row.shared_key as string,
+    isEnabled: row.enabled === 1,
+    createdAt: row.created_at as number,
+  };
+}
+
+/** Looks at every key in the same way, so that the time does not tell how much of one was right. */
+export function findCaller(store: CloudStore, apiKey: string): CallerKey | null {
+  const wanted = digest(apiKey);
+  const found = listKeys(store).filter((key) => timingSafeEqual(digest(key.apiKey), wanted));
+  return found.find(({ isEnabled }) => isEnabled) ?? null;
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Fewer letters would name a key by accident. */
+const SHORTEST_PREFIX = 6;
+
+/** By its name, or by the first letters of its API key. */
+export function disableKey(store: CloudStore, word: string, now: number): CallerKey | Refusal {
+  return transact(store, () => {
+    const keys = listKeys(store);
+    const isPrefix = word.length >= SHORTEST_PREFIX;
+    const byPrefix = keys.filter(({ apiKey }) => isPrefix && apiKey.startsWith(word));
+    const key = keys.find(({ name }) => name === word) ?? byPrefix[0];
+    if (key === undefined) return refuse('invalid_api_key', `There is no key "${word}".`);
+    if (key.name !== word && byPrefix.length > 1) {
+      return refuse('invalid_api_key', `Several keys start with "${word}". Say the name.`);
+    }
+    if (key.isEnabled) {
+      store.sql.disableKey.run(key.name);
+      record(store, { kind: 'key_disabled', facts: { name: key.name } }, null, now);
+    }
+    return { ...key, isEnabled: false };
+  });
+}

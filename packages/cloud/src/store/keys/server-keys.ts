@@ -1,0 +1,71 @@
+import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
+import { type FilePurpose, judgeServerKey, type KnownKey } from '../../core/judge-request.ts';
+import { isRefusal, type Refusal } from '../../core/refusal.ts';
+import { type CloudStore, record } from '../cloud-store.ts';
+import { type Held, holdForVendor } from './waiting-keys.ts';
+
+/** A file that a person carried, as far as it matters who may speak for its machine. */
+export interface SignedFile {
+  readonly asks: FilePurpose;
+  readonly hardwareId: string;
+  /** `null`: it names none. */
+  readonly serverKey: string | null;
+  /** The keys for the cloud vouch for it. */
+  readonly isVouched: boolean;
+  /** The licenses that it is about. */
+  readonly licenseIds: readonly number[];
+  /** The address that handed it in; `null`: the vendor did. */
+  readonly from: string | null;
+}
+
+function findServerKey({ sql }: CloudStore, hardwareId: string): KnownKey | null {
+  const row = sql.findServerKey.get(hardwareId);
+  return row === undefined ? null : { key: row.server_key as string, isConfirmed: row.confirmed === 1 };
+}
+
+/** `null` when the file may speak for its machine. Inside a transaction only, before anything is written. */
+export function meetServer(store: CloudStore, file: SignedFile, now: number): Refusal | Held | null {
+  const { hardwareId, serverKey, isVouched } = file;
+  const verdict = judgeServerKey({
+    ...file,
+    claimed: serverKey,
+    known: findServerKey(store, hardwareId),
+    hasLicense: store.sql.findMachine.get(hardwareId) !== undefined,
+    isSigned: findSigned(store, file),
+  });
+  if (isRefusal(verdict)) return verdict;
+  if (verdict === 'keep' || serverKey === null) return null;
+  if (verdict === 'wait') return holdForVendor(store, { ...file, serverKey }, now);
+  store.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, now);
+  const facts = { hardware_id: hardwareId, fingerprint: publicKeyFingerprint(serverKey) };
+  record(store, { kind: 'server_key_learned', facts }, null, now);
+  return null;
+}
+
+/** Of several licenses the weakest counts. See `ServerKeyFacts`. */
+function findSigned({ sql }: CloudStore, { licenseIds, hardwareId }: SignedFile): boolean | null {
+  const devices = licenseIds
+    .map((id) => sql.findDevice.get(id, hardwareId))
+    .filter((device) => device !== undefined);
+  if (devices.length > 0) return devices.every(({ signed }) => signed === 1);
+  const others = sql.findMachine.all(hardwareId);
+  return others.length === 0 || others.some(({ signed }) => signed === 1) ? null : false;
+}
+
+export interface ListedKey {
+  readonly hardwareId: string;
+  readonly fingerprint: string;
+  /** It speaks for every license of its machine; otherwise for what it activated itself. */
+  readonly isConfirmed: boolean;
+  readonly learnedAt: number;
+}
+
+/** The keys by which machines are known: those that have the license, or all. */
+export function listServerKeys({ sql }: CloudStore, licenseId: number | null): readonly ListedKey[] {
+  return sql.listServerKeys.all({ license: licenseId }).map((row) => ({
+    hardwareId: row.hardware_id as string,
+    fingerprint: publicKeyFingerprint(row.server_key as string),
+    isConfirmed: row.confirmed === 1,
+    learnedAt: row.learned_at as number,
+  }));
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
+import { describe, type TestContext, test } from 'node:test';
+import { isConfirmationCode, readInitializationCode } from '@berth/protocol/carried/airgap-codes';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { cutShort, flipBits } from '../../../../../test/support/damage.ts';
+import { blockDevice, listDevices } from '../devices.ts';
+import { listEvents } from '../events.ts';
+import { changeLicense, resetLicense, setLicenseEnabled } from '../licenses.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** A license whose initialization code has been carried to a server behind an air gap. */
+function createStarted(t: TestContext, hardwareId = 'vault') {
+  const portal = createTestPortal(t, { slots: 5, consumption: { max: 10 }, maxActivations: 2 });
+  const server = createCarriedServer(hardwareId);
+  const initializationCode = portal.start();
+  const activationCode = server.activationCode(portal.key, initializationCode);
+  return { ...portal, server, initializationCode, codes: { hardwareId, activationCode } };
+}
+
+describe('the codes', () => {
+  test('activate the license, and hand out a policy that the server can trust', (t) => {
+    const { confirm, codes, cloud, key, licenseId, readFile, store } = createStarted(t);
+    const answer = given(confirm(codes));
+    assert.equal(answer.policyId, String(licenseId));
+    const publicKey = createPublicKey(cloud.folder.airgapKey);
+    const facts = { hardwareId: 'vault', licenseKey: key, policyId: answer.policyId };
+    assert.ok(isConfirmationCode(publicKey, facts, answer.confirmationCode));
+    const { fields, license } = readFile(answer.policyFile);
+    assert.deepEqual([license.id, license.floating_users, license.license_key], [licenseId, 5, key]);
+    assert.equal(fields.default_license_type, fields.license_type);
+    assert.equal(fields.date, new Date(cloud.now).toISOString());
+    for (const name of ['hardware_id', 'device_id', 'request_id', 'license_signature']) {
+      assert.ok(!(name in fields), name);
+    }
+    assert.deepEqual(
+      listDevices(store, null).map(({ hardwareId }) => hardwareId),
+      ['vault'],
+    );
+  });
+
+  test('are answered the same again, and serve once', (t) => {
+    const { confirm, codes, server, key, initializationCode, dump, cloud } = createStarted(t);
+    const answer = given(confirm(codes));
+    const before = dump();
+    cloud.now += HOUR_MS;
+    assert.deepEqual(given(confirm(codes)), answer);
+    const another = { ...codes, activationCode: server.activationCode(key, initializationCode) };
+    assert.notEqual(another.activationCode, codes.activationCode);
+    assert.equal(refused(confirm(another)), 'airgap_code_invalid', 'the initialization code is used up');
+    const elsewhere = createCarriedServer('second');
+    const second = {
+      hardwareId: 'second',
+      activationCode: elsewhere.activationCode(key, initializationCode),
+    };
+    assert.equal(refused(confirm(second)), 'airgap_code_invalid');
+    assert.equal(dump(), before);
+  });
+
+  test('of a second start replace those of the first', (t) => {
+    const { confirm, codes, start, server, key } = createStarted(t);
+    const next = start();
+    assert.equal(refused(confirm(codes)), 'airgap_code_invalid');
+    given(confirm({ ...codes, activationCode: server.activationCode(key, next) }));
+  });
+
+  test('are random private numbers', (t) => {
+    const { start } = createStarted(t);
+    const made = new Set(Array.from({ length: 20 }, start));
+    assert.equal(made.size, 20);
+    for (const code of made) assert.ok(readInitializationCode(code) !== null);
+  });
+
+  test('leave a trace that holds none of them', (t) => {
+    const { confirm, codes, store, licenseId, initializationCode } = createStarted(t);
+    const { confirmationCode } = given(confirm(codes));
+    const events = listEvents(store, licenseId, 10);
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['airgap_confirmed', 'license_file_issued', 'device_activated', 'airgap_started', 'license_created'],
+    );
+    const text = JSON.stringify(events);
+    for (const code of [initializationCode, confirmationCode, codes.activationCode]) {
+      assert.ok(!text.includes(code));
+    }
+  });
+});
+
+describe('a code is refused, and nothing is stored', () => {
+  test('with any bit flipped, cut short, or for something else', (t) => {
+    const { confirm, codes, dump, cloud, key } = createStarted(t);
+    const other = cloud.grant();
+    const before = dump();
+    const attempt = (wrong: object) =>
+      assert.equal(refused(confirm({ ...codes, ...wrong })), 'airgap_code_invalid', JSON.stringify(wrong));
+    for (const bytes of flipBits(codes.activationCode)) attempt({ activationCode: bytes.toString() });
+    for (const short of cutShort(codes.activationCode)) attempt({ activationCode: short });
+    attempt({ hardwareId: 'vault2' });
+    assert.equal(refused(confirm({ ...codes, key: other })), 'airgap_code_invalid');
+    attempt({ key: `${key}X` });
+    for (const hardwareId of ['', ' ', '\u001b[2J', 'x'.repeat(257)]) {
+      assert.equal(refused(confirm({ ...codes, hardwareId })), 'validation_error');
+    }
+    assert.equal(dump(), before);
+    given(confirm(codes));
+  });
+
+  test('without an initialization code there is nothing to fit', (t) => {
+    const { confirm, key } = createTestPortal(t);
+    const server = createCarriedServer('vault');
+    // The number that is tried in place of a missing one is no secret.
+    const known = Buffer.alloc(32, 1).toString('base64');
+    const codes = { hardwareId: 'vault', activationCode: server.activationCode(key, known) };
+    assert.equal(refused(confirm(codes)), 'airgap_code_invalid');
+  });
+
+  test('as an activation over the network would be', (t) => {
+    const { confirm, codes, store, key, cloud, dump } = createStarted(t);
+    const attempt = (code: string) => {
+      const before = dump();
+      assert.equal(refused(confirm(codes)), code);
+      assert.equal(dump(), before);
+    };
+    setLicenseEnabled(store, key, false, cloud.now);
+    attempt('license_not_enabled');
+    setLicenseEnabled(store, key, true, cloud.now);
+    blockDevice(store, 'vault', cloud.now);
+    attempt('blacklisted');
+    changeLicense(store, { key, user: null, terms: { validUntil: cloud.now } }, cloud.now);
+    attempt('license_expired');
+  });
+
+  test('when the license is on as many machines as it may be', (t) => {
+    const { confirm, codes, activate, key } = createStarted(t);
+    for (const id of ['a', 'b']) given(activate(createCarriedServer(id).request({ licenseKey: key })));
+    assert.equal(refused(confirm(codes)), 'license_activated_max_times');
+  });
+});
+
+describe('a newer policy', () => {
+  test('says what is granted now, later than all before', (t) => {
+    const { confirm, codes, policy, readFile, store, key, cloud, licenseId } = createStarted(t);
+    const first = readFile(given(confirm(codes)).policyFile);
+    changeLicense(store, { key, user: null, terms: { slots: 8 } }, cloud.now);
+    const renewed = given(policy());
+    const { fields, license } = readFile(renewed.file);
+    assert.deepEqual([license.floating_users, renewed.policyId], [8, String(licenseId)]);
+    assert.ok((fields.date as string) > (first.fields.date as string));
+    assert.ok(!('hardware_id' in fields));
+  });
+
+  test('only where somebody was activated by codes, and is still', (t) => {
+    const { confirm, codes, policy, activate, store, key, cloud } = createStarted(t);
+    given(activate(createCarriedServer('by-file').request({ licenseKey: key })));
+    assert.equal(refused(policy()), 'device_not_found');
+    given(confirm(codes));
+    given(policy());
+    resetLicense(store, key, cloud.now);
+    assert.equal(refused(policy()), 'device_not_found');
+  });
+});
+
+test('a machine that was activated by codes gives back and tells by file', (t) => {
+  const { confirm, codes, server, usage, deactivate, approve, licenseId, key, store } = createStarted(t);
+  given(confirm(codes));
+  const file = server.usage(told(licenseId, key, 3));
+  assert.equal(refused(usage(file)), 'server_key_not_approved', 'codes say nothing about its key');
+  given(approve(server));
+  given(usage(file));
+  const stranger = createCarriedServer('vault');
+  const back = { request: 'deactivation', licenseKey: key } as const;
+  assert.equal(refused(deactivate(stranger.request(back))), 'signature_mismatch');
+  given(deactivate(server.request(back)));
+  assert.deepEqual(listDevices(store, null), []);
+});

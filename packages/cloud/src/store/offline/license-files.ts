@@ -1,0 +1,105 @@
+import { findUnreadable } from '@berth/protocol/carried/license-file';
+import type { Licensed } from '../../core/decision.ts';
+import { dateFile } from '../../core/judge-request.ts';
+import { type License, say } from '../../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { refuseUnreadable, refuseWithoutSlots } from '../../core/refuse-for-server.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { perform } from '../execute.ts';
+import { getLicense } from '../licenses.ts';
+
+/** How a license becomes a signed file: the answer to a request, its refresh, or a policy. */
+export interface FileWriter {
+  writeAnswer(licensed: Licensed, requestId: string, dateAt: number): string;
+  writeRefresh(licensed: Licensed, dateAt: number): string;
+  writePolicy(licensed: Licensed, dateAt: number): string;
+}
+
+export interface IssuedFile {
+  readonly file: string;
+  readonly licenseKey: string;
+  readonly product: string;
+  readonly hardwareId: string;
+  readonly dateAt: number;
+}
+
+interface Issue {
+  readonly what: 'answer' | 'refresh' | 'policy';
+  readonly requestId: string | null;
+  /** It is for a server, which takes no license without slots. */
+  readonly needsSlots: boolean;
+  write(dateAt: number): string;
+}
+
+/**
+ * Dates a file and records it, unless no server could take it: a refusal undoes the activation that came
+ * before. Inside a transaction only.
+ */
+export function issueFile(
+  store: CloudStore,
+  licensed: Licensed,
+  issue: Issue,
+  now: number,
+): IssuedFile | Refusal {
+  const { license, hardwareId } = licensed;
+  const refusal = issue.needsSlots ? refuseWithoutSlots(license) : null;
+  if (refusal !== null) return refusal;
+  const lastFileAt = store.sql.findLicense.get(license.key)?.last_file_at as number;
+  const dateAt = dateFile(lastFileAt, now);
+  store.sql.setLastFileAt.run(dateAt, license.id);
+  const facts = { what: issue.what, hardware_id: hardwareId, request_id: issue.requestId, date: say(dateAt) };
+  record(store, { kind: 'license_file_issued', facts }, license.id, now);
+  const { key: licenseKey, product } = license;
+  const file = issue.write(dateAt);
+  const fault = findUnreadable(Buffer.from(file, 'base64').toString());
+  if (fault !== null) return refuseUnreadable(license, fault);
+  return { file, licenseKey, product: product.code, hardwareId, dateAt };
+}
+
+interface RefreshWish {
+  readonly key: string;
+  /** `null`: the one device that has the license. */
+  readonly hardwareId: string | null;
+}
+
+/** A newer file for a device that has the license. */
+export function refreshFile(
+  store: CloudStore,
+  { key, hardwareId }: RefreshWish,
+  writer: FileWriter,
+  now: number,
+): IssuedFile | Refusal {
+  return transact(store, () => {
+    const license = getLicense(store, key);
+    if (isRefusal(license)) return license;
+    const chosen = hardwareId ?? chooseDevice(store, license);
+    if (isRefusal(chosen)) return chosen;
+    const outcome = checkLicense(store, license, chosen, now);
+    if (isRefusal(outcome)) return outcome;
+    const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt);
+    const issue = { what: 'refresh', requestId: null, needsSlots: false, write } as const;
+    return issueFile(store, outcome, issue, now);
+  });
+}
+
+function chooseDevice({ sql }: CloudStore, { id }: License): string | Refusal {
+  const devices = sql.listDevices.all({ license: id });
+  if (devices.length === 1) return devices[0]?.hardware_id as string;
+  if (devices.length === 0) return refuse('device_not_found', 'The license is activated on no machine.');
+  return refuse(
+    'missing_parameters',
+    `The license is activated on ${devices.length} machines. Say which with --device.`,
+  );
+}
+
+/** The license as that machine would be told about it now. Inside a transaction only. */
+export function checkLicense(
+  store: CloudStore,
+  { key, product }: License,
+  hardwareId: string,
+  now: number,
+): Licensed | Refusal {
+  const proof = { kind: 'key', key } as const;
+  const who = { product: product.code, hardwareId, licenseId: null, proof };
+  return perform(store, { kind: 'check', who }, now) as Licensed | Refusal;
+}

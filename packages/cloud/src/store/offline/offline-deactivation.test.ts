@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import type { OfflineRequest } from '@berth/protocol/carried/offline-request';
+import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
+import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { blockDevice, listDevices } from '../devices.ts';
+import { loadTotals } from '../execute.ts';
+import { getLicense, setLicenseEnabled } from '../licenses.ts';
+
+/** A license on one machine that is about to give it back. */
+function createActivated(t: TestContext) {
+  const portal = createTestPortal(t);
+  const { key, store, cloud } = portal;
+  const server = createCarriedServer();
+  given(portal.activate(server.request({ licenseKey: key })));
+  const back = (wish: Partial<OfflineRequest> = {}, keys?: typeof cloud.keys) =>
+    server.request({ request: 'deactivation', licenseKey: key, ...wish }, keys);
+  const total = () => loadTotals(store, given(getLicense(store, key)), cloud.now).get('');
+  return { ...portal, server, back, total };
+}
+
+describe('a license is given back by file', () => {
+  test('and another machine can have it', (t) => {
+    const { deactivate, activate, back, store, key } = createActivated(t);
+    const other = createCarriedServer('machine-2');
+    assert.equal(refused(activate(other.request({ licenseKey: key }))), 'license_activated_max_times');
+    const { requestId: _, ...answer } = given(deactivate(back()));
+    assert.deepEqual(answer, { licenseKey: key, product: 'cad', hardwareId: 'machine-1', usage: null });
+    assert.deepEqual(listDevices(store, null), []);
+    assert.equal(given(getLicense(store, key)).transferCount, 1);
+    given(activate(other.request({ licenseKey: key })));
+  });
+
+  test('after what it tells was counted', (t) => {
+    const { deactivate, back, server, licenseId, key, usage, total } = createActivated(t);
+    given(usage(server.usage(told(licenseId, key, 4))));
+    const answer = given(deactivate(back({ usage: server.usageContent(told(licenseId, key, 12)) })));
+    assert.deepEqual(answer.usage?.added, [{ licenseKey: key, feature: null, amount: 8, total: 12 }]);
+    assert.equal(total(), 12);
+  });
+
+  test('when it has nothing to tell, too', (t) => {
+    const { deactivate, back, server } = createActivated(t);
+    const answer = given(deactivate(back({ usage: server.usageContent([]) })));
+    assert.deepEqual(answer.usage?.added, []);
+  });
+
+  test('once: the same file again has no effect, and hears the same', (t) => {
+    const { deactivate, activate, back, server, licenseId, key, dump } = createActivated(t);
+    const file = back({ usage: server.usageContent(told(licenseId, key, 5)) });
+    const first = given(deactivate(file));
+    given(activate(server.request({ licenseKey: key })));
+    const before = dump();
+    assert.deepEqual(given(deactivate(file)), first);
+    assert.equal(dump(), before, 'it keeps the license that it got since');
+    assert.equal(first.usage?.added[0]?.amount, 5);
+  });
+
+  test('and what it tells later is counted from there on', (t) => {
+    const { deactivate, activate, back, server, licenseId, key, usage, total } = createActivated(t);
+    given(deactivate(back({ usage: server.usageContent(told(licenseId, key, 5)) })));
+    given(activate(server.request({ licenseKey: key })));
+    given(usage(server.usage(told(licenseId, key, 6))));
+    assert.equal(total(), 6);
+  });
+
+  test('also when it is disabled or the machine is barred', (t) => {
+    const { deactivate, back, store, key, cloud } = createActivated(t);
+    setLicenseEnabled(store, key, false, cloud.now);
+    blockDevice(store, 'machine-1', cloud.now);
+    given(deactivate(back()));
+  });
+
+  test('by the keys for the cloud, too', (t) => {
+    const { deactivate, back, cloud } = createActivated(t);
+    given(deactivate(back({}, cloud.keys)));
+  });
+});
+
+describe('it stays where it is', () => {
+  test('when the request does not hold; nothing is counted either', (t) => {
+    const { deactivate, back, server, licenseId, key, dump, cloud, usage } = createActivated(t);
+    given(usage(server.usage(told(licenseId, key, 4))));
+    const stranger = createCarriedServer('machine-1');
+    const content = server.usageContent(told(licenseId, key, 6));
+    const before = dump();
+    const attempt = (code: string, file: string) => {
+      assert.equal(refused(deactivate(file)), code);
+      assert.equal(dump(), before, code);
+    };
+    attempt('signature_mismatch', stranger.request({ request: 'deactivation', licenseKey: key }));
+    attempt('signature_mismatch', back({}, { ...cloud.keys, sharedKey: 'wrong' }));
+    attempt('invalid_api_key', back({}, { ...cloud.keys, apiKey: 'nobody' }));
+    attempt('usage_file_invalid', back({ usage: 'all of it' }));
+    attempt('usage_file_invalid', back({ usage: { ...content, sequence: 0 } }));
+    attempt('usage_file_invalid', back({ usage: { ...content, hardware_id: 'machine-2' } }));
+    attempt('usage_file_invalid', back({ usage: { ...content, server_key: stranger.serverKey } }));
+    attempt('usage_file_invalid', back({ usage: { ...content, licenses: told(licenseId, key, 3) } }));
+    attempt('license_not_found', back({ licenseKey: 'K-NONE', usage: content }));
+    given(deactivate(back({ usage: content })));
+  });
+
+  test('not because a newer usage file was handed in first: that one has told everything', (t) => {
+    const { deactivate, back, server, licenseId, key, usage, store, total } = createActivated(t);
+    const older = back({ usage: server.usageContent(told(licenseId, key, 4)) });
+    given(usage(server.usage(told(licenseId, key, 6))));
+    assert.equal(given(deactivate(older)).usage, null);
+    assert.deepEqual([total(), listDevices(store, null)], [6, []]);
+  });
+
+  test('a machine that does not have it cannot give it back', (t) => {
+    const { deactivate, back, dump } = createActivated(t);
+    given(deactivate(back()));
+    const before = dump();
+    assert.equal(refused(deactivate(back())), 'license_not_found');
+    const other = createCarriedServer('machine-2');
+    assert.equal(
+      refused(deactivate(other.request({ request: 'deactivation' }), 'K-NONE')),
+      'license_not_found',
+    );
+    assert.equal(dump(), before);
+  });
+});

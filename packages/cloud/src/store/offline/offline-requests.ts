@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto';
+import type { ReadRequest } from '@berth/protocol/carried/offline-request';
+import { type Usage, usage as usageShape } from '@berth/protocol/carried/usage-file';
+import type { Identity } from '../../core/command.ts';
+import type { Licensed } from '../../core/decision.ts';
+import { judgeRepeat, type SeenRequest } from '../../core/judge-request.ts';
+import { type HostFacts, UNKNOWN_HOST } from '../../core/license.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { perform, performOn } from '../execute.ts';
+import { meetServer, type SignedFile } from '../keys/server-keys.ts';
+import { type Voucher, verifyRequest } from '../keys/verify-request.ts';
+import { release } from '../keys/waiting-keys.ts';
+import { type Row, toLicense } from '../rows.ts';
+import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
+import { type CountedUsage, countUsage } from './usage.ts';
+
+/** A request of a server without internet, and the license key that came with it. */
+export interface CarriedRequest {
+  readonly request: ReadRequest;
+  /** For requests that name no license; `null`: nothing was said. */
+  readonly key: string | null;
+  /** The address that handed it in; `null`: the vendor did. */
+  readonly from: string | null;
+}
+
+interface AnsweredActivation extends IssuedFile {
+  readonly requestId: string;
+  /** Whose license the request says it is; missing where it names no user. */
+  readonly username?: string;
+}
+
+export interface AnsweredDeactivation {
+  readonly requestId: string;
+  readonly licenseKey: string;
+  readonly product: string;
+  readonly hardwareId: string;
+  /** What was counted first; `null` when the request told nothing. */
+  readonly usage: CountedUsage | null;
+}
+
+/** Activates the license for the machine that asks, and writes the file that tells it so. */
+export function answerActivation(
+  store: CloudStore,
+  carried: CarriedRequest,
+  writer: FileWriter,
+  now: number,
+): AnsweredActivation | Refusal {
+  return answerOnce(store, carried, now, (who) => {
+    const { fields } = carried.request;
+    const { request_id: requestId } = fields;
+    // It was identified above, also where the vendor answers for a user.
+    const license = toLicense(store.sql.findLicense.get(who.proof.key) as Row);
+    const outcome = performOn(store, license, { kind: 'activate', who, host: readHost(fields) }, now);
+    if (isRefusal(outcome)) return outcome;
+    const licensed = outcome as Licensed;
+    // Whoever signs with a key of its own is a server; other requests come from single machines.
+    const isServer = fields.server_key != null;
+    if (isServer) store.sql.signDevice.run(who.licenseId, who.hardwareId);
+    const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt);
+    const issue = { what: 'answer', requestId, needsSlots: isServer, write } as const;
+    const issued = issueFile(store, licensed, issue, now);
+    if (isRefusal(issued)) return issued;
+    const { username } = fields;
+    return { ...issued, requestId, ...(username === undefined ? {} : { username }) };
+  });
+}
+
+/** Counts what the machine tells, and then takes the license from it. */
+export function answerDeactivation(
+  store: CloudStore,
+  carried: CarriedRequest,
+  now: number,
+): AnsweredDeactivation | Refusal {
+  return answerOnce(store, carried, now, (who) => {
+    const { fields } = carried.request;
+    const told = readUsage(fields);
+    const counted =
+      told === null || isRefusal(told) ? told : countUsage(store, about(told, who.proof.key), now);
+    // Amounts are those of all times: a newer file has told these, too.
+    const usage = isRefusal(counted) && counted.code === 'usage_file_outdated' ? null : counted;
+    if (isRefusal(usage)) return usage;
+    const outcome = perform(store, { kind: 'deactivate', who }, now);
+    if (isRefusal(outcome)) return outcome;
+    const { product, hardwareId } = who;
+    return { requestId: fields.request_id, licenseKey: who.proof.key, product, hardwareId, usage };
+  });
+}
+
+type Fields = ReadRequest['fields'];
+interface KeyIdentity extends Identity {
+  readonly licenseId: number;
+  readonly proof: { readonly kind: 'key'; readonly key: string };
+}
+
+/** All in one commit: who vouches, whether it was answered before, the work, and that it is answered now. */
+function answerOnce<T extends object>(
+  store: CloudStore,
+  carried: CarriedRequest,
+  now: number,
+  work: (who: KeyIdentity) => T | Refusal,
+): T | Refusal {
+  const answered = transact(store, () => {
+    const { request } = carried;
+    const voucher = verifyRequest(store, request);
+    if (voucher !== 'cloud-keys' && voucher !== 'server') return voucher;
+    const key = chooseKey(store, carried);
+    if (isRefusal(key)) return key;
+    const license = store.sql.findLicense.get(key);
+    // Also for a license that is not here: whether an id was used must not tell which keys there are.
+    const asked = { digest: digestOf(request), licenseId: (license?.id as number) ?? 0 };
+    // Ids are compared without regard to case, as they are written both ways.
+    const id = request.fields.request_id.toLowerCase();
+    const row = store.sql.findRequest.get(id);
+    const verdict = judgeRepeat(toSeen(row), asked);
+    if (isRefusal(verdict)) return verdict;
+    if (verdict === 'repeat') return JSON.parse(row?.answer as string) as T;
+    const who = identify(store, carried, license);
+    if (isRefusal(who)) return who;
+    const stranger = meetServer(store, describeFile(carried, who, voucher), now);
+    if (stranger !== null) return stranger;
+    const answer = work(who);
+    if (isRefusal(answer)) return answer;
+    store.sql.addRequest.run(id, asked.digest, asked.licenseId, JSON.stringify(answer), now);
+    const { request: asks, username } = request.fields;
+    const user = username === undefined ? {} : { username };
+    const facts = { request: asks, request_id: id, hardware_id: who.hardwareId, ...user };
+    const event = { kind: 'request_answered', facts: { ...facts, signed_by: voucher } } as const;
+    record(store, event, asked.licenseId, now);
+    return answer;
+  });
+  return release<T | Refusal>(answered);
+}
+
+function digestOf({ text }: ReadRequest): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+function toSeen(row: Row | undefined): SeenRequest | null {
+  if (row === undefined) return null;
+  return { digest: row.digest as string, licenseId: row.license_id as number };
+}
+
+/** Which license is meant: by the request's own key, by the one that came with it, or by its user. */
+function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal {
+  const { request, key: given } = carried;
+  const { license_key: named, username } = request.fields;
+  if (named !== undefined && given !== null && named !== given) {
+    return refuse('validation_error', 'The request names another license key than the one that was given.');
+  }
+  const none = 'The request names no license. Say which one by its license key.';
+  const whose = username === undefined ? none : `The request of the user "${username}" names no license key.`;
+  return named ?? given ?? findKeyOfUser(store, carried) ?? refuse('missing_parameters', whose);
+}
+
+/** A name is no proof, so only the vendor may hand in a request that goes by it. */
+function findKeyOfUser({ sql }: CloudStore, { request, from }: CarriedRequest): string | null {
+  const { username, product } = request.fields;
+  if (from !== null || username === undefined || product === undefined) return null;
+  const productId = sql.findProduct.get(product)?.id as number | undefined;
+  const row = productId === undefined ? undefined : sql.findLicenseByUser.get(productId, username);
+  return (row?.license_key as string | undefined) ?? null;
+}
+
+function identify(
+  { sql }: CloudStore,
+  { request: { fields }, from }: CarriedRequest,
+  license: Row | undefined,
+): KeyIdentity | Refusal {
+  const { product, username, hardware_id: hardwareId } = fields;
+  const isBack = fields.request === 'deactivation';
+  if (license === undefined || (product !== undefined && product !== license.code))
+    return refuseUnknown(isBack);
+  const licenseId = license.id as number;
+  // A user's license is activated with the password, which is in no file; the vendor needs none.
+  const isUsers = license.user_name !== null && !(from === null && license.user_name === username);
+  const isTheirs = isBack ? sql.findDevice.get(licenseId, hardwareId) !== undefined : !isUsers;
+  if (!isTheirs) return refuseUnknown(isBack);
+  const proof = { kind: 'key', key: license.license_key as string } as const;
+  return { product: license.code as string, hardwareId, licenseId, proof };
+}
+
+/** One answer, whatever it is that does not fit: it must not tell strangers which keys there are. */
+function refuseUnknown(isBack: boolean): Refusal {
+  const where = isBack ? ' on this machine' : '';
+  return refuse(
+    'license_not_found',
+    `There is no such license${where}. Check the license key and the product in the request.`,
+  );
+}
+
+function describeFile({ request, from }: CarriedRequest, who: KeyIdentity, voucher: Voucher): SignedFile {
+  const { request: asks, server_key: serverKey = null } = request.fields;
+  const { hardwareId, licenseId } = who;
+  const isVouched = voucher === 'cloud-keys';
+  return { asks, hardwareId, serverKey, isVouched, licenseIds: [licenseId], from };
+}
+
+/** The usage inside of a request needs no signature of its own, but has to be that of its server. */
+function readUsage({ usage, hardware_id, server_key }: Fields): Usage | Refusal | null {
+  if (usage === undefined || usage === null) return null;
+  const { data } = usageShape.safeParse(usage);
+  if (data === undefined) return refuse('usage_file_invalid', 'The usage in the request cannot be read.');
+  if (data.hardware_id === hardware_id && data.server_key === server_key) return data;
+  return refuse('usage_file_invalid', 'The usage in the request is that of another server.');
+}
+
+function readHost({ hostname, app_ver: appVersion }: Fields): HostFacts {
+  return {
+    ...UNKNOWN_HOST,
+    hostname: hostname ?? null,
+    appVersion: appVersion ?? null,
+  };
+}
+
+/** What is told about other licenses is left to the next usage file: it must not keep this one here. */
+function about(usage: Usage, key: string): Usage {
+  return { ...usage, licenses: usage.licenses.filter(({ license_key }) => license_key === key) };
+}

@@ -1,0 +1,213 @@
+import { createReadStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { escapeJsonText } from '@berth/protocol/hidden-characters';
+import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags, LocalContext } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
+import { formatInline } from '../terminal.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** The audit log. */
+export const AUDIT_COMMANDS: readonly Command[] = [
+  {
+    words: 'audit list',
+    usage: '[--license-id N | --system] [--limit N]',
+    about: 'list what happened, newest first',
+    ask: askAudit,
+    show: showAudit,
+  },
+  {
+    words: 'audit verify',
+    usage: '[--file FILE]',
+    about: 'verify the audit log, or an export of it',
+    isLocal: ({ file }) => file !== undefined,
+    local: checkFile,
+    ask: (client) => client.get('/api/admin/audit/verify'),
+    show: (verdict: Verdict | ExportFacts) =>
+      'identity_key' in verdict ? showExport(verdict) : showVerdict(verdict),
+    isFailure: (verdict: { ok: boolean }) => !verdict.ok,
+  },
+  {
+    words: 'audit export',
+    usage: '[--out FILE]',
+    about: 'export the whole signed audit log, to be kept elsewhere',
+    ask: askExport,
+    show: showExport,
+    isFailure: ({ ok }: ExportFacts) => !ok,
+  },
+  {
+    words: 'audit thin',
+    usage: '--before DATE [--license-id N | --system]',
+    about: 'replace older events with totals; a date without a time is the start of that day, UTC',
+    ask: (client, _, flags) =>
+      client.post('/api/admin/audit/thin', {
+        before: flags.before,
+        license_id: flags['license-id'],
+        chain: chainOf(flags),
+      }),
+    show: ({ thinned_links }: { thinned_links: number }) =>
+      thinned_links === 0 ? 'There is nothing that old.' : `Replaced ${thinned_links} links with totals.`,
+  },
+];
+
+const DEFAULT_AUDIT_EVENTS = 100;
+
+function chainOf(flags: Flags): string | undefined {
+  return flags.system ? 'system' : undefined;
+}
+
+/** Reads as many pages as needed: a page holds links, and a link holds all events of one commit. */
+async function askAudit(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
+  const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
+  const events: Facts[] = [];
+  let before: string | undefined;
+  for (;;) {
+    const query = { license_id: flags['license-id'], chain: chainOf(flags), limit: String(most), before };
+    const answer = await client.get('/api/admin/audit', query);
+    if (!answer.ok) return answer;
+    const page = (answer.body as { events: Facts[] }).events;
+    for (const event of page) events.push(event);
+    if (page.length === 0 || events.length >= most) {
+      return { ok: true, body: { events: events.slice(0, most) } as never };
+    }
+    before = String(page.at(-1)?.seq);
+  }
+}
+
+function showAudit({ events }: { events: readonly Facts[] }): string {
+  if (events.length === 0) return 'No events yet.';
+  const rows = events.map(({ seq, at, license_id, kind, ...facts }) => [
+    at,
+    license_id ?? 'system',
+    kind,
+    formatInline(facts),
+  ]);
+  return formatTable(['at', 'license', 'event', ''], rows);
+}
+
+interface Verdict {
+  readonly ok: boolean;
+  readonly chains: number;
+  readonly links: number;
+  readonly events: number;
+  readonly thinned: number;
+  readonly problems: readonly { chain: number | null; n: number; problem: string }[];
+}
+
+function showVerdict({ ok, chains, links, events, thinned, problems }: Verdict): string {
+  const older = thinned === 0 ? '' : ` ${thinned} older links were replaced with totals.`;
+  if (ok) return `The audit log is intact: ${events} events in ${links} links of ${chains} chains.${older}`;
+  const lines = problems.map(({ chain, n, problem }) => `  ${nameLink(chain, n)}: ${problem}`);
+  return `${paint('red', 'The audit log is BROKEN:')}\n${lines.join('\n')}`;
+}
+
+function nameLink(chain: number | null, n: number): string {
+  if (chain === null) return 'all chains';
+  return `${chain === 0 ? 'system' : chain} link ${n}`;
+}
+
+interface ExportFacts extends Pick<ExportVerdict, 'ok' | 'chains' | 'links' | 'events' | 'thinned'> {
+  readonly hardware_id: string | null;
+  readonly exported_at: string | null;
+  readonly identity_key: string | null;
+  readonly problems: readonly string[];
+  readonly saved_as?: string;
+}
+
+function presentExport(verdict: ExportVerdict): ExportFacts {
+  const { hardwareId, exportedAt, identityKey, isIntact: _, ...rest } = verdict;
+  return { ...rest, hardware_id: hardwareId, exported_at: exportedAt, identity_key: identityKey };
+}
+
+/**
+ * Writes the log as it arrives and checks it on the way, so that a truncated download does not pass as an
+ * export.
+ */
+async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
+  if (out !== undefined) return downloadTo(client, out);
+  const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printChunk);
+  return { ...answer, isPrinted: answer.ok };
+}
+
+/** Throws if the download is incomplete. The export of a broken log is evidence and is kept. */
+async function download(client: AdminClient, write: (chunk: Uint8Array) => Promise<void>) {
+  const check = new ExportCheck();
+  const answer = await client.download('/api/admin/audit/export', async (chunk) => {
+    check.take(chunk);
+    await write(chunk);
+  });
+  if (!answer.ok) return answer;
+  const verdict = check.end();
+  if (!verdict.isIntact)
+    throw new InputError(`The export is incomplete: ${verdict.problems.join(' ')} Try again.`);
+  return { ok: true, body: presentExport(verdict) as never };
+}
+
+/** A file keeps every byte, because they are signed; on a terminal, control characters are escaped. */
+function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
+  const decoder = new TextDecoder();
+  return (chunk) => printChunk(escapeJsonText(decoder.decode(chunk, { stream: true })));
+}
+
+function printChunk(chunk: Uint8Array | string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(chunk, (error) => (error == null ? resolve() : reject(error)));
+  });
+}
+
+/** The file gets its name once it is complete. */
+async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer> {
+  const part = `${out}.part`;
+  const file = await open(part, 'w', 0o600).catch(cannotWrite(out));
+  try {
+    const answer = await download(client, (chunk) => file.appendFile(chunk).catch(cannotWrite(out)));
+    await file.sync();
+    if (!answer.ok) return answer;
+    await rename(part, out).catch(cannotWrite(out));
+    return { ok: true, body: { ...(answer.body as ExportFacts), saved_as: out } as never };
+  } finally {
+    await file.close();
+    await rm(part, { force: true });
+  }
+}
+
+function cannotWrite(out: string): (error: unknown) => never {
+  return (error) => {
+    throw new InputError(explainFileError(out, error, 'written'));
+  };
+}
+
+/** Checks an export without a server or a key: what it says about itself, and whether it is complete. */
+async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
+  const check = new ExportCheck();
+  const file = flags.file as string;
+  try {
+    for await (const chunk of createReadStream(file)) check.take(chunk as Uint8Array);
+  } catch (error) {
+    throw new InputError(explainFileError(file, error, 'read'));
+  }
+  return { ok: true, body: presentExport(check.end()) as never };
+}
+
+function showExport({ ok, chains, links, events, thinned, problems, ...origin }: ExportFacts): string {
+  if (!ok) {
+    const saved = origin.saved_as === undefined ? '' : `\nIt was still saved as ${origin.saved_as}.`;
+    return `The export is BROKEN:\n${problems.map((problem) => `  ${problem}`).join('\n')}${saved}`;
+  }
+  const older = thinned === 0 ? '' : `, and totals of ${thinned} older links`;
+  const { hardware_id, exported_at, identity_key, saved_as } = origin;
+  const facts = formatFacts({
+    'hardware id': hardware_id,
+    'exported at': exported_at,
+    'identity key': identity_key,
+    ...(saved_as === undefined ? {} : { file: saved_as }),
+  });
+  return (
+    `The export is intact: ${events} events in ${links} links of ${chains} chains${older}.\n${facts}\n` +
+    'It comes from that server if "berth status" shows the same identity key there.'
+  );
+}

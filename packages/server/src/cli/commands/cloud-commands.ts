@@ -1,0 +1,184 @@
+import { formatTable } from '@berth/protocol/console/console-text';
+import type { CallOf } from '@berth/protocol/console/hints';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
+
+/** Licenses from the vendor's licensing cloud, and reports to it. */
+export const CLOUD_COMMANDS: readonly Command[] = [
+  {
+    words: 'license add',
+    arguments: ['PRODUCT'],
+    usage: '[--license-key K | --user U]',
+    about: 'activate a license at the cloud and add it; standard input may provide the key or the password',
+    reads: (flags) => listAsked(flags),
+    precheck: async (client, _, flags) => (listAsked(flags).length === 0 ? null : refuseWithoutCloud(client)),
+    ask: askAdd,
+    show: ({ id, product, floating_users }: AddedLicense) =>
+      `Added license ${id} for "${product}" with ${floating_users} ` +
+      `${floating_users === 1 ? 'slot' : 'slots'}.`,
+  },
+  {
+    words: 'license remove',
+    arguments: ['ID'],
+    usage: '[--locally]',
+    about: 'deactivate a license at the cloud and remove it; --locally does not contact the cloud',
+    ask: (client, [id], { locally }) =>
+      client.post(locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct', {
+        license_id: id,
+      }),
+    show: ({ license_id, product }: RemovedLicense) => `Removed license ${license_id} for "${product}".`,
+  },
+  {
+    words: 'license sync',
+    usage: '[--license-id N] [--accept-older] [--accept-unbound]',
+    about:
+      'report consumption to the cloud and check licenses there now; --accept-older accepts totals that ' +
+      'are lower than before, --accept-unbound accepts answers without the nonce of the request',
+    ask: (client, _, flags) =>
+      client.post('/api/admin/licenses/sync', {
+        license_id: flags['license-id'],
+        accept_older: flags['accept-older'] === true,
+        accept_unbound: flags['accept-unbound'] === true,
+      }),
+    show: showSynced,
+    isFailure: ({ licenses }: Synced) => licenses.some((one) => sayLeft(one) !== ''),
+  },
+  {
+    words: 'report list',
+    about: 'list consumption, and how much of it has been reported to the cloud',
+    ask: (client) => client.get('/api/admin/reports'),
+    show: showReports,
+  },
+  {
+    words: 'report settle',
+    arguments: ['REPORT'],
+    usage: '--counted | --not-counted',
+    about: 'say whether the vendor counted an uncertain report',
+    ask: askSettle,
+    show: ({ settled }: { settled: string }) => `Settled report ${settled}.`,
+  },
+];
+
+interface AddedLicense {
+  readonly id: number;
+  readonly product: string;
+  readonly floating_users: number;
+}
+
+interface RemovedLicense {
+  readonly license_id: number;
+  readonly product: string;
+}
+
+interface Synced {
+  readonly licenses: readonly (RemovedLicense & {
+    readonly error: { readonly code: string; readonly message: string } | null;
+    readonly untold: { readonly pending: number; readonly under_way: number; readonly uncertain: number };
+  })[];
+}
+
+interface OpenReport {
+  readonly id: string;
+  readonly amount: number;
+}
+
+interface Reports {
+  readonly meters: readonly {
+    readonly license_id: number;
+    readonly product: string;
+    readonly is_removed: boolean;
+    readonly feature: string | null;
+    readonly pending: number;
+    readonly reported: number;
+    readonly under_way: OpenReport | null;
+    readonly uncertain: readonly OpenReport[];
+  }[];
+}
+
+/** A password is never given on the command line; a license key may be. */
+function listAsked(flags: Flags) {
+  if (flags.user !== undefined) return [{ text: `password of ${flags.user}` }];
+  return flags['license-key'] === undefined ? [{ text: 'license key' }] : [];
+}
+
+/** Refuses before asking for a key that could not be used. */
+async function refuseWithoutCloud(client: AdminClient): Promise<AdminAnswer | null> {
+  const { ok, body } = await client.get('/api/admin/status');
+  if (!ok || (body as { cloud: { state: string } }).cloud.state !== 'not_configured') return null;
+  const message =
+    'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.';
+  return { ok: false, body: { status: 400, code: 'cloud_not_configured', message } as never };
+}
+
+function askAdd(
+  client: AdminClient,
+  [product]: readonly string[],
+  flags: Flags,
+  [typed]: readonly string[],
+): Promise<AdminAnswer> {
+  const { user: username, 'license-key': key } = flags;
+  if (username !== undefined && key !== undefined) {
+    throw new InputError('Give either a license key or a user, not both.');
+  }
+  if ((key ?? typed ?? '') === '') {
+    throw new InputError(
+      'Give the license key with --license-key, or --user and the password. The key or the password may ' +
+        'also come from standard input.',
+    );
+  }
+  const holder = username === undefined ? { license_key: key ?? typed } : { username, password: typed };
+  return client.post('/api/v4/addProduct', { product, ...holder });
+}
+
+function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags): Promise<AdminAnswer> {
+  const isCounted = flags.counted === true;
+  if (isCounted === (flags['not-counted'] === true)) {
+    throw new InputError('Give either --counted or --not-counted.');
+  }
+  return client.post('/api/admin/reports/settle', { report_id: id, counted: isCounted });
+}
+
+function showSynced({ licenses }: Synced): string {
+  if (licenses.length === 0) return 'The cloud is reachable. No license on this server comes from it.';
+  return formatTable(
+    ['license', 'product', ''],
+    licenses.map(({ license_id, product, error, untold }) => [
+      license_id,
+      product,
+      sayLeft({ error, untold }) || 'in sync',
+    ]),
+  );
+}
+
+/** The error and the unsettled amounts; empty if there are none. Pending amounts are normal. */
+function sayLeft({ error, untold }: Pick<Synced['licenses'][number], 'error' | 'untold'>): string {
+  const left = Object.entries(untold).filter(([name, amount]) => name !== 'pending' && amount !== 0);
+  const amounts = left.map(([name, amount]) => `${amount} ${name.replace('_', ' ')}`).join(', ');
+  const reason = error === null ? '' : `${error.code}: ${error.message}`;
+  return [reason, amounts].filter((part) => part !== '').join(' ');
+}
+
+function showReports({ meters }: Reports, callOf: CallOf): string {
+  if (meters.length === 0) return 'No consumption of licenses from the cloud.';
+  const table = formatTable(
+    ['license', 'product', 'feature', 'pending', 'under way', 'uncertain', 'reported'],
+    meters.map(({ license_id, product, is_removed, feature, pending, under_way, uncertain, reported }) => [
+      license_id,
+      is_removed ? `${product} (removed)` : product,
+      feature,
+      pending,
+      under_way?.amount ?? 0,
+      uncertain.reduce((sum, { amount }) => sum + amount, 0),
+      reported,
+    ]),
+  );
+  const held = meters.flatMap(({ uncertain }) => uncertain);
+  if (held.length === 0) return table;
+  const lines = held.map(({ id, amount }) => `  ${id}  ${amount}`);
+  return [
+    table,
+    `\nUNCERTAIN: ask the vendor whether these were counted, then run "${callOf('report settle')}":`,
+    ...lines,
+  ].join('\n');
+}

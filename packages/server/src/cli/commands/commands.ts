@@ -1,0 +1,285 @@
+import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
+import type { CallOf } from '@berth/protocol/console/hints';
+import { type Config, showConfig } from '../../config.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
+import { AUDIT_COMMANDS } from './audit-commands.ts';
+import { CLOUD_COMMANDS } from './cloud-commands.ts';
+import { EVENT_COMMANDS } from './event-commands.ts';
+import { KEY_COMMANDS } from './key-commands.ts';
+import { MOVE_COMMANDS } from './move-commands.ts';
+import { OFFLINE_COMMANDS } from './offline-commands.ts';
+import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
+import { RULES_COMMANDS } from './rules-commands.ts';
+import { USER_COMMANDS } from './user-commands.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+export const COMMANDS: readonly Command[] = [
+  {
+    words: 'status',
+    about: 'show the state of the server',
+    ask: (client) => client.get('/api/admin/status'),
+    show: showStatus,
+  },
+  {
+    words: 'config',
+    about: 'show the settings from the command line, the environment and berth.yaml',
+    local: async ({ config }) => ({ ok: true, body: showConfig(config) as never }),
+    show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
+  },
+  {
+    words: 'clock',
+    about: "compare the server's time with the wall clock",
+    ask: (client) => client.get('/api/admin/clock'),
+    show: showClock,
+  },
+  {
+    words: 'clock accept',
+    about: 'accept a wall clock that jumped ahead',
+    ask: (client) => client.post('/api/admin/clock/accept'),
+    show: showClock,
+  },
+  {
+    words: 'clock reset',
+    usage: '[--dry-run] [--yes]',
+    about: 'return to the wall clock after it was wrong, and restore borrows that this ended',
+    ask: askReset,
+    show: (answer: ResetAnswer, callOf) => showReset(answer, (clock: ClockFacts) => showClock(clock, callOf)),
+    isFailure: isRefusedReset,
+  },
+  {
+    words: 'license list',
+    usage: '[--product P]',
+    about: 'list the licenses',
+    ask: (client, _, { product }) => client.get('/api/admin/licenses', { product }),
+    show: showLicenses,
+  },
+  {
+    words: 'license show',
+    arguments: ['ID'],
+    about: 'show one license in full',
+    ask: askLicense,
+    show: showLicense,
+  },
+  ...CLOUD_COMMANDS,
+  ...OFFLINE_COMMANDS,
+  {
+    words: 'registration list',
+    usage: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
+    about: 'list who holds a slot',
+    ask: askRegistrations,
+    show: showRegistrations,
+  },
+  {
+    words: 'registration release',
+    arguments: ['[USER]'],
+    usage: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
+    about: 'release a slot that is not borrowed, or all slots of an address, including borrowed ones',
+    ask: async (client, [user], flags) =>
+      nameFlags(
+        await client.post('/api/admin/registrations/release', {
+          user,
+          address: flags.address,
+          ...targetOf(flags),
+        }),
+      ),
+    show: ({ released }: { released: number }) =>
+      released === 1 ? 'The slot is free.' : `Released ${released} slots.`,
+  },
+  {
+    words: 'registration recall',
+    arguments: ['USER'],
+    usage: '[--product P] [--license-id N]',
+    about: 'recall a borrowed slot before it ends',
+    ask: async (client, [user], flags) =>
+      nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
+    show: () => 'The slot is free. The borrower can still work offline until the borrow ends.',
+  },
+  ...AUDIT_COMMANDS,
+  ...RULES_COMMANDS,
+  ...EVENT_COMMANDS,
+  ...KEY_COMMANDS,
+  ...USER_COMMANDS,
+  ...MOVE_COMMANDS,
+];
+
+function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {
+  return { product: flags.product, license_id: flags['license-id'] };
+}
+
+/** The server's messages name fields; these name the arguments and flags of the command. */
+function nameFlags(answer: AdminAnswer): AdminAnswer {
+  const body = answer.body as { readonly code?: string; readonly message: string };
+  if (answer.ok || body.code !== 'missing_parameters') return answer;
+  const message = body.message
+    .replace('Name the "product"', 'Name the "product" (--product)')
+    .replace('"user" is missing', 'name USER, or --address');
+  return { ok: false, body: { ...body, message } as never };
+}
+
+async function askLicense(client: AdminClient, [id]: readonly string[]): Promise<AdminAnswer> {
+  const answer = await client.get('/api/admin/licenses', { license_id: id });
+  const { licenses } = answer.body as { licenses?: Facts[] };
+  if (!answer.ok || licenses === undefined) return answer;
+  if (licenses[0] !== undefined) return { ok: true, body: licenses[0] as never };
+  const message = `This server holds no license with the id ${id}.`;
+  return { ok: false, body: { status: 400, code: 'license_not_found', message } as never };
+}
+
+/** All pages. */
+async function askRegistrations(
+  client: AdminClient,
+  _: readonly string[],
+  flags: Flags,
+): Promise<AdminAnswer> {
+  const all: Facts[] = [];
+  let after: Readonly<Record<string, string | undefined>> = {};
+  for (;;) {
+    const query = { ...targetOf(flags), user: flags.user, address: flags.address, ...after };
+    const answer = await client.get('/api/admin/registrations', query);
+    if (!answer.ok) return answer;
+    const page = (answer.body as { registrations: Facts[] }).registrations;
+    for (const registration of page) all.push(registration);
+    const last = page.at(-1);
+    const isSame = last?.user === after.after_user && String(last?.license_id) === after.after_license_id;
+    if (last === undefined || isSame) return { ok: true, body: { registrations: all } as never };
+    after = { after_license_id: String(last.license_id), after_user: String(last.user) };
+  }
+}
+
+function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
+  const { clock, ...rest } = status;
+  const time =
+    clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
+  return `${formatFacts(flattenFacts(rest))}\n${time}`;
+}
+
+interface ClockFacts {
+  readonly server_at: string;
+  readonly wall_at: string;
+  readonly ahead_ms: number;
+  readonly jump: { readonly direction: string; readonly seen_at: string } | null;
+  readonly jump_at_start: { readonly from: string; readonly to: string } | null;
+}
+
+function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts, callOf: CallOf): string {
+  const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
+  const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
+  const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
+  const advised = jump === null ? facts : `${facts}\n${adviseOnJump(jump.direction, callOf)}`;
+  if (rest === null) return advised;
+  const hint = `if the clock was wrong, correct it and run "${callOf('clock reset')}"`;
+  return `${advised}\nIt JUMPED AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
+}
+
+function adviseOnJump(direction: string, callOf: CallOf): string {
+  return direction === 'ahead'
+    ? `If the wall clock is correct, run "${callOf('clock accept')}".`
+    : `If the clock was wrong before and is correct now, run "${callOf('clock reset')}".`;
+}
+
+function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
+  if (licenses.length === 0) return 'No licenses.';
+  const rows = licenses.map((license) => [
+    license.id,
+    license.product,
+    sayState(license.state),
+    sayEnd(license),
+    license.source,
+    license.floating_users,
+    license.floating_in_use,
+    license.borrowed,
+  ]);
+  return formatTable(['id', 'product', 'state', 'ends at', 'source', 'slots', 'in use', 'borrowed'], rows);
+}
+
+const STATE_STYLES: Readonly<Record<string, Style>> = { active: 'green', in_grace: 'yellow' };
+
+/** A license in any other state lends nothing. */
+function sayState(state: unknown): string {
+  return paint(STATE_STYLES[String(state)] ?? 'red', String(state));
+}
+
+function sayEnd({ state, ends_at }: Facts): string {
+  if (ends_at === null) return 'never';
+  return state === 'in_grace' ? `${ends_at} (grace)` : String(ends_at);
+}
+
+function showLicense(
+  { product_features, ...rest }: Facts & { product_features: readonly Facts[] },
+  callOf: CallOf,
+): string {
+  const license = sayAssurance(rest, callOf);
+  if (product_features.length === 0) return formatFacts(license);
+  const columns = [
+    'code',
+    'feature_type',
+    'total_consumptions',
+    'max_consumptions',
+    'floating_in_use_devices',
+  ];
+  const heading = ['feature', 'type', 'consumed', 'of', 'slots in use', 'of'];
+  const rows = product_features.map((feature) => [...columns, 'floating_users'].map((name) => feature[name]));
+  return `${formatFacts(license)}\n\n${formatTable(heading, rows)}`;
+}
+
+/** Describes how far the cloud's answers about a license can be trusted. */
+function sayAssurance(license: Facts, callOf: CallOf): Facts {
+  const {
+    cloud_answers_bound: isBound,
+    unconfirmed_verdict: verdict,
+    lower_total_kept_out: keptTotal,
+    ...rest
+  } = license;
+  if (isBound === undefined) return rest;
+  const answers =
+    isBound === true
+      ? 'bound to requests'
+      : 'not bound to requests: recorded answers could be replayed; see SECURITY.md';
+  return {
+    ...rest,
+    'cloud answers': answers,
+    ...(verdict === null
+      ? {}
+      : { 'unconfirmed verdict': `${verdict}: takes effect if the next check confirms it` }),
+    ...(keptTotal === true
+      ? {
+          'cloud total': `lower than before, ignored; "${callOf('license sync --accept-older')}" accepts it`,
+        }
+      : {}),
+  };
+}
+
+function showRegistrations({ registrations }: { registrations: readonly Facts[] }): string {
+  if (registrations.length === 0) return 'Nobody holds a slot.';
+  const rows = registrations.map((record) => [
+    record.license_id,
+    record.product,
+    record.user,
+    record.os_hostname,
+    sayAddress(record),
+    record.registered_at,
+    record.ends_at,
+    record.is_borrowed,
+  ]);
+  const heading = ['license', 'product', 'user', 'host', 'address', 'since', 'until', 'borrowed'];
+  return formatTable(heading, rows);
+}
+
+/** The address of the last request, and the one the application reports if it differs. */
+function sayAddress({ address, ip_local: stated }: Facts): unknown {
+  if (stated === null || stated === address) return address;
+  return address === null ? `says ${stated}` : `${address} (says ${stated})`;
+}
+
+/** Flattens nested facts to dotted names, as in the settings file. */
+function flattenFacts(facts: Facts, prefix = ''): Facts {
+  return Object.fromEntries(
+    Object.entries(facts).flatMap(([name, value]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.entries(flattenFacts(value as Facts, `${prefix}${name}.`))
+        : [[`${prefix}${name}`, typeof value === 'boolean' ? String(value) : value]],
+    ),
+  );
+}

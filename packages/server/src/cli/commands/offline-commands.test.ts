@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { generate, openOfflineApp } from '../../../../../test/support/cloud/offline-app.ts';
+import { TEST_VENDOR as vendor } from '../../../../../test/support/cloud/test-vendor.ts';
+import { temporaryFolder } from '../../../../../test/support/server-process.ts';
+import type { AdminClient } from '../admin-client.ts';
+import { OFFLINE_COMMANDS } from './offline-commands.ts';
+
+/** Runs a command against a server in this process, and answers what it says. */
+async function openDesk(t: TestContext) {
+  const app = await openOfflineApp(t);
+  const folder = temporaryFolder(t);
+  const send = async (path: string, body: object | string) => {
+    const answer = await app.post(path, body);
+    return { ok: answer.status === 200, body: answer.body as never };
+  };
+  const client = { post: send, upload: send } as unknown as AdminClient;
+  const flags = { 'license-key': 'K', 'policy-id': '3' };
+  const install = async (words: string, name: string) => {
+    const command = OFFLINE_COMMANDS.find((one) => one.words === words);
+    assert.ok(command !== undefined && 'ask' in command);
+    return command.ask(client, [join(folder, name)], flags, ['bm90IGEgY29kZQ==']);
+  };
+  const write = (name: string, content: string | Uint8Array) => writeFileSync(join(folder, name), content);
+  return { app, folder, install, write };
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+const DAMAGED: Readonly<Record<string, string | Uint8Array>> = {
+  'garbage.lic': 'garbage',
+  'binary.lic': new Uint8Array([0, 255, 254]),
+  'no-json.lic': base64('{"license": "x"'),
+  'no-license.lic': base64('{}'),
+  'large.lic': 'a'.repeat(3_000_000),
+};
+
+describe('a file that is damaged', () => {
+  for (const words of ['offline install', 'airgap install']) {
+    test(`is told by its name, and not as a request ("${words}")`, async (t) => {
+      const { folder, install, write } = await openDesk(t);
+      for (const [name, content] of Object.entries(DAMAGED)) {
+        write(name, content);
+        const { ok, body } = await install(words, name);
+        const { message } = body as { message: string };
+        assert.equal(ok, false, name);
+        assert.ok(message.startsWith(`${join(folder, name)} was not installed. `), message);
+        assert.match(
+          message,
+          /Copy it again exactly as the vendor sent it, or ask the vendor for a new one\.$/,
+        );
+        assert.doesNotMatch(message, /body|license_policy/i);
+      }
+    });
+
+    test(`is told when it cannot even be read ("${words}")`, async (t) => {
+      const { folder, install, write } = await openDesk(t);
+      write('empty.lic', '\n');
+      await assert.rejects(install(words, 'empty.lic'), /empty\.lic is empty\. Copy it again/);
+      await assert.rejects(
+        install(words, 'none.lic'),
+        new RegExp(`The file ${folder}/none\\.lic does not exist\\.`),
+      );
+      await assert.rejects(install(words, '.'), /is a folder\. Give the path of a file\./);
+    });
+  }
+
+  test('is one that somebody changed, too; as it was sent it is taken', async (t) => {
+    const { app, install, write } = await openDesk(t);
+    const file = vendor.answer(await generate(app));
+    const fields = Buffer.from(file, 'base64').toString('utf8');
+    write('changed.lic', base64(fields.replace('"floating_users":', '"floating_users":9')));
+    const changed = await install('offline install', 'changed.lic');
+    const { message } = changed.body as { message: string };
+    assert.match(message, /changed\.lic was not installed\. The file is not signed by the vendor/);
+    write('sent.lic', `\uFEFF${file}\r\n`);
+    assert.equal((await install('offline install', 'sent.lic')).ok, true);
+  });
+});

@@ -1,0 +1,222 @@
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/carried/airgap-codes';
+import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
+import {
+  codeSymbols,
+  groupCode,
+  groupHardwareId,
+  isWholeCode,
+  readTypedCode,
+} from '@berth/protocol/carried/typed-code';
+import { formatFacts } from '@berth/protocol/console/console-text';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
+import { InputError, type SecretPrompt } from '../read-secrets.ts';
+
+/** Licenses for servers without internet: from files and from codes. */
+export const OFFLINE_COMMANDS: readonly Command[] = [
+  {
+    words: 'offline request',
+    usage: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
+    about: 'create a file that requests a license from the vendor; --deactivate returns one',
+    ask: askRequest,
+    show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
+      saved_as === undefined
+        ? request_data
+        : `Saved request ${request_id} in ${saved_as}.\nThe identity key of this server is ${identity_key}.`,
+  },
+  {
+    words: 'offline install',
+    arguments: ['FILE'],
+    about: 'install a license file from the vendor, new or refreshed',
+    ask: (client, [file = '']) => carry(file, (text) => client.upload('/api/v4/license/upload', text)),
+    show: showInstalled,
+  },
+  {
+    words: 'offline usage',
+    usage: '[--out FILE]',
+    about: 'create a file with the consumption of licenses installed from files',
+    ask: async (client, _, { out }) => save(await client.post('/api/admin/usage'), 'usage_data', out),
+    show: ({ usage_data, saved_as, sequence }: MadeUsage) =>
+      saved_as === undefined ? usage_data : `Saved usage file ${sequence} in ${saved_as}.`,
+  },
+  {
+    words: 'airgap activate',
+    arguments: ['LICENSE-KEY'],
+    usage: '[--qr]',
+    about: "create this server's activation code from the vendor's initialization code on standard input",
+    reads: () => [codePrompt('initialization code', INITIALIZATION_CODE_BYTES)],
+    ask: (client, [key], _, [typed = '']) => {
+      const code = readScannedText(typed, 'initialization_code')?.get('initialization_code') ?? typed;
+      const signing_key = readCode('initialization code', code, INITIALIZATION_CODE_BYTES);
+      return client.post('/api/v4/airgap/generate', { license_key: key, signing_key });
+    },
+    show: showCodes,
+    scan: ({ activation_code, hardware_id, license_key }: Codes) =>
+      writeScannedText({ license_key, hardware_id, activation_code: codeSymbols(activation_code) }),
+  },
+  {
+    words: 'airgap install',
+    arguments: ['POLICY-FILE'],
+    usage: '[--license-key K] [--policy-id N] [--confirmation-code C]',
+    about:
+      'install a policy file; the confirmation code may come from standard input, and a scanned QR code ' +
+      'includes the other two values',
+    reads: (flags) =>
+      flags['confirmation-code'] === undefined ? [codePrompt('confirmation code', SIGNED_CODE_BYTES)] : [],
+    ask: askPolicy,
+    show: showInstalled,
+  },
+];
+
+interface MadeRequest {
+  readonly request_id: string;
+  readonly request_data: string;
+  readonly identity_key: string;
+  readonly saved_as?: string;
+}
+
+interface MadeUsage {
+  readonly sequence: number;
+  readonly usage_data: string;
+  readonly saved_as?: string;
+}
+
+interface Codes {
+  readonly activation_code: string;
+  readonly hardware_id: string;
+  readonly license_key: string;
+}
+
+interface InstalledLicense {
+  readonly id: number;
+  readonly product: string;
+  readonly floating_users: number;
+  readonly validity_period: string | null;
+}
+
+async function askRequest(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
+  requireWritable(flags.out);
+  const answer = await client.post('/api/v4/license/generate', {
+    product: flags.product,
+    license_key: flags['license-key'],
+    username: flags.user,
+    license_id: flags['license-id'],
+    request: flags.deactivate ? 'deactivation' : 'activation',
+  });
+  return save(answer, 'request_data', flags.out);
+}
+
+function askPolicy(
+  client: AdminClient,
+  [file = '']: readonly string[],
+  flags: Flags,
+  [typed = '']: readonly string[],
+): Promise<AdminAnswer> {
+  const text = flags['confirmation-code'] ?? typed;
+  const scanned = readScannedText(text, 'confirmation_code');
+  const code = scanned?.get('confirmation_code') ?? text;
+  const license_key = flags['license-key'] ?? scanned?.get('license_key');
+  const policy_id = flags['policy-id'] ?? scanned?.get('policy_id');
+  if (license_key === undefined || policy_id === undefined) {
+    const missing = license_key === undefined ? '--license-key K' : '--policy-id N';
+    throw new InputError(
+      `Add ${missing}: the vendor provides it with the confirmation code. Nothing was done.`,
+    );
+  }
+  return carry(file, (policy) =>
+    client.post('/api/v4/airgap/license', {
+      license_policy: policy,
+      license_key,
+      policy_id,
+      confirmation_code: readCode('confirmation code', code, SIGNED_CODE_BYTES),
+    }),
+  );
+}
+
+function codePrompt(text: string, bytes: number): SecretPrompt {
+  return { text, isWhole: (typed) => isWholeCode(typed, bytes) };
+}
+
+/** The input still has its lines as typed, so the error can name the line. */
+function readCode(what: string, typed: string, bytes: number): string {
+  if (typed.trim() === '') return '';
+  const read = readTypedCode(typed, bytes);
+  if ('code' in read) return read.code;
+  throw new InputError(`The ${what} is mistyped. ${read.fault} Nothing was done.`);
+}
+
+function showCodes({ activation_code, hardware_id }: Codes): string {
+  const grouped = groupHardwareId(hardware_id);
+  return [
+    formatFacts({ 'activation code': activation_code, 'hardware id': hardware_id }),
+    'The same in groups for typing. Each line ends with a check character that reveals typing mistakes:',
+    `Activation code:\n${groupCode(activation_code)}`,
+    ...(grouped === null ? [] : [`Hardware id:\n${grouped}`]),
+  ].join('\n\n');
+}
+
+/** A deactivated license stops before its file is written, so check first that it can be. */
+function requireWritable(out: string | undefined): void {
+  if (out === undefined) return;
+  try {
+    closeSync(openSync(out, 'a', 0o600));
+  } catch (error) {
+    throw new InputError(explainFileError(out, error, 'written'));
+  }
+}
+
+/** Writes no line break at the end: the file is compared byte by byte. */
+function save(answer: AdminAnswer, field: string, out: string | undefined): AdminAnswer {
+  if (!answer.ok || out === undefined) return answer;
+  const body = answer.body as Readonly<Record<string, string>>;
+  try {
+    writeFileSync(out, body[field] as string, { mode: 0o600 });
+  } catch (error) {
+    throw new InputError(explainFileError(out, error, 'written'));
+  }
+  return { ok: true, body: { ...body, saved_as: out } as never };
+}
+
+/** Codes that mean that the file itself is bad. */
+const BAD_FILE: ReadonlySet<string> = new Set([
+  'offline_file_invalid',
+  'offline_signature_mismatch',
+  'airgap_policy_invalid',
+  'payload_too_large',
+]);
+
+const REMEDY = 'Copy it again exactly as the vendor sent it, or ask the vendor for a new one.';
+
+/** Sends a file of the vendor to the server. Errors about the file name it. */
+async function carry(file: string, send: (text: string) => Promise<AdminAnswer>): Promise<AdminAnswer> {
+  const text = readInput(file);
+  const answer = await send(text);
+  const body = answer.body as { readonly code: string; readonly message: string };
+  if (answer.ok || !BAD_FILE.has(body.code)) return answer;
+  const problem = body.code === 'payload_too_large' ? 'It is too large for a license.' : body.message;
+  return {
+    ok: false,
+    body: { ...body, message: `${file} was not installed. ${problem} ${REMEDY}` } as never,
+  };
+}
+
+function readInput(file: string): string {
+  const text = readOrExplain(file);
+  if (text.trim() === '') throw new InputError(`${file} is empty. ${REMEDY}`);
+  return text;
+}
+
+function readOrExplain(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new InputError(explainFileError(file, error, 'read'));
+  }
+}
+
+function showInstalled({ id, product, floating_users, validity_period }: InstalledLicense): string {
+  const until = validity_period === null ? 'forever' : `until ${validity_period}`;
+  return `Installed license ${id} for "${product}": ${floating_users} slots, valid ${until}.`;
+}

@@ -1,0 +1,197 @@
+import { formatTable } from '@berth/protocol/console/console-text';
+import type { CallOf } from '@berth/protocol/console/hints';
+import { suggest } from '@berth/protocol/console/suggest';
+import { ROLES } from '../../core/access/role.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+const askPassword = (flags: Flags) => (flags['one-time'] ? [] : [{ text: 'new password', isNew: true }]);
+
+/** Checked before anyone types a password. */
+function requireRole({ role = '' }: Flags): string {
+  if (ROLES.some((known) => known === role)) return role;
+  throw new InputError(`--role must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`);
+}
+
+/** Accounts for people, who have a password, and tokens for programs. */
+export const USER_COMMANDS: readonly Command[] = [
+  {
+    words: 'user list',
+    about: 'list the accounts and their roles',
+    ask: (client) => client.get('/api/admin/users'),
+    show: showUsers,
+  },
+  {
+    words: 'user add',
+    arguments: ['NAME'],
+    usage: '--role ROLE [--one-time]',
+    about: 'add an account with the role user, operator or admin; standard input provides its password',
+    reads: (flags) => {
+      requireRole(flags);
+      return askPassword(flags);
+    },
+    precheck: async (client, [name]) =>
+      (await hasAccount(client, name)) === true
+        ? refused('account_exists', `There is already an account "${name}".`)
+        : null,
+    ask: async (client, [name], { role }, [password]) =>
+      withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), { role }),
+    show: (body: PasswordAnswer & { role: string }) =>
+      `Added account "${body.name}" with role ${body.role}.\n${showPassword(body)}`,
+  },
+  {
+    words: 'user password',
+    arguments: ['NAME'],
+    usage: '[--one-time]',
+    about: 'change a password; --one-time generates a one-time password and shows it',
+    reads: askPassword,
+    precheck: async (client, [name]) =>
+      (await hasAccount(client, name)) === false
+        ? refused('account_not_found', `There is no account "${name}".`)
+        : null,
+    ask: async (client, [name], _, [password]) => {
+      const answer = await client.post('/api/admin/users/password', { name, ...given(password) });
+      return answer.ok ? withOthers(answer, await client.get('/api/admin/users')) : answer;
+    },
+    show: (body: PasswordAnswer & { others: readonly Facts[] }, callOf) =>
+      showPassword(body) + showOthers(body, callOf),
+  },
+  {
+    words: 'user role',
+    arguments: ['NAME'],
+    usage: '--role ROLE',
+    about: 'change the role of an account',
+    ask: async (client, [name], flags) => {
+      const role = requireRole(flags);
+      return withFacts(await client.post('/api/admin/users/role', { name, role }), { name, role });
+    },
+    show: ({ changed, name, role }: { changed: number; name: string; role: string }) =>
+      `"${name}" ${changed === 0 ? 'already has' : 'now has'} role ${role}.`,
+  },
+  {
+    words: 'user remove',
+    arguments: ['NAME'],
+    about: 'remove an account and end its sessions',
+    ask: async (client, [name]) =>
+      withFacts(await client.post('/api/admin/users/remove', { name }), { name }),
+    show: ({ name }: { name: string }) => `Removed account "${name}" and ended its sessions.`,
+  },
+  {
+    words: 'token list',
+    about: 'list the tokens, without their values',
+    ask: (client) => client.get('/api/admin/tokens'),
+    show: showTokens,
+  },
+  {
+    words: 'token create',
+    arguments: ['NAME'],
+    usage: '--role ROLE [--days N|never]',
+    about: 'create a token for a program; it is shown only once and expires after 365 days by default',
+    ask: async (client, [name], flags) => {
+      const role = requireRole(flags);
+      return client.post('/api/admin/tokens/create', { name, role, days: flags.days });
+    },
+    show: ({ id, token, expires_at }: CreatedToken) =>
+      `${token}\nThis is token ${id}. It is shown only once. Send it as "Authorization: Bearer TOKEN". ` +
+      (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
+  },
+  {
+    words: 'token revoke',
+    arguments: ['ID'],
+    about: 'revoke a token by its id or name',
+    ask: async (client, [id]) => withFacts(await client.post('/api/admin/tokens/revoke', { id }), { id }),
+    show: ({ id }: { id: string }) => `Revoked token "${id}".`,
+  },
+];
+
+interface CreatedToken {
+  readonly id: string;
+  readonly token: string;
+  readonly expires_at: string | null;
+}
+
+/** `null` if the server refuses to list accounts; the command itself then reports why. */
+async function hasAccount(client: AdminClient, name: string | undefined): Promise<boolean | null> {
+  const { ok, body } = await client.get('/api/admin/users');
+  return ok ? (body as { users: readonly Facts[] }).users.some((user) => user.name === name) : null;
+}
+
+function refused(code: string, message: string): AdminAnswer {
+  return { ok: false, body: { status: 400, code, message } as never };
+}
+
+/** Adds the input to the answer, to be shown with it. */
+function withFacts(answer: AdminAnswer, facts: Facts): AdminAnswer {
+  return answer.ok ? { ...answer, body: { ...(answer.body as Facts), ...facts } as never } : answer;
+}
+
+/** An empty line does not ask for a generated password. */
+function given(password: string | undefined): { readonly password?: string } {
+  if (password === undefined) return {};
+  if (password.trim() === '') throw new InputError('The password is empty. Nothing was done.');
+  return { password };
+}
+
+function showUsers({ users }: { users: readonly Facts[] }): string {
+  const rows = users.map(({ name, role, one_time_until, created_at }) => [
+    name,
+    role,
+    one_time_until === null ? 'own' : `one-time, until ${one_time_until}`,
+    created_at,
+  ]);
+  return formatTable(['name', 'role', 'password', 'created at'], rows);
+}
+
+/**
+ * Lists the other operators and administrators when an administrator's password changes: during setup,
+ * any user of the machine could have added some.
+ */
+function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
+  const { name: own } = answer.body as PasswordAnswer;
+  const { users = [] } = list.body as { users?: readonly Facts[] };
+  const isAdministrator = users.some(({ name, role }) => name === own && role === 'admin');
+  const others = users.filter(({ name, role }) => isAdministrator && name !== own && role !== 'user');
+  return { ...answer, body: { ...(answer.body as Facts), others } as never };
+}
+
+function showOthers({ others }: { others: readonly Facts[] }, callOf: CallOf): string {
+  if (others.length === 0) return '';
+  const names = others.map(({ name, role }) => `${name} (${role})`).join(', ');
+  return `\nOther accounts: ${names}. Remove those you do not know with "${callOf('user remove NAME')}".`;
+}
+
+interface PasswordAnswer {
+  readonly name: string;
+  readonly password: string | null;
+}
+
+function showPassword({ name, password }: PasswordAnswer): string {
+  if (password === null) return `The password of "${name}" is set.`;
+  return (
+    `The one-time password of "${name}" is  ${password}\n` +
+    'It is shown only once, works for one sign-in, and must be replaced within 7 days.'
+  );
+}
+
+function showTokens({ tokens }: { tokens: readonly Facts[] }): string {
+  if (tokens.length === 0) return 'No tokens.';
+  const rows = tokens.map((token) => [
+    token.id,
+    token.kind,
+    token.name ?? token.account,
+    token.role,
+    token.used_at ?? 'never',
+    sayEnd(token),
+  ]);
+  return formatTable(['id', 'kind', 'of', 'role', 'last used', 'ends at'], rows);
+}
+
+function sayEnd({ is_alive, restriction, expires_at }: Facts): unknown {
+  if (is_alive !== true) return 'ended';
+  if (restriction === 'until_set_up') return 'after setup';
+  if (restriction === 'password_only') return 'can only change the password';
+  return expires_at ?? '';
+}

@@ -1,0 +1,189 @@
+import type { FeatureObject, LicenseObject } from '@berth/protocol/api/license-object';
+import { formatTimestamp } from '@berth/protocol/timestamp';
+import type { FeatureStanding, Standing } from '../../core/nouns/consumption.ts';
+import {
+  type ConsumptionLimits,
+  type Feature,
+  type FeatureLending,
+  indexByCode,
+} from '../../core/nouns/feature.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import { type License, type LicenseId, licenseState } from '../../core/nouns/license.ts';
+import { isBorrowed, type Registration } from '../../core/nouns/registration.ts';
+
+/** A license at a moment, perhaps as one of its users sees it. */
+interface LicenseMoment {
+  readonly license: License;
+  readonly inUse: number;
+  readonly standing: Standing;
+  readonly registration: Registration | null;
+  readonly now: Instant;
+}
+
+/** Fields that change from answer to answer; all others stay as long as the license does. */
+type MomentFields =
+  | 'is_expired'
+  | 'floating_slots_in_use'
+  | 'floating_in_use'
+  | 'floating_in_use_devices'
+  | 'is_borrowed'
+  | 'borrowed_until'
+  | 'total_consumptions'
+  | 'product_features';
+
+/** A piece of JSON text, plain and as it stands inside a JSON string. */
+interface PreparedText {
+  readonly plain: string;
+  readonly quoted: string;
+}
+
+function prepare(plain: string): PreparedText {
+  return { plain, quoted: JSON.stringify(plain).slice(1, -1) };
+}
+
+/** A license that did not change is not serialised again: its text is kept as long as the object lives. */
+const lastingTexts = new WeakMap<License, PreparedText>();
+
+function lastingText(license: License): PreparedText {
+  const known = lastingTexts.get(license);
+  if (known !== undefined) return known;
+  const made = prepare(JSON.stringify(lastingFields(license)).slice(0, -1));
+  lastingTexts.set(license, made);
+  return made;
+}
+
+/** The license object as JSON text. */
+export function presentLicense(moment: LicenseMoment): string {
+  const { plain } = lastingText(moment.license);
+  return `${plain},${standingText(moment).plain},${momentText(moment)}}`;
+}
+
+/** The license at top level and once more as a text in `license_json`: clients read either. */
+export function presentGranted(moment: LicenseMoment): string {
+  const lasting = lastingText(moment.license);
+  const standing = standingText(moment);
+  const fields = momentText(moment);
+  const quoted = `${lasting.quoted},${standing.quoted},${fields.replaceAll('"', '\\"')}}`;
+  return `${lasting.plain},${standing.plain},${fields},"license_json":"${quoted}"}`;
+}
+
+/** The text of what was counted, kept as long as nothing is: by the standing, for one license. */
+const standingTexts = new WeakMap<Standing, { license: License; text: PreparedText }>();
+
+function standingText({ license, standing }: LicenseMoment): PreparedText {
+  const known = standingTexts.get(standing);
+  if (known !== undefined && known.license === license) return known.text;
+  const counted = indexByCode(standing.features);
+  const fields: Pick<LicenseObject, 'total_consumptions' | 'product_features'> = {
+    total_consumptions: standing.total,
+    product_features: license.features.map((feature) =>
+      presentFeature(license.id, feature, counted.get(feature.code) ?? { total: 0, inUse: 0 }),
+    ),
+  };
+  const text = prepare(JSON.stringify(fields).slice(1, -1));
+  standingTexts.set(standing, { license, text });
+  return text;
+}
+
+/**
+ * The changing fields as the inside of a JSON object. Numbers, booleans and dates only: nothing needs
+ * escaping.
+ */
+function momentText({ license, inUse, registration, now }: LicenseMoment): string {
+  const isHeldByBorrow = registration !== null && isBorrowed(registration, now);
+  const fields: Pick<LicenseObject, Exclude<MomentFields, 'total_consumptions' | 'product_features'>> = {
+    is_expired: licenseState(license, now) === 'expired',
+    floating_slots_in_use: inUse,
+    floating_in_use: inUse,
+    floating_in_use_devices: inUse,
+    is_borrowed: isHeldByBorrow,
+    borrowed_until: isHeldByBorrow ? presentDate(registration.borrowedUntil) : null,
+  };
+  return JSON.stringify(fields).slice(1, -1);
+}
+
+export function presentDate(at: Instant | null): string | null {
+  return at === null ? null : formatTimestamp(at);
+}
+
+function lastingFields(license: License): Omit<LicenseObject, MomentFields> {
+  const { particulars } = license;
+  return {
+    id: license.id,
+    license_id: license.id,
+    product: license.product,
+    license_key: license.key,
+    license_type: license.type,
+    license_active: license.active,
+    license_enabled: license.enabled,
+    is_trial: particulars.isTrial,
+    is_floating: true,
+    is_floating_cloud: false,
+    floating_timeout: license.timeoutMinutes,
+    floating_users: license.slots,
+    can_borrow: license.canBorrow,
+    max_borrow_time: license.maxBorrowHours,
+    start_date: presentDate(license.startsAt),
+    validity_period: presentDate(license.validUntil),
+    maintenance_period: presentDate(particulars.maintenanceUntil),
+    allow_grace_period: license.allowGracePeriod,
+    grace_period: license.graceHours,
+    prevent_vm: false,
+    max_activations: particulars.maxActivations,
+    times_activated: particulars.timesActivated,
+    max_transfers: particulars.maxTransfers,
+    transfer_count: particulars.transferCount,
+    allow_unlimited_activations: particulars.allowUnlimitedActivations,
+    ...limitFields(license.consumption),
+    custom_fields: [...particulars.customFields],
+    metadata: particulars.metadata,
+    customer: particulars.customer,
+    product_details: {
+      product_id: particulars.productDetails.id,
+      product_name: particulars.productDetails.name,
+      short_code: license.product,
+      authorization_method: particulars.productDetails.authorizationMethod,
+      metadata: particulars.productDetails.metadata,
+    },
+  };
+}
+
+/** A feature, and what was counted of it. */
+export function presentFeature(
+  id: LicenseId,
+  feature: Feature,
+  { total, inUse }: Pick<FeatureStanding, 'total' | 'inUse'>,
+): FeatureObject {
+  return {
+    id: feature.id,
+    license_id: id,
+    code: feature.code,
+    name: feature.name,
+    feature_type: feature.type,
+    max_consumption: feature.consumption.max,
+    total_consumptions: total,
+    ...limitFields(feature.consumption),
+    is_floating: feature.floating !== null,
+    is_floating_cloud: false,
+    ...(feature.floating === null ? {} : floatingFields(feature.floating, inUse)),
+    expiry_date: presentDate(feature.expiresAt),
+    metadata: feature.metadata,
+  };
+}
+
+function floatingFields({ slots, timeoutMinutes }: FeatureLending, inUse: number) {
+  return { floating_timeout: timeoutMinutes, floating_users: slots, floating_in_use_devices: inUse };
+}
+
+/** What limits consumption, of a license or of a feature. */
+export function limitFields(limits: ConsumptionLimits) {
+  return {
+    max_consumptions: limits.max,
+    allow_overages: limits.allowOverages,
+    max_overages: limits.maxOverages,
+    allow_unlimited_consumptions: limits.unlimited,
+    allow_negative_consumptions: limits.allowNegative,
+    reset_consumption: limits.period !== null,
+    consumption_period: limits.period,
+  };
+}

@@ -1,0 +1,46 @@
+import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import { JsonTextError } from '@berth/protocol/json-text';
+import { Fault } from '../../core/nouns/fault.ts';
+import type { Refused } from '../../core/outcome.ts';
+import { RequestError } from '../../services/request-error.ts';
+import type { Reply, TextReply } from './reply.ts';
+import { toWire } from './to-wire.ts';
+
+/**
+ * The one place where the four kinds of "no" become answers: refusals of the core, rejections of the request,
+ * faults of what the server stands on, and bugs. Always `{status, code, message}`, with facts behind it.
+ */
+export function problem(
+  code: ErrorCode,
+  message: string,
+  details: Refused['details'] = {},
+  retryAfterSeconds = 1,
+): TextReply {
+  const { status } = ERRORS[code];
+  const body = JSON.stringify({ status, code, message, ...toWire(details) });
+  return status === 503 || status === 429
+    ? { status, body, type: 'json', headers: { 'Retry-After': String(retryAfterSeconds) } }
+    : { status, body, type: 'json' };
+}
+
+export function refusalReply({ code, message, details }: Refused): Reply {
+  return problem(code, message, details);
+}
+
+/** `null` for a bug: whatever it is, its text stays in the log. */
+export function errorReply(error: unknown): Reply | null {
+  if (error instanceof RequestError) {
+    return problem(error.code, error.message, error.details, error.retryAfterSeconds);
+  }
+  if (error instanceof JsonTextError) return problem(error.code, error.message);
+  if (error instanceof Fault) return problem(error.code, error.message);
+  return null;
+}
+
+export function bugReply(requestId: string): Reply {
+  return problem(
+    'internal_error',
+    `Something went wrong inside the server. The log says more under the request id ${requestId}.`,
+    { requestId },
+  );
+}

@@ -1,0 +1,98 @@
+import type { SystemChange } from '../../../core/decision.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import { orNoRules, type Rules } from '../../../core/rules/rules.ts';
+import type { MasterKey } from '../../../secrets/seal.ts';
+import { tokenRow } from '../rows.ts';
+import { putSecret, resealSecrets } from '../sealed-secrets.ts';
+import type { Statements } from '../statements.ts';
+import type { Appliers } from './apply.ts';
+
+/** Requests that nobody answers are forgotten one day; answered ones never are. */
+const MAX_OPEN_REQUESTS = 1000;
+
+/** Programs that sign in again and again keep this many tokens of one account. */
+const MAX_TOKENS_OF_ACCOUNT = 10_000;
+
+/** What a change to the server itself is applied to. */
+interface SystemTarget {
+  readonly statements: Statements;
+  readonly now: Instant;
+  masterKey: MasterKey;
+  rules: Rules;
+}
+
+const APPLY: Appliers<SystemTarget, SystemChange> = {
+  add_request({ statements, now }, { requestId: id, request, product }) {
+    statements.offline_request.add({ id, request, product, made_at: now, answered_by: null });
+    statements.removeOldRequests.run(MAX_OPEN_REQUESTS);
+  },
+  set_usage_sequence({ statements }, { sequence }) {
+    statements.setUsageSequence.run(sequence);
+  },
+  put_rules(target, { rules }) {
+    target.statements.putRules.run(JSON.stringify(rules), target.now);
+    target.rules = orNoRules(rules);
+  },
+  put_notice({ statements }, { key, value }) {
+    statements.notice.put({ ...key, value });
+  },
+  remove_notice({ statements }, { key }) {
+    statements.notice.remove(key);
+  },
+  set_webhook_cursor({ statements }, { position }) {
+    statements.setWebhookCursor.run(position.seq, position.index);
+  },
+  put_secret(target, { name, secret }) {
+    putSecret(target, name, Buffer.from(secret, 'utf8'));
+  },
+  reseal_secrets(target, { newKey }) {
+    resealSecrets(target, newKey as MasterKey);
+  },
+
+  put_account({ statements, now }, { name, role, passwordHash, oneTime }) {
+    const times = { created_at: now, one_time_at: oneTime ? now : null, one_time_used: 0 };
+    statements.account.add({ name, role, password_hash: passwordHash, one_time: oneTime ? 1 : 0, ...times });
+  },
+  put_password({ statements, now }, { name, passwordHash, oneTime }) {
+    statements.putPassword.run(passwordHash, oneTime ? 1 : 0, oneTime ? now : null, name);
+  },
+  put_role({ statements }, { name, role }) {
+    statements.putRole.run(role, name);
+  },
+  remove_account({ statements }, { name }) {
+    statements.account.remove({ name });
+  },
+  use_one_time_password({ statements }, { name }) {
+    statements.useOneTimePassword.run(name);
+  },
+  end_setup({ statements, now }) {
+    statements.endSetup.run(now);
+  },
+  remove_setup_tokens({ statements }, { except }) {
+    statements.removeSetupTokens.run(except ?? '');
+  },
+  put_token({ statements }, { tokenHash, token }) {
+    statements.token.add(tokenRow(tokenHash, token));
+    if (token.account !== null) statements.removeSurplusTokens.run(token.account, MAX_TOKENS_OF_ACCOUNT);
+  },
+  touch_token({ statements, now }, { tokenHash }) {
+    statements.touchToken.run(now, tokenHash);
+  },
+  free_token({ statements }, { tokenHash }) {
+    statements.freeToken.run(tokenHash);
+  },
+  remove_token({ statements }, { tokenId }) {
+    statements.removeToken.run(tokenId);
+  },
+  remove_tokens_of({ statements }, { account, except }) {
+    statements.removeTokensOf.run(account, except ?? '');
+  },
+  remove_dead_tokens({ statements }, { authUsedBy, sessionIssuedBy }) {
+    statements.removeDeadTokens.run(authUsedBy, sessionIssuedBy);
+  },
+};
+
+export function applySystemChange(target: SystemTarget, change: SystemChange): void {
+  const apply = APPLY[change.kind] as (target: SystemTarget, change: SystemChange) => void;
+  apply(target, change);
+}

@@ -1,0 +1,14 @@
+import type { RowValue } from './rows.ts';
+
+type Named = Readonly<Record<string, RowValue>>;
+
+/** What a store is asked, all at once, and how the answer follows from the rows. */
+export interface Asked<A> {
+  readonly statements: readonly { readonly sql: string; readonly values: Named }[];
+  /** `rows`: of each statement. */
+  answer(rows: readonly (readonly unknown[])[]): A;
+}
+
+export function ask<R, A>(sql: string, values: Named, answer: (rows: readonly R[]) => A): Asked<A> {
+  return { statements: [{ sql, values }], answer: ([rows]) => answer(rows as readonly R[]) };
+}

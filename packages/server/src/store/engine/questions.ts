@@ -1,0 +1,221 @@
+import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/lending/deny.ts';
+import { ANSWER_LIFETIME_MS } from '../../core/lending/repeat-answer.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
+import type { MasterKey } from '../../secrets/seal.ts';
+import type { Answer, Answers, Query } from '../query.ts';
+import { type Asked, ask } from './asked.ts';
+import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
+import { askLicenses } from './list-licenses.ts';
+import {
+  accountFromRow,
+  type BacklogRow,
+  backlogFromRows,
+  cursorFromRow,
+  originKeys,
+  type Row,
+  registrationFromRow,
+  rulesFromRow,
+  type StoreRow,
+  storeFromRow,
+  type TokenRow,
+  tokenFromRow,
+  type UsageRow,
+  usageFromRow,
+} from './rows.ts';
+import {
+  findSealingFingerprint,
+  openCloudKeys,
+  type SealedSecrets,
+  secretsFromRows,
+} from './sealed-secrets.ts';
+import { readable } from './sql.ts';
+import { SELECT_TOKEN } from './statements.ts';
+import type { RowOf } from './tables.ts';
+
+/** All secrets as of one moment. */
+export function askSecrets<A>(answer: (secrets: SealedSecrets) => A): Asked<A> {
+  return ask('SELECT name, sealed FROM sealed_secret', {}, (rows: readonly RowOf<'sealed_secret'>[]) =>
+    answer(secretsFromRows(rows)),
+  );
+}
+
+/** What both stores say of themselves. */
+export function askStore(now: Instant) {
+  const sql = `SELECT identity, hardware_id,
+      (SELECT count(*) FROM license WHERE removed_at IS NULL) AS licenses,
+      (SELECT count(*) FROM registration JOIN license ON id = license_id
+       WHERE ends_at > :now AND removed_at IS NULL) AS registrations,
+      (SELECT count(*) FROM account WHERE one_time = 1) AS one_time
+    FROM server`;
+  return ask(sql, { now }, ([row]: readonly StoreRow[]) => storeFromRow(row as StoreRow));
+}
+
+type ServerRow = RowOf<'server'>;
+
+/** Those with a name first, since others come and go; then the newest. */
+const TOKEN_ORDER = 'ORDER BY token.name IS NULL, token.issued_at DESC, token.id';
+
+const LIST_REGISTRATIONS = `SELECT registration.*, license.product
+  FROM registration JOIN license ON license.id = license_id
+  WHERE ends_at > :now AND removed_at IS NULL
+    AND (:licenseId::bigint IS NULL OR license_id = :licenseId)
+    AND (:product::text IS NULL OR license.product = :product)
+    AND (:user::text IS NULL OR "user" = :user)
+    AND (:first::text IS NULL OR origin BETWEEN :first AND :last::text)
+    AND (license_id, "user") > (:afterLicense::bigint, :afterUser::text)
+  ORDER BY license_id, "user" LIMIT :limit`;
+
+const LIST_UNTIDY = `SELECT id FROM license
+  WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ends_at <= :now)
+    OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = license.id AND ends_at <= :now)
+    OR EXISTS (SELECT 1 FROM denial WHERE license_id = license.id AND denied_at <= :windowStart)
+    OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND repeated > 0)
+    OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND denied_at <= :placeStart)
+    OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = license.id)
+  ORDER BY id`;
+
+/** Once for each license: with a thousand features, its facts would otherwise be parsed a thousand times. */
+const HELD = `held AS MATERIALIZED (SELECT id, product, removed_at,
+    facts::json ->> 'key' AS license_key, facts::json ->> 'source' AS source FROM license)`;
+
+const LIST_METERS = `WITH ${HELD}
+  SELECT held.product, held.source, held.removed_at, meter.*
+  FROM meter JOIN held ON held.id = meter.license_id
+  WHERE removed_at IS NULL OR pending <> 0 OR EXISTS (SELECT 1 FROM report
+    WHERE report.license_id = meter.license_id AND report.feature = meter.feature)
+  ORDER BY license_id, feature`;
+
+/** Each license has a row of its own, whether or not anything was counted of it. */
+const LIST_USAGE = `WITH ${HELD}, part AS (
+    SELECT id AS license_id, '' AS feature FROM license
+    UNION SELECT license_id, feature FROM meter)
+  SELECT part.*, held.product, held.license_key, held.removed_at,
+    coalesce(pending, 0) + coalesce((SELECT sum(amount) FROM report
+      WHERE report.license_id = part.license_id AND report.feature = part.feature), 0)::bigint AS consumed
+  FROM part JOIN held ON held.id = part.license_id
+  LEFT JOIN meter ON meter.license_id = part.license_id AND meter.feature = part.feature
+  WHERE held.source IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`;
+
+/** Where a link stands. */
+export const LINK_PLACE = ['seq', 'chain', 'n', 'at']
+  .map((column) => readable(`audit_link.${column}`, column))
+  .join(', ');
+
+type Ask<K extends Query['kind']> = (
+  query: Extract<Query, { kind: K }>,
+  now: Instant,
+  masterKeys: readonly MasterKey[],
+) => Asked<Answers[K]>;
+
+/** The questions that both stores answer with the same SQL. */
+const QUESTIONS = {
+  list_registrations: (query, now) => {
+    const { licenseId, product, user, limit, after } = query;
+    const place = { afterLicense: after?.licenseId ?? -1, afterUser: after?.user ?? '' };
+    const values = { now, licenseId, product, user, limit, ...place, ...originKeys(query.origin) };
+    return ask(LIST_REGISTRATIONS, values, (rows: readonly (RowOf<'registration'> & { product: string })[]) =>
+      rows.map((row) => ({
+        licenseId: row.license_id,
+        product: row.product,
+        registration: registrationFromRow(row),
+        now,
+      })),
+    );
+  },
+  list_licenses: ({ product }, now) => askLicenses(product, now),
+  list_untidy: (_, now) => {
+    const [windowStart, placeStart] = [now - DENIAL_WINDOW_MS, now - PLACE_WINDOW_MS];
+    const values = { now, windowStart, placeStart, forgotten: now - ANSWER_LIFETIME_MS };
+    return ask(LIST_UNTIDY, values, (rows: readonly RowOf<'license'>[]) => rows.map(({ id }) => id));
+  },
+  list_backlog: () => ({
+    statements: [LIST_METERS, 'SELECT * FROM report ORDER BY cut_at, id'].map((sql) => ({ sql, values: {} })),
+    answer: ([meters, reports]) =>
+      backlogFromRows(meters as readonly BacklogRow[], reports as readonly RowOf<'report'>[]),
+  }),
+  list_usage: () => ask(LIST_USAGE, {}, (rows: readonly UsageRow[]) => rows.map(usageFromRow)),
+
+  find_account: ({ name }) =>
+    ask('SELECT * FROM account WHERE name = :name', { name }, ([row]: readonly RowOf<'account'>[]) =>
+      row === undefined ? null : accountFromRow(row),
+    ),
+  list_accounts: () =>
+    ask('SELECT * FROM account ORDER BY name', {}, (rows: readonly RowOf<'account'>[]) =>
+      rows.map(accountFromRow),
+    ),
+  find_token: ({ tokenHash }, now) =>
+    ask(`${SELECT_TOKEN} WHERE token_hash = :tokenHash`, { tokenHash }, ([row]: readonly TokenRow[]) =>
+      row === undefined ? null : { token: tokenFromRow(row), now },
+    ),
+  list_tokens: ({ limit, endingWithinMs }, now) => {
+    const read = (rows: readonly TokenRow[]) => rows.map((row) => ({ token: tokenFromRow(row), now }));
+    if (endingWithinMs === undefined)
+      return ask(`${SELECT_TOKEN} ${TOKEN_ORDER} LIMIT :limit`, { limit }, read);
+    return ask(
+      `${SELECT_TOKEN} WHERE expires_at > :now AND expires_at <= :until
+       ORDER BY expires_at, token.id LIMIT :limit`,
+      { now, until: now + endingWithinMs, limit },
+      read,
+    );
+  },
+
+  is_set_up: () =>
+    ask(
+      'SELECT set_up_at FROM server',
+      {},
+      ([row]: readonly ServerRow[]) => (row?.set_up_at ?? null) !== null,
+    ),
+  find_webhook_cursor: () =>
+    ask('SELECT webhook_seq, webhook_index FROM server', {}, ([row]: readonly ServerRow[]) =>
+      cursorFromRow(row),
+    ),
+  find_rules: () =>
+    ask('SELECT rules, rules_at FROM server', {}, ([row]: readonly ServerRow[]) => ({
+      rules: rulesFromRow(row),
+      changedAt: row?.rules_at ?? null,
+    })),
+  find_notice: ({ key: { kind, subject } }) =>
+    ask(
+      'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',
+      { kind, subject },
+      ([row]: readonly RowOf<'notice'>[]) => row?.value ?? null,
+    ),
+  describe_seal: () => askSecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
+  find_cloud_keys: (_, __, masterKeys) => askSecrets((secrets) => openCloudKeys(secrets, masterKeys)),
+
+  list_links: ({ after, upTo, limit }) =>
+    ask(
+      `SELECT ${LINK_PLACE}, events, mac FROM audit_link
+       WHERE audit_link.seq > :after AND audit_link.seq <= :upTo ORDER BY audit_link.seq LIMIT :limit`,
+      { after, upTo, limit },
+      (rows: readonly Row[]) => rows.map(writtenLinkFromRow),
+    ),
+  describe_audit: () =>
+    ask(
+      `SELECT ${readable('max(seq)', 'seq')} FROM audit_link`,
+      {},
+      ([row]: readonly RowOf<'audit_link'>[]) => ({
+        lastSeq: row?.seq ?? 0,
+      }),
+    ),
+  list_segments: () =>
+    ask('SELECT * FROM audit_segment ORDER BY chain', {}, (rows: readonly RowOf<'audit_segment'>[]) =>
+      rows.map(describeSegment),
+    ),
+} satisfies { readonly [K in Query['kind']]?: Ask<K> };
+
+/** What both stores answer in the same way. */
+type SharedQuery = Extract<Query, { kind: keyof typeof QUESTIONS }>;
+
+export function isShared(query: Query): query is SharedQuery {
+  return query.kind in QUESTIONS;
+}
+
+export function askFor<Q extends SharedQuery>(
+  query: Q,
+  now: Instant,
+  masterKeys: readonly MasterKey[],
+): Asked<Answer<Q>> {
+  const question = QUESTIONS[query.kind] as Ask<Query['kind']>;
+  return question(query, now, masterKeys) as Asked<Answer<Q>>;
+}

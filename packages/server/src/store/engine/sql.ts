@@ -1,0 +1,72 @@
+import type { RowValue } from './rows.ts';
+import type { TableName } from './tables.ts';
+
+/** A statement that reads. `R` is the row that it returns. */
+export interface Read<R = unknown> {
+  readonly sql: string;
+  readonly reads: readonly TableName[];
+  /** Never set: it only carries the type. */
+  readonly row?: R;
+}
+
+/** A statement that changes rows of one table. */
+export interface Write {
+  readonly sql: string;
+  readonly writes: TableName;
+}
+
+export function reads<R>(tables: TableName | readonly TableName[], sql: string): Read<R> {
+  return { sql, reads: typeof tables === 'string' ? [tables] : tables };
+}
+
+/** Statements that change one table, by their names. */
+export function writesTo<S extends Readonly<Record<string, string>>>(
+  table: TableName,
+  sql: S,
+): { readonly [N in keyof S]: Write } {
+  const declared = Object.entries(sql).map(([name, text]) => [name, { sql: text, writes: table }]);
+  return Object.fromEntries(declared) as { readonly [N in keyof S]: Write };
+}
+
+/** Values for `?` in their order, or for `:name` by their names. */
+export type Values = readonly RowValue[] | readonly [Readonly<Record<string, RowValue>>];
+
+/** It returns at once: a store whose database takes its time holds the rows ready. */
+interface ReadStatement<R> {
+  get(...values: Values): R | undefined;
+  all(...values: Values): R[];
+}
+
+interface WriteStatement {
+  run(...values: Values): void;
+}
+
+type Prepared<S> = S extends Read<infer R> ? ReadStatement<R> : WriteStatement;
+
+export type PreparedAll<S> = { readonly [N in keyof S]: Prepared<S[N]> };
+
+/** How a store makes a statement of its own from a declaration. */
+export type Prepare = <S extends Read | Write>(declared: S) => Prepared<S>;
+
+/** The same for several declarations. */
+export function prepareAll<S extends Readonly<Record<string, Read | Write>>>(
+  declared: S,
+  prepare: Prepare,
+): PreparedAll<S> {
+  const prepared = Object.entries(declared).map(([name, one]) => [name, prepare(one)]);
+  return Object.fromEntries(prepared) as PreparedAll<S>;
+}
+
+export interface Count {
+  readonly count: number;
+}
+
+export function countOf(row: Count | undefined): number {
+  return row?.count ?? 0;
+}
+
+/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
+export function readable(column: string, name = column): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  return `CASE WHEN ${column} IS NOT NULL THEN greatest(least(${column}, ${most}), -${most}) END AS ${name}`;
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { createApp } from '../../packages/server/src/http/app.ts';
+import { errorsOf } from '../../packages/server/src/http/describe/openapi.ts';
+import type { Route } from '../../packages/server/src/http/route.ts';
+
+type App = ReturnType<typeof createApp>;
+
+/** Makes the app fail on every answer that its route does not declare: other errors, other fields. */
+export function checkDeclaredAnswers(app: App, routes: readonly Route[]): void {
+  const { fetch } = app;
+  app.fetch = async (request, ...rest) => {
+    const response = await fetch(request, ...rest);
+    const { method, url } = request;
+    const path = new URL(url).pathname.replace(/(?<=.)\/$/, '');
+    const route = routes.find(({ paths }) => paths.includes(path));
+    const isDeclared = route?.methods.some((one) => one === method) === true;
+    const isJson = response.headers.get('content-type')?.startsWith('application/json;') === true;
+    if (isDeclared && isJson) checkAnswer(route, method, response.ok, await response.clone().json());
+    return response;
+  };
+}
+
+function checkAnswer(route: Route, method: string, isOk: boolean, body: unknown): void {
+  const { name, answer } = route;
+  if (!isOk) {
+    const { code, message } = body as { readonly code: ErrorCode; readonly message: string };
+    const isListed = errorsOf(route, method).includes(code);
+    assert.ok(isListed, `The route "${name}" does not declare the error "${code}". (${message})`);
+    return;
+  }
+  if (answer.kind !== 'json') return;
+  const { data, error } = answer.schema.safeParse(body);
+  assert.equal(error, undefined, `The route "${name}" declares another answer. ${error}`);
+  assert.deepEqual(body, data, `The route "${name}" answers with fields that it does not declare.`);
+}

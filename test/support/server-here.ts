@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+import { startServer } from '../../packages/server/src/compose/compose.ts';
+import { flagOf, loadConfig } from '../../packages/server/src/config.ts';
+import { SETTINGS } from '../../packages/server/src/settings.ts';
+import type { StartOptions } from './server-process.ts';
+import { environmentOf } from './stores/test-stores.ts';
+
+/** A server in this process, with its own port and threads. */
+interface ServerHere {
+  readonly url: string;
+  /** What it has told the person who starts it. */
+  readonly announced: string;
+  stop(): Promise<void>;
+}
+
+const OPTIONS = Object.fromEntries(
+  SETTINGS.map(({ path, default: value }) => [
+    flagOf(path),
+    { type: typeof value === 'boolean' ? ('boolean' as const) : ('string' as const) },
+  ]),
+);
+
+/** Like `startServerProcess`, in a third of the time, for tests in which the process does not matter. */
+export async function startServerHere({ data, args = [], env = {} }: Omit<StartOptions, 'under'>) {
+  const words = ['--port', '0', '--data', data, '--log-level', 'error', ...args];
+  const options = { ...OPTIONS, demo: { type: 'boolean' as const } };
+  const { demo, ...flags } = parseArgs({ args: words, options, allowNegative: true }).values;
+  const all = { ...process.env, ...(await environmentOf(data)), ...env };
+  let announced = '';
+  const { url, stop } = await startServer({
+    ...loadConfig({ flags: flags as Record<string, string>, env: all, file: null }),
+    demo: demo === true,
+    completeConfig: async (config) => config,
+    env: all,
+    announce: (text) => {
+      announced += text;
+    },
+    onLost: () => {},
+  });
+  const server: ServerHere = { url, announced, stop };
+  return server;
+}
