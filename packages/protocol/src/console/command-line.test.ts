@@ -52,7 +52,7 @@ for (const [command, flag] of [
   ['two', 'not-counted'],
   ['all', 'license'],
 ] as const) {
-  test(`"${command}" takes no --${flag}, though it has a flag with a similar name`, () => {
+  test(`"${command}" does not accept --${flag}, though it has a flag with a similar name`, () => {
     const isRefused = (error: unknown) =>
       error instanceof UsageError && error.message === `"./berth ${command}" does not accept --${flag}.`;
     assert.throws(
