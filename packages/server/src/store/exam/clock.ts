@@ -233,13 +233,13 @@ export const RESET_CLOCK = {
 
   'thousands that had ended do not come back': async (bench: Bench) => {
     const license = await bench.install({ slots: 3000 });
-    const names = Array.from({ length: 2500 }, (_, index) => `user-${index}`);
+    const names = Array.from({ length: 2050 }, (_, index) => `user-${index}`);
     await Promise.all(names.map((user) => bench.register(user)));
     await poison(bench);
     bench.clock.advance(TIMEOUT_MS);
     await bench.execute(RESET);
     assert.equal(await bench.countInUse(license), 0);
-    assert.equal((await bench.listEventsOf('slot_expired', license.id)).length, 2500);
+    assert.equal((await bench.listEventsOf('slot_expired', license.id)).length, 2050);
   },
 
   'denials of the wrong year still count': async (bench: Bench) => {

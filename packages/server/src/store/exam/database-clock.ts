@@ -92,14 +92,14 @@ export const DATABASE_CLOCK = {
 
   'thousands that had ended do not come back': async (bench: Bench) => {
     const license = await bench.install({ slots: 3000 });
-    const names = Array.from({ length: 2500 }, (_, index) => `user-${index}`);
+    const names = Array.from({ length: 2050 }, (_, index) => `user-${index}`);
     await Promise.all(names.map((user) => bench.register(user)));
     moveClock(bench, YEAR_MS);
     await bench.execute({ kind: 'collect', licenseId: license.id });
     moveClock(bench, -YEAR_MS);
     await bench.execute(RESET);
     assert.equal(await bench.countInUse(license), 0);
-    assert.equal((await bench.listEventsOf('slot_expired', license.id)).length, 2500);
+    assert.equal((await bench.listEventsOf('slot_expired', license.id)).length, 2050);
   },
 
   'a time that is not ahead is left alone, and nothing can be accepted': async (bench: Bench) => {

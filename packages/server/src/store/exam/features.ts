@@ -142,26 +142,26 @@ export const FEATURES = {
   },
 
   'more than a thousand that ended at once are right for every answer': async (bench: Bench) => {
-    const license = await install(bench, { slots: 2500, timeoutMinutes: 2 }, { slots: 3000 });
-    await lendBoth(bench, users(2500));
+    const license = await install(bench, { slots: 1100, timeoutMinutes: 2 }, { slots: 1200 });
+    await lendBoth(bench, users(1100));
     bench.clock.advance(2 * MINUTE_MS);
     assert.equal(await bench.countFeatureSlots(license), 0);
-    assert.equal(measuredOf(await bench.registerFeature('user-2499')).inUse, 1, 'whose own was the last');
+    assert.equal(measuredOf(await bench.registerFeature('user-1099')).inUse, 1, 'whose own was the last');
     const { standing } = grantedOf(await bench.register('user-0000')) as { standing?: unknown };
     assert.deepEqual(standing, await bench.readStanding(license));
     assert.equal(measuredOf(await bench.registerFeature('user-0000')).inUse, 2);
-    assert.equal((await bench.listEventsOf('feature_expired', license.id)).length, 2500);
+    assert.equal((await bench.listEventsOf('feature_expired', license.id)).length, 1100);
   },
 
   'so it is when they end with more than a thousand slots of the license': async (bench: Bench) => {
-    const license = await install(bench, { slots: 2500, timeoutMinutes: 60 }, { slots: 3000 });
-    await lendBoth(bench, users(2500));
+    const license = await install(bench, { slots: 1100, timeoutMinutes: 60 }, { slots: 1200 });
+    await lendBoth(bench, users(1100));
     bench.clock.advance(TIMEOUT_MS);
     assert.equal(await bench.countFeatureSlots(license), 0);
-    const granted = grantedOf(await bench.register('user-2499'));
+    const granted = grantedOf(await bench.register('user-1099'));
     assert.equal(granted.inUse, 1);
     assert.equal(await bench.countFeatureSlots(license), 0, 'the old one does not come back');
-    assert.equal(measuredOf(await bench.registerFeature('user-2499')).inUse, 1);
+    assert.equal(measuredOf(await bench.registerFeature('user-1099')).inUse, 1);
     assert.equal(await bench.countFeatureSlots(license), 1);
     const command = { kind: 'release_all_features', licenseId: license.id, by: 'admin' } as const;
     assert.deepEqual(await bench.execute(command), { kind: 'done', count: 1 });
