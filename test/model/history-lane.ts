@@ -4,6 +4,7 @@ import { MINUTE_MS } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { COLLECT_LIMIT } from '@berth/server/core/view';
 import type { ExamStore } from '@berth/server/store/exam/exam-store';
+import { closeKept } from '@berth/server/store/exam/kept-connections';
 import { expectSound } from '@berth/server/store/exam/soundness';
 import fc from 'fast-check';
 import { reuseDatabase } from '../support/stores/reused-database.ts';
@@ -40,7 +41,11 @@ export async function runLane({ seed, runs, database }: Lane): Promise<number> {
   const property = fc.asyncProperty(histories, async (history) => {
     steps += await runHistory(await start(), history);
   });
-  await fc.assert(property, { seed, numRuns: runs });
+  try {
+    await fc.assert(property, { seed, numRuns: runs });
+  } finally {
+    await closeKept();
+  }
   return steps;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { licenseId } from '@berth/server/core/nouns/license';
 import type { MasterKey } from '@berth/server/secrets/seal';
 import { ExamStore, type OpenStore } from '@berth/server/store/exam/exam-store';
+import { openKept } from '@berth/server/store/exam/kept-connections';
 import { expectSoundDatabase, openExamined } from '@berth/server/store/exam/postgres-database';
 import { expectSoundFile } from '@berth/server/store/exam/sqlite-file';
 import { openInThreadStore } from '@berth/server/store/sqlite/in-thread-store';
@@ -41,7 +42,7 @@ export async function startSqlite(): Promise<ModelStore> {
 export async function startPostgresStore(createDatabase: () => Promise<string>): Promise<ModelStore> {
   let pair: ServerPair | undefined;
   const exam = await startExam(async (options) => {
-    pair = await ServerPair.open(() => openExamined(options, createDatabase));
+    pair = await ServerPair.open(() => openExamined(options, createDatabase, undefined, openKept));
     return pair;
   });
   return {

@@ -96,7 +96,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
 }
 
 /** For a server with many databases, none of which lives long. */
-const SHARED_SETTINGS: Settings = { autovacuum: 'off' };
+export const SHARED_SETTINGS: Settings = { autovacuum: 'off' };
 
 /**
  * One server for all tests of a file, started when it is first asked for. With BERTH_TEST_DATABASE_URL it is

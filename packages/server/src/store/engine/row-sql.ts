@@ -110,5 +110,7 @@ export function accessRows(name: TableName, prepare: Prepare): AllRows[TableName
 
 /** The values of a row by their columns. */
 export function pickValues(row: Readonly<Record<string, RowValue>>, columns: readonly string[]): RowValue[] {
-  return columns.map((column) => row[column] as RowValue);
+  const values: RowValue[] = [];
+  for (const column of columns) values.push(row[column] as RowValue);
+  return values;
 }
