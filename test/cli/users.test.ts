@@ -16,7 +16,7 @@ for (const state of ['running', 'stopped'] as const) {
       const added = succeeded(await run('user add ada --role admin', `${OWN}\n`));
       assert.equal(added, 'Added account "ada" with role admin.\nThe password of "ada" is set.\n');
       const made = succeeded(await run('user add bob --role user --one-time'));
-      assert.match(made, /^Created the account "bob" with the role user\.\n/);
+      assert.match(made, /^Added account "bob" with role user\.\n/);
       assert.match(made, /\nThe one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only once,/);
       const role = succeeded(await run('user role bob --role operator'));
       assert.equal(role, '"bob" now has role operator.\n');
@@ -39,7 +39,7 @@ for (const state of ['running', 'stopped'] as const) {
       const { run } = await setUpData(t, state);
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, input, message] of [
-        ['user add ada --role user', OWN, 'The account "ada" already exists.'],
+        ['user add ada --role user', OWN, 'There is already an account "ada".'],
         ['user add bob --role king', OWN, '--role must be one of user, operator, admin, not "king".'],
         ['token create ci --role amdin', '', 'not "amdin". Did you mean "admin"?'],
         ['user add bob --role user', '', 'The password is empty.'],
@@ -59,7 +59,7 @@ for (const state of ['running', 'stopped'] as const) {
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, message] of [
         ['user add bob --role king', '--role must be one of'],
-        ['user add ada --role user', 'The account "ada" already exists.'],
+        ['user add ada --role user', 'There is already an account "ada".'],
         ['user password nobody', 'There is no account "nobody".'],
       ] as const) {
         // Whoever reads standard input waits for ever: nothing comes, and it is not closed.

@@ -39,8 +39,8 @@ describe('a feature in one word', () => {
   });
 
   for (const [spec, sentence] of [
-    ['', /cannot be the code/],
-    ['a b', /cannot be the code/],
+    ['', /is not a valid feature code/],
+    ['a b', /is not a valid feature code/],
     ['a,colour=red', /has no "colour"\. There are: name, slots/],
     ['a,slots=1,slots=2', /"slots" twice/],
     ['a,slots=many', /"slots" cannot be "many"/],

@@ -11,7 +11,10 @@ import type { LicenseView } from './view.ts';
 export function refuseByState(license: License, now: Instant): Refused | null {
   switch (licenseState(license, now)) {
     case 'disabled':
-      return refuse('license_not_enabled', `The license ${named(license)} was disabled by its vendor.`);
+      return refuse(
+        'license_not_enabled',
+        `The license ${named(license)} was disabled by its vendor. Ask them to enable it.`,
+      );
     case 'inactive':
       return refuse('license_not_active', `The license ${named(license)} is not active. Activate it first.`);
     case 'not_started':
@@ -37,8 +40,8 @@ export function refuseRenewal(license: License, now: Instant): Refused | null {
 function refuseElsewhere(license: License): Refused {
   return refuse(
     'server_identity_changed',
-    `The license ${named(license)} was activated on another machine than this server. ` +
-      'The administrator has to activate it here.',
+    `The license ${named(license)} was activated on another machine. ` +
+      'The administrator must activate it on this one.',
     { movedAt: license.tie.movedAt },
   );
 }
@@ -47,8 +50,8 @@ function refuseOverdue(license: License): Refused {
   const { maxOfflineDays, tie } = license;
   return refuse(
     'license_check_overdue',
-    `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days, and was ` +
-      `not since ${say(tie.checkedAt as Instant)}. The administrator finds the reason with "berth status".`,
+    `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days. The last ` +
+      `check was at ${say(tie.checkedAt as Instant)}. The administrator sees the reason in "berth status".`,
     { overdueAt: overdueFrom(license) },
   );
 }
@@ -57,7 +60,7 @@ function refuseNotStarted(license: License): Refused {
   const startsAt = license.startsAt as Instant;
   return refuse(
     'license_start_date_error',
-    `The license ${named(license)} is valid from ${say(startsAt)} on.`,
+    `The license ${named(license)} is not valid before ${say(startsAt)}.`,
     {
       startsAt,
     },
@@ -106,7 +109,7 @@ export function refuseOthers(
   if (credential === undefined || held.credential === null || held.credential === credential) return null;
   return refuse(
     'slot_of_another_client',
-    `The slot of "${held.user}" was taken with other credentials. Those can give it back, or an operator.`,
+    `The slot of "${held.user}" was taken with other credentials. Use those, or ask an operator.`,
   );
 }
 

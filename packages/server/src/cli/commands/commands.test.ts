@@ -30,7 +30,7 @@ function show(words: string, body: object): string {
   return command.show(body as never, callOf);
 }
 
-const PRODUCT = 'Say which "product" is meant: this server does not hold exactly one.';
+const PRODUCT = 'Name the "product": this server does not have exactly one.';
 
 /** A server without a cloud, which refuses whatever it is sent. */
 const client = {
@@ -54,8 +54,8 @@ test('what is missing is named as it is written on the command line', async () =
   assert.match(await refusalOf('license add', ['cad'], {}, ['']), /--license-key, or --user/);
   assert.match(await refusalOf('airgap install', ['x'], {}, ['']), /^Add --license-key K/);
   assert.match(await refusalOf('airgap install', ['x'], { 'license-key': 'K' }, ['']), /^Add --policy-id N/);
-  assert.match(await refusalOf('registration release', ['ann'], {}, []), /"product" is meant \(--product\)/);
-  assert.match(await refusalOf('registration recall', ['ann'], {}, []), /"product" is meant \(--product\)/);
+  assert.match(await refusalOf('registration release', ['ann'], {}, []), /"product" \(--product\)/);
+  assert.match(await refusalOf('registration recall', ['ann'], {}, []), /"product" \(--product\)/);
   assert.match(await refusalOf('key export', [], {}, ['']), /^The export needs a passphrase\./);
 });
 

@@ -113,7 +113,7 @@ function nameFlags(answer: AdminAnswer): AdminAnswer {
   const body = answer.body as { readonly code?: string; readonly message: string };
   if (answer.ok || body.code !== 'missing_parameters') return answer;
   const message = body.message
-    .replace('"product" is meant', '"product" is meant (--product)')
+    .replace('Name the "product"', 'Name the "product" (--product)')
     .replace('"user" is missing', 'name USER, or --address');
   return { ok: false, body: { ...body, message } as never };
 }

@@ -74,7 +74,7 @@ describe('a file that is damaged', () => {
     write('changed.lic', base64(fields.replace('"floating_users":', '"floating_users":9')));
     const changed = await install('offline install', 'changed.lic');
     const { message } = changed.body as { message: string };
-    assert.match(message, /changed\.lic was not installed\. The signature/);
+    assert.match(message, /changed\.lic was not installed\. The file is not signed by the vendor/);
     write('sent.lic', `\uFEFF${file}\r\n`);
     assert.equal((await install('offline install', 'sent.lic')).ok, true);
   });

@@ -35,7 +35,7 @@ export const USER_COMMANDS: readonly Command[] = [
     },
     precheck: async (client, [name]) =>
       (await hasAccount(client, name)) === true
-        ? refused('account_exists', `The account "${name}" already exists.`)
+        ? refused('account_exists', `There is already an account "${name}".`)
         : null,
     ask: async (client, [name], { role }, [password]) =>
       withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), { role }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from '../command.ts';
-import { decide, moduleOf } from '../decide.ts';
+import { decide } from '../decide.ts';
 import {
   borrow,
   exampleFeature,
@@ -12,11 +12,7 @@ import {
   exampleView,
   LICENSE_ID,
   NOW,
-  recall,
   registerFeature,
-  release,
-  releaseFeature,
-  unregister,
   type ViewFacts,
 } from '../examples.ts';
 import type { Feature } from '../nouns/feature.ts';
@@ -24,7 +20,6 @@ import type { FeatureSlot } from '../nouns/feature-slot.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import type { Measured, Refused } from '../outcome.ts';
-import { NO_NEEDS } from '../view.ts';
 
 const LENDING = { slots: 2, timeoutMinutes: 5, canBorrow: true, maxBorrowHours: 4 };
 const HOLDER = exampleSlot('ada', { endsAt: plus(NOW, HOUR_MS) });
@@ -244,61 +239,5 @@ describe('when the license is borrowed for a shorter time', () => {
     assert.deepEqual(cut(near, { borrowedUntil: null }), { puts: [], told: [] });
     assert.deepEqual(cut(near, { borrowedUntil: near }), { puts: [], told: [] });
     assert.deepEqual(cut(plus(NOW, 4 * HOUR_MS)), { puts: [], told: [] });
-  });
-});
-
-describe('a slot of a feature is given back', () => {
-  test('with its event, whatever state the license is in', () => {
-    const facts = { license: licensed({ expiresAt: NOW }, { enabled: false }) };
-    const { outcome, changes, events } = decideOn(releaseFeature('ada'), {
-      ...facts,
-      featureSlots: [exampleFeatureSlot('ada')],
-    });
-    assert.deepEqual(outcome, { kind: 'done', count: 1 });
-    assert.deepEqual(changes, [
-      { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
-      { kind: 'forget_borrow', user: 'ada', feature: 'render' },
-    ]);
-    assert.deepEqual(events, [{ kind: 'feature_returned', feature: 'render', user: 'ada' }]);
-  });
-
-  test('is refused without one, without a trace', () => {
-    const unknown = refused(releaseFeature('ada', { feature: 'nothing' }));
-    assert.equal(unknown.code, 'invalid_license_feature_code');
-    const { outcome, changes, events } = decideOn(releaseFeature('ada'), { slots: [HOLDER, ...OTHERS] });
-    assert.equal(outcome.kind === 'refused' && outcome.code, 'floating_feature_device_not_in_use');
-    assert.deepEqual([changes, events], [[], []]);
-  });
-
-  const borrowed = exampleSlot('ada', { borrowedUntil: plus(NOW, HOUR_MS), endsAt: plus(NOW, HOUR_MS) });
-  const ways: [string, LicenseCommand & { user: string }, ViewFacts, string][] = [
-    ['unregister', unregister('ada'), {}, 'slot_returned'],
-    ['release', release('ada'), {}, 'slot_returned'],
-    ['recall', recall('ada'), { slots: [borrowed] }, 'slot_recalled'],
-  ];
-  for (const [title, command, facts, last] of ways) {
-    test(`${title} gives it back with the slot of the license`, () => {
-      const featureSlots = [exampleFeatureSlot('ada'), exampleFeatureSlot('bob')];
-      const slots = [HOLDER, exampleSlot('bob')];
-      const { changes, events } = decideOn(command, { slots, featureSlots, ...facts });
-      assert.deepEqual(changes[0], { kind: 'remove_feature_slot', feature: 'render', user: 'ada' });
-      assert.deepEqual(changes[1], { kind: 'remove_registration', user: 'ada' });
-      assert.deepEqual(
-        events.map(({ kind }) => kind),
-        ['feature_returned', last],
-      );
-    });
-  }
-
-  test('all of them at once, by an administrator', () => {
-    const command = { kind: 'release_all_features', licenseId: LICENSE_ID, by: 'admin' } as const;
-    const view = exampleView({ slots: [HOLDER, ...OTHERS], featureSlots: TAKEN }, null);
-    const { outcome, changes, events } = decide(command, view, NOW);
-    assert.deepEqual(outcome, { kind: 'done', count: 2 });
-    assert.deepEqual(changes, [{ kind: 'remove_all_feature_slots' }]);
-    assert.deepEqual(events, [{ kind: 'all_features_returned', count: 2, by: 'admin' }]);
-    assert.deepEqual(decide(command, exampleView({}, null), NOW).events, []);
-    const needs = moduleOf(command).needs(command, view, null, NOW);
-    assert.deepEqual(needs, { ...NO_NEEDS, featureSlotCount: true });
   });
 });

@@ -10,7 +10,7 @@ export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /** The end of a borrow of the license, or why there is none. */
 export function resolveLicenseUntil(until: BorrowUntil, license: License, now: Instant): Instant | Refused {
-  if (!allowsBorrowing(license)) return refuseBorrowing(license.product);
+  if (!allowsBorrowing(license)) return refuseBorrowing(`license of "${license.product}"`);
   return resolveUntil(until, latestBorrowUntil(license, now), now);
 }
 
@@ -22,14 +22,14 @@ export function resolveFeatureUntil(
   now: Instant,
 ): Instant | Refused {
   const { canBorrow, maxBorrowHours } = floating;
-  if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(code);
+  if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(`feature "${code}"`);
   const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), heldUntil(holder, now));
   return resolveUntil(until, expiresAt === null ? longest : earlier(longest, expiresAt), now);
 }
 
 function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instant | Refused {
-  if (until === 'unreadable') return refuseUntil('cannot be read as a date', latest);
-  if (latest <= now) return refuseUntil('is not possible: the license is no longer valid', latest);
+  if (until === 'unreadable') return refuseUntil('is not a date', latest);
+  if (latest <= now) return refuseUntil('is not possible, because the license is no longer valid', latest);
   const wanted = until === 'longest' ? latest : until;
   if (wanted <= now) return refuseUntil('is not in the future', latest);
   if (wanted > latest + BORROW_TOLERANCE_MS) return refuseUntil('is later than the license allows', latest);
@@ -39,13 +39,13 @@ function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instan
 function refuseUntil(problem: string, latestUntil: Instant): Refused {
   return refuse(
     'borrow_until_not_valid',
-    `"borrowed_until" ${problem}. The latest that the license allows now is ${say(latestUntil)}.`,
+    `"borrowed_until" ${problem}. The latest date possible now is ${say(latestUntil)}.`,
     { latestUntil },
   );
 }
 
-function refuseBorrowing(name: string): Refused {
-  return refuse('license_borrow_not_allowed', `The license of "${name}" does not allow borrowing.`);
+function refuseBorrowing(lender: string): Refused {
+  return refuse('license_borrow_not_allowed', `The ${lender} does not allow borrowing.`);
 }
 
 /**

@@ -41,7 +41,7 @@ function refuseTarget(target: Target, candidates: Candidates<Licensed>): Refused
     );
   }
   if (target.licenseId !== null || candidates.products === 1) return null;
-  return refuse('missing_parameters', 'Say which "product" is meant: this server does not hold exactly one.');
+  return refuse('missing_parameters', 'Name the "product": this server does not have exactly one.');
 }
 
 /** The newest usable license, or else the newest. */

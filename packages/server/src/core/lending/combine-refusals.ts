@@ -9,7 +9,7 @@ import { refuseFull } from '../refusals.ts';
  * missing: if one is full and another does not allow borrowing, a borrow waits for a slot. Other codes mean
  * that a license cannot be used, and come before all of these.
  */
-const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
+export const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
   'blacklisted',
   'license_borrow_not_allowed',
   'borrow_until_not_valid',
@@ -65,7 +65,7 @@ function addUpConsumption({ count, feature }: AddConsumption, product: string, s
   const what = feature === null ? `"${product}"` : `the feature "${feature}" of "${product}"`;
   return refuse(
     (said[0] as Refused).code,
-    `${count} cannot be added: no license of ${what} has as much left. ` +
+    `${count} cannot be added: no license of ${what} has that much left. ` +
       `The most that one of them has is ${left}.`,
     {
       left,

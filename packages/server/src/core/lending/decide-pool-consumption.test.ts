@@ -65,7 +65,7 @@ describe('consumption in a pool', () => {
     const { on, outcome, events } = refused(consume(6, from('10.0.0.1')), members);
     assert.deepEqual([on, outcome.code], [2, 'license_not_enough_consumptions']);
     assert.deepEqual(outcome.details, { left: 5, totalConsumptions: 23, maxConsumptions: 30, licenses: 2 });
-    assert.match(outcome.message, /^6 cannot be added: no license of "cad" has as much left\..* is 5\.$/);
+    assert.match(outcome.message, /^6 cannot be added: no license of "cad" has that much left\..* is 5\.$/);
     const denied = { kind: 'consumption_denied', user: null, code: outcome.code, repeated: 0 };
     assert.deepEqual(events, [{ ...denied, ...from('10.0.0.1') }]);
   });

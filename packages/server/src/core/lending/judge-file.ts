@@ -20,7 +20,7 @@ function refuseUntrusted(license: License, file: FileFacts, { hardwareId }: File
   if (!file.isSigned) {
     return refuse(
       'offline_signature_mismatch',
-      "The signature of the file is not the vendor's. It was changed, or another vendor made it.",
+      'The file is not signed by the vendor: it was changed, or another vendor made it.',
     );
   }
   if (file.boundTo === null || file.boundTo !== hardwareId) {
@@ -41,7 +41,7 @@ function refusePolicy(license: License, file: FileFacts): Refused | null {
     );
   }
   if (!file.isSigned) {
-    return refuse('airgap_policy_invalid', 'The policy file does not carry a valid signature of the vendor.');
+    return refuse('airgap_policy_invalid', 'The policy file is not signed by the vendor.');
   }
   // As the protocol has it, the code covers hardware id, key and policy id without separators: it is the same
   // for "ABC1" and "23" as for "ABC12" and "3". Only the signed policy says where one ends, so it must name
@@ -49,7 +49,7 @@ function refusePolicy(license: License, file: FileFacts): Refused | null {
   if (String(license.id) !== file.policyId || license.key !== file.licenseKey) {
     return refuse(
       'airgap_policy_mismatch',
-      'The policy file is not the policy that was confirmed: it names another license key or policy id.',
+      'The policy file is not the one that was confirmed: it names another license key or policy id.',
     );
   }
   return refuseNotFloating(license, 'airgap_policy_invalid');
@@ -72,7 +72,10 @@ function refuseUse(license: License, file: FileFacts, view: FileView): Refused |
   if (kind === 'airgap') return refuseUsedCode(confirmationId, view);
   if (requestId === null) {
     if (view.isHeld && view.known?.source === 'offline') return null;
-    return refuse('license_not_found', `The file refreshes the license ${license.id}, which is not here.`);
+    return refuse(
+      'license_not_found',
+      `The file refreshes the license ${license.id}, which this server does not have.`,
+    );
   }
   if (view.request === null) {
     return refuse('offline_request_unknown', 'The file answers a request that this server did not make.');
@@ -101,7 +104,7 @@ function refuseOld(license: License, { kind, issuedAt }: FileFacts, view: FileVi
   if (mayComeAgain && issuedAt === newest && isSameGrant(known, license)) return null;
   return refuse(
     'offline_file_outdated',
-    `The file is of ${say(issuedAt)}, but one of ${say(newest)} was taken before. Use the newest.`,
+    `The file is from ${say(issuedAt)}, but one from ${say(newest)} was used before. Use the newest.`,
     { issuedAt, newestAt: newest },
   );
 }

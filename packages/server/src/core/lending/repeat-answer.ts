@@ -36,6 +36,6 @@ export function repeatAnswer(
   if (rememberedAnswer.bodyHash === idempotency.bodyHash) return rememberedAnswer.outcome;
   return refuse(
     'idempotency_key_reused',
-    'This Idempotency-Key was sent before with another body. Give every request a key of its own.',
+    'This Idempotency-Key was sent before with another body. Use a new key for every request.',
   );
 }

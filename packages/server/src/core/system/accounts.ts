@@ -13,7 +13,7 @@ export const createAccount = {
 
   decide({ name, role, passwordHash, oneTime, by }, facts: AccountFacts) {
     if (facts.account !== null) {
-      return unchanged(refuse('account_exists', `There is an account "${name}" already.`));
+      return unchanged(refuse('account_exists', `There is already an account "${name}".`));
     }
     return {
       outcome: { kind: 'done', count: 1 },
@@ -35,7 +35,8 @@ export const setPassword = {
     const { account } = facts;
     if (account === null) return unchanged(refuseUnknown(name));
     if (checkedHash != null && checkedHash !== account.passwordHash) {
-      const message = 'The old password was replaced a moment ago. Nothing was changed.';
+      const message =
+        'The old password was replaced a moment ago. Nothing was changed: try again with the new one.';
       return unchanged(refuse('invalid_credentials', message));
     }
     const over = checkedHash == null ? null : refuseIfOver('invalid_credentials', name, account.oneTime, now);
@@ -112,5 +113,5 @@ function refuseUnknown(name: string): Refused {
 }
 
 function refuseLast(name: string): Refused {
-  return refuse('last_administrator', `"${name}" is the only administrator. Make another one first.`);
+  return refuse('last_administrator', `"${name}" is the only administrator. Make somebody else one first.`);
 }

@@ -21,7 +21,7 @@ export const resetClock = {
   decide({ mode = 'careful', by }, { reset }: Pick<SystemFacts, 'reset'>, from) {
     const { to, licenses } = reset;
     if (!isResettable(from, to)) {
-      const message = `The server's time ${say(from)} is not ahead of the wall clock.`;
+      const message = `The server's time ${say(from)} is not ahead of the wall clock: nothing to reset.`;
       return unchanged(refuse('clock_not_poisoned', message));
     }
     const restorations = licenses.map((view) => decideRestore(view, from, to, by));

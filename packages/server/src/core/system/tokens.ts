@@ -60,12 +60,11 @@ export const createToken = {
   decide(command, facts: Pick<SystemFacts, 'token' | 'isSetUp'>, now) {
     const { tokenHash, name, role, days, shown = 'socket', by } = command;
     if (shown === 'nothing' && facts.isSetUp) {
-      const message =
-        'A token that is made without credentials ends with the setup, which is over. Sign in first.';
+      const message = 'Setup is over, so a token can no longer be made without credentials. Sign in first.';
       return unchanged(refuse('unauthorized', message));
     }
     if (facts.token !== null) {
-      const message = `There is a token "${name}" already. Revoke it first, or choose another name.`;
+      const message = `There is already a token "${name}". Revoke it first, or choose another name.`;
       return unchanged(refuse('token_exists', message));
     }
     const expiresAt = days === null ? null : plus(now, days * DAY_MS);

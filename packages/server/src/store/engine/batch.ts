@@ -43,7 +43,7 @@ export interface Savepoint {
 }
 
 /** The clock as those commands see it that move it. */
-export interface BatchClock {
+interface BatchClock {
   readonly jump: ClockJump | null;
   readWall(): Instant;
   moveTo(now: Instant): void;

@@ -35,7 +35,7 @@ export interface ShelfEntry {
 }
 
 /** What was made from the meters, kept as long as it is true. */
-export interface KeptStanding {
+interface KeptStanding {
   readonly standing: Standing;
   readonly license: License;
   readonly metersVersion: number;
@@ -51,7 +51,7 @@ export interface RemovedLicense {
 }
 
 /** What a shelf that holds only some of the licenses has to know of all of them. */
-export interface Surroundings {
+interface Surroundings {
   readonly productCount: number;
   readonly lastOrder: number;
   readonly removed: readonly RemovedLicense[];

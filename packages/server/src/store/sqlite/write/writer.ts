@@ -27,7 +27,7 @@ import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly masterKey: MasterKey;

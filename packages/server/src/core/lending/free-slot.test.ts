@@ -7,7 +7,6 @@ import {
   exampleLicense,
   exampleSlot,
   exampleView,
-  LICENSE_ID,
   NOW,
   recall,
   release,
@@ -113,36 +112,5 @@ describe('giving a slot back', () => {
     const { outcome, changes } = decideOn(release('ada'), { slots: [BORROWED] });
     assert.deepEqual(outcome.kind === 'refused' && outcome.details, { borrowedUntil });
     assert.deepEqual(changes, []);
-  });
-});
-
-describe('an administrator takes back all slots of a license', () => {
-  const command = { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' } as const;
-
-  test('borrowed ones included, and counts only those that were live', () => {
-    const decision = decideOn(command, { slots: [BORROWED, exampleSlot('bob', { endsAt: NOW })] });
-    assert.deepEqual(decision.outcome, { kind: 'done', count: 1 });
-    assert.deepEqual(decision.changes, [
-      { kind: 'remove_registration', user: 'bob' },
-      { kind: 'remove_all_feature_slots' },
-      { kind: 'remove_live_registrations' },
-      { kind: 'set_in_use', inUse: 0 },
-      { kind: 'forget_all_borrows' },
-    ]);
-    assert.deepEqual(decision.events, [
-      { kind: 'slot_expired', user: 'bob', endedAt: NOW },
-      { kind: 'all_slots_returned', count: 1, by: 'admin' },
-    ]);
-  });
-
-  test('of none makes no event', () => {
-    assert.deepEqual(decideOn(command, {}), {
-      outcome: { kind: 'done', count: 0 },
-      changes: [{ kind: 'forget_all_borrows' }],
-      events: [],
-    });
-    const ended = decideOn(command, { slots: [ENDED] });
-    assert.deepEqual(ended.outcome, { kind: 'done', count: 0 });
-    assert.deepEqual(ended.changes.at(-2), { kind: 'set_in_use', inUse: 0 });
   });
 });
