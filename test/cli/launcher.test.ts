@@ -9,7 +9,7 @@ const skip = process.platform === 'win32' && 'a POSIX shell';
 
 /** Programs that the launcher needs, and no Node. */
 function pathWithoutNode(t: { after(work: () => void): void }): string {
-  const folder = temporaryFolder(t);
+  const folder = temporaryFolder(t, { hasPrograms: true });
   for (const name of ['sh', 'dirname', 'readlink', 'cat']) symlinkSync(`/bin/${name}`, join(folder, name));
   return folder;
 }
@@ -17,7 +17,7 @@ function pathWithoutNode(t: { after(work: () => void): void }): string {
 describe('./berth', { skip }, () => {
   test('runs from anywhere, through links, with spaces in its path and in its words', async (t) => {
     const { folder } = makeClone(t, 'a clone');
-    const elsewhere = temporaryFolder(t);
+    const elsewhere = temporaryFolder(t, { hasPrograms: true });
     mkdirSync(join(elsewhere, 'links'));
     symlinkSync(join(folder, 'berth'), join(elsewhere, 'links', 'first'));
     symlinkSync('links/first', join(elsewhere, 'berth'));
@@ -33,7 +33,7 @@ describe('./berth', { skip }, () => {
   test('keeps its data in the clone, and takes paths from where it is called', async (t) => {
     const { folder } = makeClone(t, 'clone');
     writeFileSync(join(folder, 'berth.yaml'), 'rules: who.yaml\ntls: { cert: a.pem, key: /b.pem }');
-    const cwd = temporaryFolder(t);
+    const cwd = temporaryFolder(t, { hasPrograms: true });
     const words = ['config', '--json', '--webhooks-secret-file', 'mine'];
     const { stdout } = await run(join(folder, 'berth'), words, { cwd });
     const { data, rules, tls, webhooks } = JSON.parse(stdout);
@@ -114,7 +114,7 @@ describe('bin/berth.js', () => {
 });
 
 test('npx finds Berth in the clone, without asking a registry', { skip }, async (t) => {
-  const cache = temporaryFolder(t);
+  const cache = temporaryFolder(t, { hasPrograms: true });
   const env = plainEnv({ npm_config_cache: cache, npm_config_registry: 'http://127.0.0.1:9' });
   const { code, stdout, stderr } = await run('npx', ['berth', 'version'], {
     cwd: join(PROJECT, 'docs'),

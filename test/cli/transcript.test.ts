@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
-import { type CommandResult, runBerth } from '../support/berth-command.ts';
+import { type CommandResult, runBerth, spawnBerth } from '../support/berth-command.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
 
@@ -127,6 +127,23 @@ describe('running and stopped say the same', () => {
       });
     }
   }
+});
+
+/** The commands of tests run in their own process as a rule. */
+describe('a process says the same', () => {
+  for (const command of ['license list', 'license show 9', 'registration release', 'status --jsno']) {
+    test(command, async () => {
+      const words = command.split(' ');
+      assert.deepEqual(await spawnBerth(data, words), await runBerth(data, words));
+    });
+  }
+
+  test('and reads standard input', async () => {
+    const words = ['user', 'add', 'ada', '--role', 'user'];
+    const { code, stdout, stderr } = await spawnBerth(data, words, {}, 'a password of my own\n');
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /"ada"/);
+  });
 });
 
 describe('what is said', () => {

@@ -63,7 +63,7 @@ class Recorder {
 }
 
 /** The same in a process of its own. */
-async function spawnBerth(
+export async function spawnBerth(
   data: string,
   words: readonly string[],
   env: Env = {},

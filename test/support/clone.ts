@@ -24,7 +24,7 @@ interface Clone {
 
 /** A clone of its own, whose code is the project's: with everything installed, unless told otherwise. */
 export function makeClone(t: TestLife, name: string, { isInstalled = true } = {}): Clone {
-  const folder = join(realpathSync(temporaryFolder(t)), name);
+  const folder = join(realpathSync(temporaryFolder(t, { hasPrograms: true })), name);
   mkdirSync(folder);
   for (const one of ['berth', 'bin', 'package.json']) {
     cpSync(join(PROJECT, one), join(folder, one), { recursive: true });

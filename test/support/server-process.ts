@@ -9,6 +9,7 @@ import { openPatiently } from '../../packages/server/src/store/exam/postgres-dat
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { hasMemory, MEMORY } from './stores/postgres.ts';
 import { environmentOf, findDatabase } from './stores/test-stores.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
@@ -73,9 +74,12 @@ async function readUrl(
   return url;
 }
 
-/** A folder that is gone after the test. */
-export function temporaryFolder(t: { after(work: () => void): void }): string {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
+/** In memory, where a sync costs nothing, if there is enough of it. */
+const FOLDERS = hasMemory() ? MEMORY : tmpdir();
+
+/** A folder that is gone after the test. What is in memory often may not be executed. */
+export function temporaryFolder(t: { after(work: () => void): void }, { hasPrograms = false } = {}): string {
+  const folder = mkdtempSync(join(hasPrograms ? tmpdir() : FOLDERS, 'berth-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
