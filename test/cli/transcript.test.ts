@@ -39,12 +39,11 @@ const CHANGING: readonly (readonly [string, string, string])[] = [
 
 type Transcript = Readonly<Record<string, CommandResult>>;
 
-let data: string;
+const data = temporaryFolder({ after });
 let running: Transcript;
 let stopped: Transcript;
 
 before(async () => {
-  data = temporaryFolder({ after });
   await seedLicenses(data, [testLicense(1, { slots: 9 }), testLicense(2, { product: 'cam' })]);
   const server = await startServerProcess({ data });
   after(() => server.stop('SIGKILL'));
