@@ -8,8 +8,8 @@ import { signHeads } from './audit/sign-heads.ts';
 import { putSegment } from './audit/thin-audit.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadSystemFacts } from './load/load-system-facts.ts';
+import { rememberEntry } from './loaded-licenses.ts';
 import { moveClock, prolongLive, pullBack, putTie, restoreBorrows } from './move-clock.ts';
-import { rememberEntry } from './shelf.ts';
 
 export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]): Executed {
   const module = systemModuleOf(command);
@@ -67,6 +67,6 @@ function rememberSystem(batch: Batch): Undo {
 /** What changes every license may also move the time. */
 function rememberAll(batch: Batch, undo: Undo[]): void {
   const { now, isChanged } = batch;
-  for (const entry of batch.shelf.entries()) undo.push(rememberEntry(batch.shelf, entry));
+  for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));
   undo.push(batch.clock.remember(), () => Object.assign(batch, { now, isChanged }));
 }

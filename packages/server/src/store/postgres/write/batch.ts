@@ -182,7 +182,7 @@ function tryCommand(batch: Batch, command: Command): CommandResult | MissingRows
 }
 
 /** Licenses that the commands may be about, including those that they bring. */
-function listLicenses({ shelf }: Batch, commands: readonly Command[]): readonly License[] {
-  const held = Array.from(shelf.entries(), ({ license }) => license);
+function listLicenses({ licenses }: Batch, commands: readonly Command[]): readonly License[] {
+  const held = Array.from(licenses.entries(), ({ license }) => license);
   return [...held, ...commands.flatMap((one) => (one.kind === 'install_license' ? [one.license] : []))];
 }

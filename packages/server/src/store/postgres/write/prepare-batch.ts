@@ -1,7 +1,7 @@
 import { instant } from '../../../core/nouns/instant.ts';
 import { EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
-import { Shelf } from '../../engine/shelf.ts';
+import { LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import type { Opened } from '../wire/transaction.ts';
 import { AuditLedger } from './audit-ledger.ts';
 import type { Decided } from './commit.ts';
@@ -24,7 +24,7 @@ export function prepareBatch(
   const batch = {
     statements: set.statements,
     savepoint: set.savepoint,
-    shelf: new Shelf(licenses, { productCount: byProduct.size, lastOrder, removed }, (row) =>
+    licenses: new LoadedLicenses(licenses, { productCount: byProduct.size, lastOrder, removed }, (row) =>
       texts.read(row),
     ),
     clock: { jump: null, readWall: () => wall, moveTo: () => {}, remember: () => () => {} },
