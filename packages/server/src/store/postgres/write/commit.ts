@@ -7,7 +7,7 @@ import { isConnectionLost } from '../wire/database-error.ts';
 import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { LicenseIndex } from './license-index.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { WorkingSet } from './working-set.ts';
@@ -28,7 +28,7 @@ export interface Decided {
   readonly set: WorkingSet;
   readonly scope: Scope;
   readonly opened: Opened;
-  readonly catalogue: Catalogue;
+  readonly index: LicenseIndex;
   /** How many links the log had; only right where the scope covers all licenses. */
   readonly links: number;
   /** `null`: it leaves no receipt. */
@@ -111,16 +111,13 @@ function chainOf(head: ChainHead, { audit_anchor: anchor }: Vouched) {
   return { head, anchor };
 }
 
-function isNewRevision({ batch, set, catalogue }: Decided): boolean {
-  return set.written.has('license') || batch.rules !== catalogue.rules;
+function isNewRevision({ batch, set, index }: Decided): boolean {
+  return set.written.has('license') || batch.rules !== index.rules;
 }
 
 /** The anchor of the set of chains if there is a new chain. */
-function moveChains(
-  { batch, opened, catalogue }: Decided,
-  entries: readonly LoadedLicense[],
-): Uint8Array | null {
-  const added = entries.map(({ license }) => license.id).filter((id) => !catalogue.chains.includes(id));
+function moveChains({ batch, opened, index }: Decided, entries: readonly LoadedLicense[]): Uint8Array | null {
+  const added = entries.map(({ license }) => license.id).filter((id) => !index.chains.includes(id));
   if (added.length === 0) return null;
-  return batch.ledger.addChains(opened.server?.audit_chains ?? null, catalogue.chains, added);
+  return batch.ledger.addChains(opened.server?.audit_chains ?? null, index.chains, added);
 }

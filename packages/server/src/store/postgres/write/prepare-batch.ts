@@ -10,11 +10,11 @@ import type { WriterMemory } from './memory.ts';
 /** Everything that deciding works on, from the rows that a transaction has locked. */
 export function prepareBatch(
   { keys, readWall, texts, masterKey }: WriterMemory,
-  given: Pick<Decided, 'scope' | 'opened' | 'catalogue' | 'set' | 'name'>,
+  given: Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name'>,
 ): Decided {
-  const { scope, opened, catalogue, set } = given;
+  const { scope, opened, index, set } = given;
   const { server, licenses } = opened;
-  const { byProduct, lastOrder, removed, rules, ignoresCase } = catalogue;
+  const { byProduct, lastOrder, removed, rules, ignoresCase } = index;
   const wall = instant(readWall?.() ?? opened.wall);
   const isLocked = scope.licenses !== 'heads';
   const marks = [...(isLocked ? licenses : []), ...(server === null ? [] : [server])];
