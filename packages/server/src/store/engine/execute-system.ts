@@ -8,7 +8,7 @@ import { signHeads } from './audit/sign-heads.ts';
 import { putSegment } from './audit/thin-audit.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadSystemFacts } from './load/load-system-facts.ts';
-import { moveClock, prolongLive, pullBack, putTie, restoreBorrows } from './move-clock.ts';
+import { prolongLive, pullBack, putTie, restoreBorrows } from './move-clock.ts';
 import { rememberEntry } from './shelf.ts';
 
 export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]): Executed {
@@ -38,7 +38,7 @@ function applyWideChange(batch: Batch, change: SystemChange | WideChange): void 
       putSegment(batch, change.segment);
       break;
     case 'move_clock':
-      moveClock(batch, change.to);
+      batch.now = change.to;
       break;
     case 'prolong_live':
       prolongLive(batch, change.since);
@@ -68,5 +68,5 @@ function rememberSystem(batch: Batch): Undo {
 function rememberAll(batch: Batch, undo: Undo[]): void {
   const { now, isChanged } = batch;
   for (const entry of batch.shelf.entries()) undo.push(rememberEntry(batch.shelf, entry));
-  undo.push(batch.clock.remember(), () => Object.assign(batch, { now, isChanged }));
+  undo.push(() => Object.assign(batch, { now, isChanged }));
 }
