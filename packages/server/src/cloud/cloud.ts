@@ -5,8 +5,8 @@ import type { License, LicenseId } from '../core/nouns/license.ts';
 
 /**
  * The vendor's licensing cloud. It may be unreachable, slow, or an impostor; callers get an answer with a
-  * verified signature, a refusal, or a `CloudFault`, within a bounded time. Nothing here changes the state of
-  * this server.
+ * verified signature, a refusal, or a `CloudFault`, within a bounded time. Nothing here changes the state of
+ * this server.
  */
 export interface Cloud {
   /** Binds the license to this machine. Repeating it is the same activation. */
@@ -85,8 +85,8 @@ export interface CloudRefusal {
 
 /**
  * Whether a refusal is the vendor's answer to this request. One that repeats our nonce must also name its
-  * license and machine, because the nonce may have been sent with another request. A cloud without nonces
-  * cannot prove that.
+ * license and machine, because the nonce may have been sent with another request. A cloud without nonces
+ * cannot prove that.
  */
 export function isCredible({ isSigned, isBound, isAboutLicense }: CloudRefusal): boolean {
   return isSigned && (!isBound || isAboutLicense);

@@ -22,8 +22,8 @@ const MAX_ANSWER_BYTES = MOST_LICENSE_BYTES;
 
 /**
  * Sends a request and reads the whole answer, with limits on time and size. It does not follow redirects: keys
-  * and licenses only go to the configured address. Every failure becomes a `CloudFault` that says what to
-  * check.
+ * and licenses only go to the configured address. Every failure becomes a `CloudFault` that says what to
+ * check.
  */
 export async function exchange(request: Exchange): Promise<CloudResponse> {
   const response = await send(request);
@@ -89,7 +89,7 @@ const NOT_REACHED: Readonly<Record<string, string>> = {
 
 /**
  * A certificate is checked before anything is sent. Other TLS errors can occur at any time, such as when an
-  * answer is tampered with.
+ * answer is tampered with.
  */
 const BAD_CERTIFICATE = /^(?!ERR_SSL_)\w*(CERT|CRL|CHAIN|ISSUER|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))/;
 

@@ -193,7 +193,7 @@ function plain(text: string, longest: number): string {
 
 /**
  * The HTTP status is not signed, the one in the body is. If they differ, someone may have turned a good answer
-  * into a refusal, so the signature proves nothing.
+ * into a refusal, so the signature proves nothing.
  */
 function readRefusal(answered: Answered, options: HttpCloudOptions): CloudRefusal {
   const { status, question } = answered;

@@ -26,7 +26,7 @@ export function rejectFile(fields: Fields): void {
 
 /**
  * Whether the answer repeats the nonce of this request. Throws if it repeats another nonce, or answers another
-  * request. Callers must have checked the signature first.
+ * request. Callers must have checked the signature first.
  */
 export function isBoundTo({ nonce, requestDigest, meant }: Question, fields: Fields): boolean {
   const bound = fields as Partial<AnswerBinding>;
@@ -53,7 +53,7 @@ export function requireNamed({ meant }: Question, fields: Fields): void {
 
 /**
  * Whether a signature of the vendor covers this server's hardware id: that of the whole body, if it contains
-  * the id, or that of the license.
+ * the id, or that of the license.
  */
 export function coversMachine({ meant }: Question, fields: Fields, publicKey: KeyObject): boolean {
   if (meant === null) return false;
@@ -64,7 +64,7 @@ export function coversMachine({ meant }: Question, fields: Fields, publicKey: Ke
 
 /**
  * Whether a refusal is certainly about this license on this machine. If the cloud found no license, it names
-  * none: the digest then shows that it looked for the right one.
+ * none: the digest then shows that it looked for the right one.
  */
 export function isAboutLicense(question: Question, fields: Fields, publicKey: KeyObject): boolean {
   const { meant, nonce, requestDigest } = question;

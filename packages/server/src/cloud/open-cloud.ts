@@ -69,7 +69,7 @@ function requireKey(settings: CloudSettings): KeyObject {
   if (key === null) {
     throw unusable(
       '"cloud.url" needs "cloud.publicKey", the public key of the cloud, to verify its answers. ' +
-            'Ask the vendor for it.',
+        'Ask the vendor for it.',
     );
   }
   return key;

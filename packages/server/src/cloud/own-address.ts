@@ -8,7 +8,7 @@ const NOWHERE = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/127', 'fe80::
 
 /**
  * The address sent to the vendor on activation: the one the server listens on, or else the machine's first
-  * reachable address, preferably IPv4. `null` if it has none.
+ * reachable address, preferably IPv4. `null` if it has none.
  */
 export function findOwnAddress(listenHost: string, interfaces: Interfaces): string | null {
   const own = Object.values(interfaces).flatMap((addresses) => addresses ?? []);

@@ -39,7 +39,7 @@ export function readVendorFile(text: string, kind: FileKind, publicKey: KeyObjec
 
 /**
  * The vendor signs license files, policies and cloud answers with one key. They have different uses, so none
-  * passes as another: a policy does not name a machine, because its confirmation code does.
+ * passes as another: a policy does not name a machine, because its confirmation code does.
  */
 function rejectOtherKind(fields: Readonly<Record<string, unknown>>, kind: FileKind): void {
   if (isAnswerContent(fields)) {

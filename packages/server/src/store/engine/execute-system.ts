@@ -33,5 +33,5 @@ function rememberSystem(batch: Batch): Undo {
 function rememberAll(batch: Batch, undo: Undo[]): void {
   const { now, isChanged } = batch;
   for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));
-  undo.push(batch.clock.remember(), () => Object.assign(batch, { now, isChanged }));
+  undo.push(() => Object.assign(batch, { now, isChanged }));
 }
