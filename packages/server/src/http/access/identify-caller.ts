@@ -96,8 +96,9 @@ async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<v
   if (why === null) return;
   throw new RequestError(
     'unauthorized',
-    'This requires the token of an administrator. Get one from /auth, and send it as "Authorization: Bearer …". ' +
-      `During setup, local callers need none, but this one does not count as local because ${why}.`,
+    'This requires the token of an administrator. Get one from /auth, and send it as ' +
+      '"Authorization: Bearer …". During setup, local callers need none, but this one does not count as ' +
+      `local because ${why}.`,
   );
 }
 

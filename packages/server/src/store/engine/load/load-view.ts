@@ -74,11 +74,9 @@ function loadDenials(
   if (!scope) return NO_DENIALS;
   const { user, place } = scope;
   return {
-    denials: statements.denial.list({ license_id: id, user: user }).map(denialFromRow),
+    denials: statements.denial.list({ license_id: id, user }).map(denialFromRow),
     placeDenials:
-      place === null
-        ? NONE
-        : statements.place_denial.list({ license_id: id, place: place }).map(placeDenialFromRow),
+      place === null ? NONE : statements.place_denial.list({ license_id: id, place }).map(placeDenialFromRow),
   };
 }
 

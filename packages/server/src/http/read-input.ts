@@ -4,9 +4,9 @@ import { suggest } from '@berth/protocol/console/suggest';
 import { isBlank } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { z } from 'zod';
-import { LIMITS } from '../../config.ts';
-import { RequestError } from '../../services/request-error.ts';
-import { inputOf, isStrict, type Route } from '../route.ts';
+import { LIMITS } from '../config.ts';
+import { RequestError } from '../services/request-error.ts';
+import { inputOf, isStrict, type Route } from './route.ts';
 
 type Fields = Record<string, unknown>;
 
