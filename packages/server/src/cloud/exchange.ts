@@ -21,9 +21,9 @@ export interface CloudResponse {
 const MAX_ANSWER_BYTES = MOST_LICENSE_BYTES;
 
 /**
- * Sends a request and reads the whole answer, with limits on time and size. It does not follow redirects: keys
- * and licenses only go to the configured address. Every failure becomes a `CloudFault` that says what to
- * check.
+ * Sends a request and reads the whole answer, with limits on time and size. It does not follow redirects:
+ * keys and licenses only go to the configured address. Every failure becomes a `CloudFault` that says what
+ * to check.
  */
 export async function exchange(request: Exchange): Promise<CloudResponse> {
   const response = await send(request);

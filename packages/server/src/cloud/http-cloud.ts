@@ -192,8 +192,8 @@ function plain(text: string, longest: number): string {
 }
 
 /**
- * The HTTP status is not signed, the one in the body is. If they differ, someone may have turned a good answer
- * into a refusal, so the signature proves nothing.
+ * The HTTP status is not signed, the one in the body is. If they differ, someone may have turned a good
+ * answer into a refusal, so the signature proves nothing.
  */
 function readRefusal(answered: Answered, options: HttpCloudOptions): CloudRefusal {
   const { status, question } = answered;

@@ -25,8 +25,8 @@ export function rejectFile(fields: Fields): void {
 }
 
 /**
- * Whether the answer repeats the nonce of this request. Throws if it repeats another nonce, or answers another
- * request. Callers must have checked the signature first.
+ * Whether the answer repeats the nonce of this request. Throws if it repeats another nonce, or answers
+ * another request. Callers must have checked the signature first.
  */
 export function isBoundTo({ nonce, requestDigest, meant }: Question, fields: Fields): boolean {
   const bound = fields as Partial<AnswerBinding>;
