@@ -83,10 +83,6 @@ export type SystemChange = Readonly<
   | { kind: 'put_notice'; key: NoticeKey; value: number }
   | { kind: 'remove_notice'; key: NoticeKey }
   | { kind: 'set_webhook_cursor'; position: AuditPosition }
->;
-
-/** Changes that reach beyond the server's own rows: to all licenses, to the log, to the time. */
-export type WideChange = Readonly<
   | { kind: 'set_hardware_id'; hardwareId: string }
   /** The license stays the same; only how it is tied to this server has changed. */
   | { kind: 'put_tie'; license: License }
@@ -121,7 +117,7 @@ export interface Decision {
 
 export interface SystemDecision {
   readonly outcome: Done | ClockReset | Refused;
-  readonly changes: readonly (SystemChange | WideChange)[];
+  readonly changes: readonly SystemChange[];
   readonly events: readonly SystemEvent[];
 }
 

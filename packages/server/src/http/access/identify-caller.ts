@@ -97,7 +97,8 @@ async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<v
   throw new RequestError(
     'unauthorized',
     'This requires the token of an administrator. Get one from /auth, and send it as ' +
-      `"Authorization: Bearer …". During setup, local callers need none, but this one does not count as local because ${why}.`,
+      '"Authorization: Bearer …". During setup, local callers need none, but this one does not count as ' +
+      `local because ${why}.`,
   );
 }
 
