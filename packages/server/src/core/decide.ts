@@ -45,6 +45,8 @@ const MODULES = {
   resolve_report: resolveReport,
 } satisfies { [K in LicenseCommand['kind']]: CommandModule<Extract<LicenseCommand, { kind: K }>> };
 
+export const COMMAND_KINDS = Object.keys(MODULES);
+
 export function isLicenseCommand(command: Command): command is LicenseCommand {
   return command.kind in MODULES;
 }
