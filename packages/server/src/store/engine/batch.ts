@@ -15,11 +15,11 @@ export interface Batch {
   readonly shelf: Shelf;
   readonly clock: BatchClock;
   now: Instant;
-  /** What seals the secrets; another one after a command that replaces it. */
+  /** Seals the secrets; a command may replace it. */
   masterKey: MasterKey;
-  /** Those in force; others after a command that sets them. */
+  /** The rules in force; a command may replace them. */
   rules: Rules;
-  /** Whether users that differ only in case are one. */
+  /** Users that differ only in case are the same. */
   readonly ignoresCase: boolean;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
@@ -29,36 +29,35 @@ export interface Batch {
   /** The heads that this commit signs. */
   signed: HeadsSigned | null;
   readonly answers: AnswerCount;
-  /** Something has to be committed. */
+  /** There is something to commit. */
   isChanged: boolean;
 }
 
-/** Undoes what one command has written, while the commands before it stay. */
+/** Undoes what one command has written, but not the commands before it. */
 export interface Savepoint {
   set(): void;
   release(): void;
   rollBack(): void;
-  /** Whether an error concerns all commands of the transaction, and not only the one that met it. */
+  /** Returns whether an error concerns all commands of the transaction, and not only this one. */
   concernsAll(error: unknown): boolean;
 }
 
-/** The clock as those commands see it that move it. */
+/** The clock, for commands that move it. */
 interface BatchClock {
   readonly jump: ClockJump | null;
   readWall(): Instant;
   moveTo(now: Instant): void;
-  /** Remembers the time as it is, and answers how to go on from there: for a command that fails. */
+  /** Returns a function that restores the time, for a command that fails. */
   remember(): () => void;
 }
 
-/** Vouches for the log. */
 export interface HeadSigner {
   /** The key of the chains. */
   readonly key: Uint8Array;
-  /** Whether anything was written since the heads were signed. */
+  /** Nothing was written since the heads were last signed. */
   readonly isSigned: boolean;
   sign(heads: HeadsSigned['heads']): HeadsSigned;
 }
 
-/** Takes back what a command has left in memory. */
+/** Undoes what a command has left in memory. */
 export type Undo = () => void;
