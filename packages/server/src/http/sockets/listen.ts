@@ -68,10 +68,10 @@ interface ListenOptions {
 export class ListenError extends Error {}
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program does already. Stop it, or choose another port with --port.',
-  EACCES: 'this user may not. Choose a port above 1023 with --port.',
-  EADDRNOTAVAIL: 'this machine has no such address. Choose another with --host.',
-  ENOTFOUND: 'this name is not known. Choose an address with --host.',
+  EADDRINUSE: 'another program uses it. Stop that program, or choose another port with --port.',
+  EACCES: 'this user lacks permission. Choose a port above 1023 with --port.',
+  EADDRNOTAVAIL: 'this machine does not have this address. Choose another one with --host.',
+  ENOTFOUND: 'this host name is unknown. Choose an address with --host.',
 };
 
 /** Serves the app over TCP or over TLS, with every bound of the connection itself. */
@@ -113,7 +113,7 @@ export const LISTENER_OPTIONS = {
   errorHandler: (error: unknown) =>
     toResponse(
       error instanceof UnreadableRequest
-        ? problem('bad_request', 'The address or the Host header of the request cannot be read.')
+        ? problem('bad_request', 'The URL or the Host header of the request is not valid.')
         : bugReply('none'),
     ),
 };

@@ -4,9 +4,9 @@ import { suggest } from '@berth/protocol/console/suggest';
 import { isBlank } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { z } from 'zod';
-import { LIMITS } from '../../config.ts';
-import { RequestError } from '../../services/request-error.ts';
-import { inputOf, isStrict, type Route } from '../route.ts';
+import { LIMITS } from '../config.ts';
+import { RequestError } from '../services/request-error.ts';
+import { inputOf, isStrict, type Route } from './route.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -52,7 +52,7 @@ function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
   for (const [name, value] of Object.entries(fields)) {
     const field = name.slice(0, MAX_SHOWN);
     if (!known.includes(name)) {
-      const taken = known.length === 0 ? 'It takes none.' : `It takes ${known.join(', ')}.`;
+      const taken = known.length === 0 ? 'It has no fields.' : `Its fields are ${known.join(', ')}.`;
       const message = `This request has no field "${field}".${suggest(field, known)} ${taken}`;
       throw new RequestError('validation_error', message, { field });
     }
@@ -93,7 +93,10 @@ function withoutAliases(fields: Fields): Fields {
   for (const [alias, name] of ALIASES) {
     if (!Object.hasOwn(fields, alias)) continue;
     if (Object.hasOwn(fields, name)) {
-      throw new RequestError('validation_error', `"${alias}" and "${name}" are the same field: send one.`);
+      throw new RequestError(
+        'validation_error',
+        `"${alias}" and "${name}" are the same field. Send only one of them.`,
+      );
     }
     fields[name] = fields[alias];
   }
@@ -159,7 +162,7 @@ async function findFile(bytes: ArrayBuffer, type: string): Promise<ArrayBuffer> 
   });
   const parts = [...form.values()];
   const first = parts.find((part) => typeof part !== 'string') ?? parts[0];
-  if (first === undefined) throw new RequestError('missing_parameters', 'The form holds no file.');
+  if (first === undefined) throw new RequestError('missing_parameters', 'The form does not contain a file.');
   return typeof first === 'string' ? toBuffer(first) : first.arrayBuffer();
 }
 
@@ -181,7 +184,7 @@ async function readWithin(request: Request, limit: number): Promise<ArrayBuffer 
     return declared <= limit ? await request.arrayBuffer() : await readBounded(request, limit);
   } catch {
     // The client went away, or was cut for its slowness. That is no bug of ours.
-    throw new RequestError('bad_request', 'The body broke off before its end.');
+    throw new RequestError('bad_request', 'The connection was closed before the end of the body.');
   }
 }
 
