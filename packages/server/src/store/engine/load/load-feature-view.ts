@@ -23,7 +23,7 @@ const NO_FEATURE_VIEW: FeatureView = {
   featureSlotCount: 0,
 };
 
-/** What a decision asks about feature slots. A license on which nobody holds one costs nothing here. */
+/** What a decision asks about feature slots. It costs nothing if nobody holds one. */
 export function loadFeatureView(
   statements: Statements,
   entry: LoadedLicense,
@@ -46,7 +46,7 @@ export function loadFeatureView(
   };
 }
 
-/** Slots whose own time is over, and those of users whose license slot has ended. */
+/** Ended slots, and those of users whose license slot has ended. */
 export function loadEndedFeatureSlots(
   statements: Statements,
   entry: LoadedLicense,
@@ -71,7 +71,7 @@ function listEnded(statements: Statements, entry: LoadedLicense, now: Instant): 
   return ended;
 }
 
-/** All slots of a user, whether or not their time is over. */
+/** All slots of a user, ended or not. */
 export function listFeatureSlots(statements: Statements, entry: LoadedLicense, user: string) {
   return mayHaveFeatureSlots(entry) ? listSlotsOf(statements, entry.license.id, user) : NO_SLOTS;
 }
@@ -80,7 +80,7 @@ function listSlotsOf(statements: Statements, id: LicenseId, user: string): reado
   return statements.feature_slot.list({ license_id: id, user }).map(featureSlotFromRow);
 }
 
-/** Ended slots of a feature that this command leaves to the next; none unless very many ended at once. */
+/** How many ended slots of a feature this command leaves to the next: none unless very many ended at once. */
 function countBeyond(statements: Statements, head: LicenseHead, feature: string, now: Instant): number {
   if (head.endedBeyond === 0 && head.endedFeatureSlots.length < COLLECT_LIMIT) return 0;
   const stored = head.meter?.storedInUse ?? 0;
@@ -88,7 +88,7 @@ function countBeyond(statements: Statements, head: LicenseHead, feature: string,
   return stored - collected - countLive(statements, head.license.id, feature, now);
 }
 
-/** Slots of a feature, or of all of them, whose time is not over and whose user holds the license's slot. */
+/** Live slots of a feature, or of all features, whose user holds the license's slot. */
 export function countLive(statements: Statements, id: number, feature: string | null, now: Instant): number {
   return countOf(statements.countLiveFeatureSlots.get({ id, feature, now }));
 }

@@ -33,7 +33,6 @@ import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
 
-/** Where a view is loaded from. */
 export interface ViewSource {
   readonly statements: Statements;
   readonly rules: Rules;
@@ -116,7 +115,6 @@ export function findAnswer(
   return row === undefined ? null : answerFromRow(row);
 }
 
-/** What was told before of the same thing; `null`: nothing. */
 export function findNotice(statements: Statements, key: NoticeKey): number | null {
   return statements.notice.find(key)?.value ?? null;
 }
