@@ -6,11 +6,11 @@ import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { type Lane, runLane } from './history-lane.ts';
 
 /** How many histories. `BERTH_MODEL_SEED` plays the same ones again. */
-const RUNS = Number(process.env.BERTH_MODEL_RUNS ?? 60);
+const RUNS = Number(process.env.BERTH_MODEL_RUNS ?? 12);
 const SEED = Number(process.env.BERTH_MODEL_SEED ?? randomInt(2 ** 31));
 
 /** So many are under way at a time, each in a thread of its own; half of them wait for a database. */
-const LANES = 4;
+const LANES = RUNS > 100 ? 4 : 2;
 
 const shared = sharedPostgres();
 
@@ -29,7 +29,7 @@ test('SQLite, PostgreSQL and the model answer every history alike', async (t) =>
   const runs = Math.ceil(RUNS / LANES);
   const lanes: Promise<number>[] = [];
   for (let lane = 0; lane < LANES; lane++) {
-    lanes.push(startLane(t, { seed: SEED + lane, runs, database: await postgres.createDatabase() }));
+    lanes.push(startLane(t, { seed: SEED + lane, runs, database: await postgres.createDatabase('tables') }));
   }
   const steps = (await Promise.all(lanes)).reduce((sum, count) => sum + count, 0);
   t.diagnostic(`seed ${SEED}: ${runs * LANES} histories, ${steps} steps`);

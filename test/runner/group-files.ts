@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
+import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
 
 /**
  * Starting a process and loading the code costs more than most tests beside the code do, so that several of
@@ -11,7 +12,10 @@ import { pathToFileURL } from 'node:url';
 const GROUP_SIZE = 16;
 
 /** Test files that change their process, or whose tests would hold up a group. */
-const ALONE: readonly string[] = [];
+const ALONE = ['postgres-store.test.ts'];
+
+/** The temporary files of these tests need no disk, and syncing it is most of what they would wait for. */
+const IN_MEMORY = hasMemory() ? [`process.env.TMPDIR = ${JSON.stringify(MEMORY)};`] : [];
 
 interface Groups {
   /** What to run instead: files on their own, and entries of groups. */
@@ -39,7 +43,7 @@ function writeEntry(group: readonly string[], folder: string): string {
   const suites = group.map(
     (file) => `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(pathToFileURL(file).href)}));`,
   );
-  const text = ["import { describe } from 'node:test';", ...suites, ''].join('\n');
+  const text = ["import { describe } from 'node:test';", ...IN_MEMORY, ...suites, ''].join('\n');
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const entry = join(folder, `group-${name}.mjs`);
   mkdirSync(folder, { recursive: true });

@@ -6,7 +6,7 @@ import type { StartOptions } from './server-process.ts';
 import { environmentOf } from './stores/test-stores.ts';
 
 /** A server in this process, with its own port and threads. */
-export interface ServerHere {
+interface ServerHere {
   readonly url: string;
   /** What it has told the person who starts it. */
   readonly announced: string;
@@ -20,7 +20,7 @@ const OPTIONS = Object.fromEntries(
   ]),
 );
 
-/** The same as `startServerProcess` in a third of the time, for tests in which the process does not matter. */
+/** Like `startServerProcess`, in a third of the time, for tests in which the process does not matter. */
 export async function startServerHere({ data, args = [], env = {} }: Omit<StartOptions, 'under'>) {
   const words = ['--port', '0', '--data', data, '--log-level', 'error', ...args];
   const options = { ...OPTIONS, demo: { type: 'boolean' as const } };

@@ -30,6 +30,9 @@ export const LOCAL: Peer = { address: '127.0.0.1', isControl: false };
 export const FOREIGN: Peer = { address: '203.0.113.9', isControl: false };
 export const CONTROL: Peer = { address: 'control', isControl: true };
 
+/** Passwords are slow on purpose. What is made here is checked as quickly as it was made. */
+export const PASSWORD_COST = 16;
+
 /** What the server under test says it is. */
 const VERSION = '1.2.3';
 
@@ -103,7 +106,7 @@ export interface TestAnswer {
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], cloud, routes = [] } = options;
   const { store, clock, folder } = await openTestStore(t, licenses);
-  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE };
+  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE, passwordCost: PASSWORD_COST };
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(
     store,
@@ -206,11 +209,11 @@ export async function readAnswer(response: Response): Promise<TestAnswer> {
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 
-/** Everything in the store that a request could have changed. */
+/** Everything in the store that a request could have changed. Every change adds a link to the log. */
 export async function readTraces(store: Store) {
   const nobody = { licenseId: null, product: null, user: null, after: null };
   return {
-    audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 }),
+    audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 10 }),
     registrations: await store.read({ kind: 'list_registrations', ...nobody, limit: 1000 }),
     licenses: await store.read({ kind: 'list_licenses', product: null }),
     description: await store.read({ kind: 'describe_store' }),

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import connect from 'postgres';
+import { createDatabase, dropDatabases, withDatabase } from './databases.ts';
 import { findBinaries, findRunAs, makeUsable, type RunAs } from './postgres-binaries.ts';
 
 export type Settings = Readonly<Record<string, string>>;
@@ -19,6 +19,8 @@ interface PostgresOptions {
   readonly access?: readonly string[];
 }
 
+export type DatabaseContent = 'empty' | 'tables';
+
 /** A real PostgreSQL, for tests alone. */
 export interface TestPostgres {
   /** Of the process that starts all others; nothing while it is stopped. */
@@ -28,8 +30,8 @@ export interface TestPostgres {
   /** For whatever a test wants to give it, such as a certificate. Gone with the server. */
   readonly folder: string;
   url(database: string): string;
-  /** A fresh and empty database, by its URL. */
-  createDatabase(): Promise<string>;
+  /** A new database, by its URL: an empty one, or one that has the tables of a server. */
+  createDatabase(content?: DatabaseContent): Promise<string>;
   /** 'immediate' is as good as a crash. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
   /** Starts it again, on the same port and data; settings of an earlier start do not last. */
@@ -39,7 +41,8 @@ export interface TestPostgres {
 }
 
 const SUPERUSER = 'postgres';
-const MEMORY = '/dev/shm';
+/** Where files are in memory, on Linux. */
+export const MEMORY = '/dev/shm';
 
 /** A cluster and what a few tests write; containers often have no more than 64 MB of it. */
 const LEAST_MEMORY_BYTES = 512 * 1024 * 1024;
@@ -59,7 +62,9 @@ const WATCHDOG = `
   rm -rf "$@"
 `;
 
+/** Somebody else's server, or the one that was started for the whole run. */
 const EXTERNAL_URL = process.env.BERTH_TEST_DATABASE_URL;
+const SHARED_URL = EXTERNAL_URL ?? process.env.TEST_POSTGRES_URL;
 
 /** Whether tests can have a PostgreSQL here. */
 export const hasPostgres = EXTERNAL_URL !== undefined || canStart();
@@ -75,7 +80,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   if (native === undefined || runAs === undefined)
     throw new Error('There is no PostgreSQL for this machine.');
   // What is in memory often may not be executed, so binaries that must be copied go elsewhere.
-  const folder = makeFolder(tmpdir(), runAs);
+  const folder = makeFolder(tmpdir().startsWith(MEMORY) ? '/tmp' : tmpdir(), runAs);
   const dataFolder = options.durable || !hasMemory() ? folder : makeFolder(MEMORY, runAs);
   const watchdog = new Watchdog([folder, dataFolder]);
   try {
@@ -90,16 +95,22 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   }
 }
 
+/** For a server with many databases, none of which lives long. */
+export const SHARED_SETTINGS: Settings = { autovacuum: 'off' };
+
 /**
  * One server for all tests of a file, started when it is first asked for. With BERTH_TEST_DATABASE_URL it is
- * the one behind that URL, which tests can neither stop nor start.
+ * the one behind that URL, and without settings of its own the one of the whole run (TEST_POSTGRES_URL):
+ * tests can neither stop nor start them.
  */
 export function sharedPostgres(options: PostgresOptions = {}): () => Promise<TestPostgres> {
+  const url = Object.keys(options).length === 0 ? SHARED_URL : EXTERNAL_URL;
   let started: Promise<TestPostgres> | undefined;
   after(async () => (await started)?.end());
   return () => {
+    const settings = { ...SHARED_SETTINGS, ...options.settings };
     started ??=
-      EXTERNAL_URL === undefined ? startPostgres(options) : Promise.resolve(useExternal(EXTERNAL_URL));
+      url === undefined ? startPostgres({ ...options, settings }) : Promise.resolve(useExternal(url));
     return started;
   };
 }
@@ -111,7 +122,8 @@ function makeFolder(parent: string, { uid, gid }: RunAs): string {
   return folder;
 }
 
-function hasMemory(): boolean {
+/** Whether there is enough of it for the files of tests. */
+export function hasMemory(): boolean {
   if (!existsSync(MEMORY)) return false;
   const { bavail, bsize } = statfsSync(MEMORY);
   return bavail * bsize >= LEAST_MEMORY_BYTES;
@@ -161,7 +173,6 @@ class Cluster implements TestPostgres {
   readonly #runAs: RunAs;
   readonly #watchdog: Watchdog;
   #child: ChildProcess | undefined;
-  #databases = 0;
 
   constructor(parts: ClusterParts) {
     this.#binaries = parts.binaries;
@@ -245,10 +256,8 @@ class Cluster implements TestPostgres {
     return `postgres://${SUPERUSER}@127.0.0.1:${this.port}/${database}`;
   }
 
-  async createDatabase(): Promise<string> {
-    const name = `berth_${++this.#databases}`;
-    await runStatement(this.url('postgres'), `CREATE DATABASE ${name} TEMPLATE template0`);
-    return this.url(name);
+  createDatabase(content: DatabaseContent = 'empty'): Promise<string> {
+    return createDatabase(this.url('postgres'), content);
   }
 }
 
@@ -273,41 +282,24 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-async function runStatement(url: string, statement: string): Promise<void> {
-  const sql = connect(url, { max: 1, fetch_types: false, onnotice: () => {} });
-  try {
-    await sql.unsafe(statement);
-  } finally {
-    await sql.end();
-  }
-}
-
-/** A server that is there already. Its databases have names of their own, and are gone afterwards. */
+/** A server that is there already. Its databases are gone afterwards. */
 function useExternal(externalUrl: string): TestPostgres {
   const made: string[] = [];
-  const refuse = () => Promise.reject(new Error('BERTH_TEST_DATABASE_URL is set: the server is not ours.'));
-  const url = (database: string) => {
-    const changed = new URL(externalUrl);
-    changed.pathname = `/${database}`;
-    return changed.href;
-  };
+  const refuse = () =>
+    Promise.reject(new Error('Others use this server: it is neither stopped nor started.'));
   return {
     pid: undefined,
     port: Number(new URL(externalUrl).port || 5432),
     folder: '',
     dataFolder: '',
-    url,
-    async createDatabase() {
-      const name = `berth_test_${process.pid}_${made.length + 1}`;
-      made.push(name);
-      await runStatement(externalUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
-      return url(name);
+    url: (database) => withDatabase(externalUrl, database),
+    async createDatabase(content = 'empty') {
+      const url = await createDatabase(externalUrl, content);
+      made.push(url);
+      return url;
     },
     stop: refuse,
     start: refuse,
-    async end() {
-      for (const name of made)
-        await runStatement(externalUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    },
+    end: () => dropDatabases(externalUrl, made),
   };
 }

@@ -39,7 +39,7 @@ export function describeStores(title: string, body: (store: StoreKind) => void):
 export function findDatabase(folder: string): Promise<string> | null {
   const known = urls.get(folder);
   if (known !== undefined || current === 'SQLite' || shared === undefined) return known ?? null;
-  const url = shared().then((postgres) => postgres.createDatabase());
+  const url = shared().then((postgres) => postgres.createDatabase('tables'));
   urls.set(folder, url);
   return url;
 }

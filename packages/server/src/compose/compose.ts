@@ -10,8 +10,7 @@ import { type AppEnv, createApp } from '../http/app.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
 import { listenControl } from '../http/sockets/control.ts';
-import { createEntrance, type Entrance } from '../http/sockets/entrance.ts';
-import { ListenError, listen } from '../http/sockets/listen.ts';
+import { createEntrance, type Entrance, ListenError, listen } from '../http/sockets/listen.ts';
 import { SealError } from '../secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
@@ -198,7 +197,11 @@ export function composeApp(
   const { version } = world;
   const { readMonotonicMs } = world.clock;
   const startedMs = readMonotonicMs();
-  const accounts = createAccounts(store, { readMonotonicMs, isThrottled: config.auth.throttleSignIns });
+  const accounts = createAccounts(store, {
+    readMonotonicMs,
+    isThrottled: config.auth.throttleSignIns,
+    passwordCost: world.passwordCost,
+  });
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
   const auth = { ...config.auth, isLoopbackOnly };
   const audit = createAuditTrail(store);

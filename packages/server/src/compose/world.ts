@@ -9,6 +9,8 @@ export interface World {
   readonly clock: Clock;
   /** Replaces the cloud in the settings. */
   readonly cloud?: Cloud | undefined;
+  /** Of scrypt. */
+  readonly passwordCost?: number;
   readonly machine?: Machine | undefined;
   /** Additional routes. */
   readonly routes?: readonly Route[];

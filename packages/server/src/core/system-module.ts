@@ -75,7 +75,7 @@ export interface SystemFacts {
 }
 
 /** What a decision sees of an account. */
-export interface KeptAccount {
+interface KeptAccount {
   readonly role: Role;
   readonly passwordHash: string;
   /** `null`: the password is its owner's own. */

@@ -6,7 +6,7 @@ import type { AuthSettings, Peer } from './access/caller.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
-import { readInput } from './input/read-input.ts';
+import { readInput } from './read-input.ts';
 import { errorReply, problem } from './reply/problem.ts';
 import { type Reply, toResponse } from './reply/reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';

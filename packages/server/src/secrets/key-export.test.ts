@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { type KeyExport, openExport, sealExport } from './key-export.ts';
+import * as real from './key-export.ts';
 import { makeMasterKey } from './master-key.ts';
 import { SealError } from './seal.ts';
 
 const PASSPHRASE = 'correct horse — Batterie';
 const content = { masterKey: makeMasterKey(), identity: 'store-1' };
+/** Stretching a passphrase is slow on purpose. */
+const stretchQuickly = async (passphrase: string, salt: Buffer) =>
+  hash('sha256', passphrase + salt.toString('hex'), 'buffer');
+const sealExport = (secret: typeof content, passphrase: string) =>
+  real.sealExport(secret, passphrase, stretchQuickly);
+const openExport = (text: string, passphrase: string) => real.openExport(text, passphrase, stretchQuickly);
 const sealed = await sealExport(content, PASSPHRASE);
 
 function says(pattern: RegExp): (error: unknown) => boolean {
@@ -34,7 +41,11 @@ describe('an export', () => {
     assert.deepEqual(await openExport(`${JSON.stringify(accented, null, 2)}\n`, 'passphrase\u0301'), content);
   });
 
-  test('says how it was made, and nothing of what it holds', () => {
+  test('says how it was made, and nothing of what it holds', async () => {
+    const sealed = await real.sealExport(content, PASSPHRASE);
+    assert.deepEqual(await real.openExport(JSON.stringify(sealed), PASSPHRASE), content);
+    await assert.rejects(real.openExport(JSON.stringify(sealed), 'another one'), isWrong);
+    await assert.rejects(openExport(JSON.stringify(sealed), PASSPHRASE), isWrong, 'it takes the slow one');
     const { salt, nonce, sealed: ciphertext, checksum, ...rest } = sealed;
     assert.match(checksum ?? '', /^[0-9a-f]{64}$/);
     const kdf = { name: 'scrypt', n: 131_072, r: 8, p: 1 };
@@ -57,7 +68,7 @@ describe('an export', () => {
   const DAMAGED: Readonly<Record<string, string>> = {
     'cut short': JSON.stringify(sealed).slice(0, -10),
     'of another version': change({ version: 2 }),
-    'with a cost of its own': change({ kdf: { ...(sealed as KeyExport).kdf, n: 2 ** 30 } }),
+    'with a cost of its own': change({ kdf: { ...(sealed as real.KeyExport).kdf, n: 2 ** 30 } }),
     'without a salt': change({ salt: undefined }),
     'with another salt': change({ salt: flip(sealed.salt, 0) }),
     'with another nonce': change({ nonce: flip(sealed.nonce, 0) }),

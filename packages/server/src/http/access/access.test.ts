@@ -186,14 +186,18 @@ function isOnlyHere(visit: Visit): boolean {
 
 /** Calls every path of every route, and holds the answer to what the table declares. */
 async function walk(app: TestApp, visit: Visit, auth: Partial<AuthSettings>): Promise<void> {
+  let last: { readonly request: SendOptions; readonly traces: unknown } | null = null;
   for (const route of app.routes) {
     for (const [method, path] of callsOf(route)) {
       const request = await visit.request(app);
-      const before = await readTraces(app.store);
+      const fate = fateOf(route, visit, auth);
+      // Whoever comes with the same as last time, and was refused, finds the store as they left it.
+      const isKnown: boolean = fate === 'through' || last?.request === request;
+      const before: unknown = isKnown ? last?.traces : await readTraces(app.store);
+      last = fate === 'through' ? null : { request, traces: before };
       const answer = await call(app, route, method, path, request);
       const what = `${method} ${path}: ${answer.status} ${answer.text}`;
       assert.equal(answer.headers.get('www-authenticate'), null, what);
-      const fate = fateOf(route, visit, auth);
       if (fate !== 'through') await expectRefused(app, answer, fate, what, before);
       else if (route.access !== 'public') assert.ok(answer.status === 200 || answer.status === 400, what);
       else assert.ok(answer.status < 500, what);
@@ -218,7 +222,7 @@ async function expectRefused(
   answer: TestAnswer,
   fate: Exclude<Fate, 'through'>,
   what: string,
-  before: Awaited<ReturnType<typeof readTraces>>,
+  before: unknown,
 ): Promise<void> {
   assert.equal(answer.body.code, fate, what);
   assert.equal(answer.status, fate === 'unauthorized' ? 401 : 403, what);

@@ -15,15 +15,24 @@ export interface JsonSchema {
 /** Schemas by their names, to which the document refers. */
 export type NamedSchemas = Record<string, JsonSchema>;
 
+/** What JSON schema makes of a schema and of the named ones inside it. */
+interface Converted {
+  readonly properties: { readonly it: JsonSchema };
+  readonly $defs?: NamedSchemas;
+}
+
+/** Converting takes most of the time, and servers in one process share most schemas. */
+const converted = { input: new WeakMap<z.ZodType, Converted>(), output: new WeakMap<z.ZodType, Converted>() };
+
 /**
  * Makes a JSON schema; those inside that have a name (`meta({ id })`) are put to the others, and referred to.
  */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', named: NamedSchemas): JsonSchema {
   // A schema with a name is referred to only from inside another one.
-  const whole = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as {
-    readonly properties: { readonly it: JsonSchema };
-    readonly $defs?: NamedSchemas;
-  };
+  const whole =
+    converted[io].get(schema) ??
+    (z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as Converted);
+  converted[io].set(schema, whole);
   for (const [name, definition] of Object.entries(whole.$defs ?? {})) named[name] ??= tidy(definition);
   return tidy(whole.properties.it);
 }

@@ -7,7 +7,7 @@ import { CONTROL } from '../../config.ts';
 import { isSameText } from '../access/same-text.ts';
 import { problem } from '../reply/problem.ts';
 import { toResponse } from '../reply/reply.ts';
-import type { Answering } from './entrance.ts';
+import type { Answering } from './listen.ts';
 import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
 
 /** The longest path that every system takes for a socket. */

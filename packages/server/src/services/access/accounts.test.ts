@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { createAdministrator, openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
+import {
+  createAdministrator,
+  openTestStore,
+  PASSWORD_COST,
+  readEvents,
+} from '../../../../../test/support/test-app.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './accounts.ts';
 import { checkPassword, hashPassword, makeUpPassword } from './passwords.ts';
 
 const OWN = 'a password of my own';
 
-async function openAccounts(t: Parameters<typeof openTestStore>[0]) {
+async function openAccounts(t: Parameters<typeof openTestStore>[0], passwordCost?: number) {
   const { store, clock } = await openTestStore(t);
-  const accounts = createAccounts(store, clock);
+  const accounts = createAccounts(store, { ...clock, passwordCost });
   return { store, clock, accounts, password: await createAdministrator(accounts) };
 }
 
@@ -39,14 +44,14 @@ describe('the first administrator', () => {
   });
 
   test('is not made again where they were removed in favour of another', async (t) => {
-    const { accounts } = await openAccounts(t);
+    const { accounts } = await openAccounts(t, PASSWORD_COST);
     await accounts.add({ name: 'ada', role: 'admin', password: OWN }, 'test');
     await accounts.remove(FIRST_ADMINISTRATOR, 'test');
     assert.equal(await createAdministrator(accounts), '');
   });
 
   test('still has to set the server up as long as the password was made up by it', async (t) => {
-    const { accounts, password } = await openAccounts(t);
+    const { accounts, password } = await openAccounts(t, PASSWORD_COST);
     assert.equal(await accounts.isBeingSetUp(), true);
     const change = { account: 'admin', newPassword: OWN, address: '', keptToken: null };
     await assert.rejects(accounts.changePassword({ ...change, oldPassword: OWN }, 'test'), /old password/);
@@ -64,7 +69,7 @@ describe('the first administrator', () => {
 
 describe('an account', () => {
   test('gets the password that it is given, or one that is made up and told', async (t) => {
-    const { accounts } = await openAccounts(t);
+    const { accounts } = await openAccounts(t, PASSWORD_COST);
     const given = await accounts.add({ name: 'ada', role: 'user', password: OWN }, 'test');
     assert.deepEqual(given, { kind: 'password_set', oneTimePassword: null });
     const made = await accounts.add({ name: 'bob', role: 'user', password: null }, 'test');
@@ -80,7 +85,7 @@ describe('an account', () => {
 
   for (const name of ['local', 'Control', 'a:b', 'a b', '', ' ada', '-x', 'x'.repeat(65), 'token ci']) {
     test(`is not called "${name}"`, async (t) => {
-      const { accounts } = await openAccounts(t);
+      const { accounts } = await openAccounts(t, PASSWORD_COST);
       await assert.rejects(
         accounts.add({ name, role: 'user', password: OWN }, 'test'),
         /not a valid account name/,
@@ -91,7 +96,7 @@ describe('an account', () => {
 
 describe('a token', () => {
   test('is random, belongs to its account and is kept as a hash', async (t) => {
-    const { store, accounts, password } = await openAccounts(t);
+    const { store, accounts, password } = await openAccounts(t, PASSWORD_COST);
     const token = (await signIn(accounts, 'admin', password)) ?? '';
     assert.notEqual(await signIn(accounts, 'admin', password), token);
     const holder = await accounts.tokens.find(token);
@@ -103,14 +108,14 @@ describe('a token', () => {
   });
 
   test('is not given for a wrong password, nor for nobody', async (t) => {
-    const { accounts, password } = await openAccounts(t);
+    const { accounts, password } = await openAccounts(t, PASSWORD_COST);
     assert.equal(await signIn(accounts, 'admin', `${password}x`), null);
     assert.equal(await signIn(accounts, 'nobody', password), null);
     assert.equal(await accounts.tokens.find('x'.repeat(43)), null);
   });
 
   test('ends at its time, when it is revoked and when its account goes, at once', async (t) => {
-    const { accounts, clock } = await openAccounts(t);
+    const { accounts, clock } = await openAccounts(t, PASSWORD_COST);
     const { token } = await accounts.tokens.create({ name: 'ci', role: 'user', days: 1 }, 'test');
     assert.equal((await accounts.tokens.find(token))?.name, 'ci');
     clock.advance(24 * 60 * 60 * 1000 - 1);

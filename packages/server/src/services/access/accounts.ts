@@ -15,6 +15,8 @@ interface AccountsOptions {
   readonly readMonotonicMs: () => number;
   /** Whether wrong passwords slow down sign-ins; `false` only for measurements. */
   readonly isThrottled?: boolean;
+  /** Of scrypt, in tests of everything but passwords. */
+  readonly passwordCost?: number | undefined;
 }
 
 interface SignInRequest {
@@ -79,23 +81,24 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   const throttle =
     options.isThrottled === false ? NO_THROTTLE : createSignInThrottle(options.readMonotonicMs);
   const check = (request: SignInRequest) => judge(store, throttle, request);
+  const hash = (password: string) => hashPassword(password, options.passwordCost);
 
   const { execute } = tokens;
 
   return {
     tokens,
-    ensureAdministrator: (show) => ensureAdministrator(store, show),
+    ensureAdministrator: (show) => ensureAdministrator(store, show, hash),
     signIn: (request) => signIn(store, request, check),
     isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
     list: () => store.read({ kind: 'list_accounts' }),
     async add({ name, role, password }, by) {
       requireGoodName(name);
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name, hash);
       const wish = { kind: 'create_account', name, role, passwordHash, oneTime, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async setPassword(account, password, by) {
-      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, account);
+      const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, account, hash);
       const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
@@ -110,7 +113,7 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       if (oldPassword.normalize('NFC') === newPassword.normalize('NFC')) {
         throw new RequestError('validation_error', 'The new password must differ from the old one.');
       }
-      const passwordHash = await hashPassword(newPassword);
+      const passwordHash = await hash(newPassword);
       const wish = { kind: 'set_password', account, passwordHash, oneTime: false } as const;
       return execute({ ...wish, checkedHash, keptToken, by });
     },
@@ -119,14 +122,20 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   };
 }
 
-async function ensureAdministrator(store: Store, show: (password: string) => void): Promise<void> {
+type Hash = (password: string) => Promise<string>;
+
+async function ensureAdministrator(
+  store: Store,
+  show: (password: string) => void,
+  hash: Hash,
+): Promise<void> {
   if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
   const password = makeUpPassword();
   const outcome = await store.execute({
     kind: 'create_account',
     name: FIRST_ADMINISTRATOR,
     role: 'admin',
-    passwordHash: await hashPassword(password),
+    passwordHash: await hash(password),
     oneTime: true,
     by: 'server',
   });
@@ -163,12 +172,12 @@ async function judge(store: Store, throttle: SignInThrottle, request: SignInRequ
   }
 }
 
-async function choosePassword(given: string | null, account: string) {
+async function choosePassword(given: string | null, account: string, hash: Hash) {
   const password = given ?? makeUpPassword();
   if (given !== null) requireGoodPassword(given, account);
   return {
     oneTimePassword: given === null ? password : null,
-    passwordHash: await hashPassword(password),
+    passwordHash: await hash(password),
     oneTime: given === null,
   };
 }

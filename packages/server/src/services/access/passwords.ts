@@ -31,11 +31,12 @@ export async function dismissPasswords(): Promise<void> {
 /** Callers who set a password are authenticated and do not queue with guesses. */
 const SETTING: readonly string[] = ['setting a password'];
 
-/** `scrypt$N$r$p$salt$key`, the last two in base64. */
-export async function hashPassword(password: string): Promise<string> {
+/** `scrypt$N$r$p$salt$key`, the last two in base64. Only tests set the cost `N`. */
+export async function hashPassword(password: string, N: number = COST.N): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await turns.run(SETTING, () => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, COST));
-  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$');
+  const derive = () => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, { ...COST, N });
+  const key = await turns.run(SETTING, derive);
+  return ['scrypt', N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
 /**

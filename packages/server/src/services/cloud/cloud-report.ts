@@ -253,7 +253,7 @@ class UnclearReports {
     return this.#uncounted.has(reportId);
   }
 
-  /** Whether a delayed request would have arrived by now; the wait for a report of an earlier run starts now. */
+  /** Whether a delayed request would have arrived by now. For reports of earlier runs the wait starts now. */
   isRipe(reportId: string): boolean {
     const nowMs = this.#readMonotonicMs();
     const sinceMs = this.#sinceMs.get(reportId) ?? nowMs;

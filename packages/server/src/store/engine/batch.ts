@@ -5,14 +5,14 @@ import type { Rules } from '../../core/rules/rules.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { AnswerCount } from './apply/apply.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
-import type { Shelf } from './shelf.ts';
+import type { LoadedLicenses } from './loaded-licenses.ts';
 import type { Statements } from './statements.ts';
 
 /** What the commands of one transaction work on. */
 export interface Batch {
   readonly statements: Statements;
   readonly savepoint: Savepoint;
-  readonly shelf: Shelf;
+  readonly licenses: LoadedLicenses;
   readonly clock: BatchClock;
   now: Instant;
   /** What seals the secrets; another one after a command that replaces it. */
@@ -43,7 +43,7 @@ export interface Savepoint {
 }
 
 /** The clock as those commands see it that move it. */
-export interface BatchClock {
+interface BatchClock {
   readonly jump: ClockJump | null;
   readWall(): Instant;
   moveTo(now: Instant): void;

@@ -1,15 +1,11 @@
 import { systemModuleOf } from '../../core/decide-system.ts';
-import type { SystemChange, WideChange } from '../../core/decision.ts';
 import type { SystemCommand } from '../../core/system-command.ts';
 import type { Executed } from '../store.ts';
 import { applySystemChange } from './apply/apply-system.ts';
 import { eventText } from './audit/audit-chain.ts';
-import { signHeads } from './audit/sign-heads.ts';
-import { putSegment } from './audit/thin-audit.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadSystemFacts } from './load/load-system-facts.ts';
-import { moveClock, prolongLive, pullBack, putTie, restoreBorrows } from './move-clock.ts';
-import { rememberEntry } from './shelf.ts';
+import { rememberEntry } from './loaded-licenses.ts';
 
 export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]): Executed {
   const module = systemModuleOf(command);
@@ -17,41 +13,10 @@ export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]
   if (module.scope === 'all') rememberAll(batch, undo);
   const facts = loadSystemFacts(batch, module.needs(command));
   const { outcome, changes, events } = module.decide(command, facts, batch.now);
-  for (const change of changes) applyWideChange(batch, change);
+  for (const change of changes) applySystemChange(batch, change);
   for (const event of events) batch.systemEvents.push(eventText(event));
   if (changes.length > 0 || events.length > 0) batch.isChanged = true;
   return outcome;
-}
-
-function applyWideChange(batch: Batch, change: SystemChange | WideChange): void {
-  switch (change.kind) {
-    case 'set_hardware_id':
-      batch.statements.saveHardwareId.run(change.hardwareId);
-      break;
-    case 'put_tie':
-      putTie(batch, change.license);
-      break;
-    case 'sign_heads':
-      signHeads(batch, change.heads);
-      break;
-    case 'put_segment':
-      putSegment(batch, change.segment);
-      break;
-    case 'move_clock':
-      moveClock(batch, change.to);
-      break;
-    case 'prolong_live':
-      prolongLive(batch, change.since);
-      break;
-    case 'restore_borrows':
-      restoreBorrows(batch, change.restoration);
-      break;
-    case 'pull_back':
-      pullBack(batch, change.from);
-      break;
-    default:
-      applySystemChange(batch, change);
-  }
 }
 
 /** What a command on the server itself may leave in memory. */
@@ -67,6 +32,6 @@ function rememberSystem(batch: Batch): Undo {
 /** What changes every license may also move the time. */
 function rememberAll(batch: Batch, undo: Undo[]): void {
   const { now, isChanged } = batch;
-  for (const entry of batch.shelf.entries()) undo.push(rememberEntry(batch.shelf, entry));
+  for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));
   undo.push(batch.clock.remember(), () => Object.assign(batch, { now, isChanged }));
 }

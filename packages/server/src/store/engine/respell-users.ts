@@ -1,5 +1,7 @@
 import { foldCase, userNameOf } from '../../core/nouns/user-name.ts';
+import { pickValues } from './row-sql.ts';
 import type { Row } from './rows.ts';
+import { type TableName, tableOf } from './tables.ts';
 
 /**
  * Gives users another name wherever the store keeps one. Those whose names become equal are one from then on:
@@ -12,47 +14,28 @@ export interface Respelling {
   /** Whose rows have to be looked at, of all who have some in a table. */
   listInvolved(users: readonly string[]): readonly string[];
   /** The row under its new name; the same row where that is the old one. */
-  rename(row: Row, table: NameTable): Row;
+  rename(row: UserRow, table: NameTable): UserRow;
 }
 
 export interface NameTable {
-  readonly name: string;
-  /** What tells rows apart. */
-  readonly key: readonly string[];
+  readonly name: TableName;
   /** What becomes of rows that have become one user's. */
-  merge(group: readonly Renamed[]): readonly Row[];
+  merge(group: readonly Renamed[]): readonly UserRow[];
 }
+
+/** A row of any of these tables: of an older schema, some columns may not be there yet. */
+export type UserRow = Row & { readonly user: string };
 
 interface Renamed {
-  readonly row: Row;
-  readonly renamed: Row;
+  readonly row: UserRow;
+  readonly renamed: UserRow;
 }
 
-const REGISTRATION: NameTable = {
-  name: 'registration',
-  key: ['license_id', 'user'],
-  merge: mergeSlots,
-};
-const FEATURE_SLOT: NameTable = {
-  name: 'feature_slot',
-  key: ['license_id', 'user', 'feature'],
-  merge: mergeSlots,
-};
-const ENDED_BORROW: NameTable = {
-  name: 'ended_borrow',
-  key: ['license_id', 'user', 'feature'],
-  merge: (group) => [latest(group, 'borrowed_until').renamed],
-};
-const DENIAL: NameTable = {
-  name: 'denial',
-  key: ['license_id', 'user', 'feature', 'code'],
-  merge: mergeDenials,
-};
-const REMEMBERED_ANSWER: NameTable = {
-  name: 'remembered_answer',
-  key: ['license_id', 'operation', 'user', 'key'],
-  merge: (group) => [latest(group, 'answered_at').renamed],
-};
+const REGISTRATION: NameTable = { name: 'registration', merge: mergeSlots };
+const FEATURE_SLOT: NameTable = { name: 'feature_slot', merge: mergeSlots };
+const ENDED_BORROW: NameTable = { name: 'ended_borrow', merge: keepLatest('borrowed_until') };
+const DENIAL: NameTable = { name: 'denial', merge: mergeDenials };
+const REMEMBERED_ANSWER: NameTable = { name: 'remembered_answer', merge: keepLatest('answered_at') };
 
 /** What an earlier release stored as it was sent becomes what a user is. */
 export const TO_USER_NAMES: Respelling = {
@@ -63,10 +46,12 @@ export const TO_USER_NAMES: Respelling = {
 /** First answers stay under the name as it was sent; see `answerScope`. */
 export const TO_FOLDED_NAMES: Respelling = {
   ...byName(foldCase, (row, table) =>
-    table === REGISTRATION || table === ENDED_BORROW ? { spelling: row.user as string } : {},
+    table === REGISTRATION || table === ENDED_BORROW ? { spelling: row.user } : {},
   ),
   tables: [REGISTRATION, FEATURE_SLOT, DENIAL, ENDED_BORROW],
 };
+
+export type SpellingRow = UserRow & { readonly spelling: string };
 
 /** Where the holders of slots are spelled otherwise than they are named; who holds one now comes last. */
 export const LIST_SPELLINGS = `
@@ -75,10 +60,10 @@ export const LIST_SPELLINGS = `
   ORDER BY rank`;
 
 /** Back to how each slot's holder was spelled. Denials are soon forgotten, and stay as they are. */
-export function toSpelledNames(spellings: readonly Row[]): Respelling {
+export function toSpelledNames(spellings: readonly SpellingRow[]): Respelling {
   const holderOf = (row: Row) => `${row.license_id} ${row.user}`;
-  const spelled = new Map(spellings.map((row) => [holderOf(row), row.spelling as string]));
-  const involved = new Set(spellings.flatMap((row) => [row.user as string, row.spelling as string]));
+  const spelled = new Map(spellings.map((row) => [holderOf(row), row.spelling]));
+  const involved = new Set(spellings.flatMap(({ user, spelling }) => [user, spelling]));
   return {
     tables: [FEATURE_SLOT, REGISTRATION, ENDED_BORROW],
     listInvolved: (users) => users.filter((user) => involved.has(user)),
@@ -92,7 +77,7 @@ export function toSpelledNames(spellings: readonly Row[]): Respelling {
 
 function byName(
   nameOf: (user: string) => string,
-  more: (row: Row, table: NameTable) => Row = () => ({}),
+  more: (row: UserRow, table: NameTable) => Row = () => ({}),
 ): Omit<Respelling, 'tables'> {
   return {
     listInvolved(users) {
@@ -100,59 +85,63 @@ function byName(
       return [...new Set([...renamed, ...renamed.map(nameOf)])];
     },
     rename(row, table) {
-      const user = nameOf(row.user as string);
+      const user = nameOf(row.user);
       return user === row.user ? row : { ...row, user, ...more(row, table) };
     },
   };
 }
 
 /** Rows that go, and rows that come. */
-export interface Rewrite {
-  readonly removed: readonly Row[];
-  readonly added: readonly Row[];
+interface Rewrite {
+  readonly removed: readonly UserRow[];
+  readonly added: readonly UserRow[];
 }
 
 /** What becomes of the rows of all who are involved. */
-export function planRespelling(table: NameTable, rows: readonly Row[], respelling: Respelling): Rewrite {
-  const placeOf = ({ renamed }: Renamed) => JSON.stringify(table.key.map((column) => renamed[column]));
+export function planRespelling(table: NameTable, rows: readonly UserRow[], respelling: Respelling): Rewrite {
+  const { key } = tableOf(table.name);
+  const placeOf = ({ renamed }: Renamed) => JSON.stringify(pickValues(renamed, key));
   const all = rows.map((row) => ({ row, renamed: respelling.rename(row, table) }));
   const groups = [...Map.groupBy(all, placeOf).values()];
   const touched = groups.filter((group) => group.some(({ row, renamed }) => row !== renamed));
   return {
     removed: touched.flat().map(({ row }) => row),
-    added: touched.flatMap((group) => (group.length === 1 ? group.map(renamedOf) : table.merge(group))),
+    added: touched.flatMap((group) =>
+      group.length === 1 ? group.map(({ renamed }) => renamed) : table.merge(group),
+    ),
   };
 }
 
-function renamedOf({ renamed }: Renamed): Row {
-  return renamed;
-}
-
 /** The row that has the name already is the one that stays: the old names of the others are free. */
-function mergeSlots(group: readonly Renamed[]): readonly Row[] {
+function mergeSlots(group: readonly Renamed[]): readonly UserRow[] {
   const last = latest(group, 'ends_at');
   const kept = group.find(({ row, renamed }) => row === renamed) ?? last;
-  const borrows = group.map(({ row }) => row.borrowed_until as number | null);
-  const dates = borrows.filter((until) => until !== null);
+  const dates = numbersOf(group, 'borrowed_until');
   const merged = {
     ...last.renamed,
-    registered_at: Math.min(...group.map(({ row }) => row.registered_at as number)),
+    registered_at: Math.min(...numbersOf(group, 'registered_at')),
     borrowed_until: dates.length === 0 ? null : Math.max(...dates),
   };
   const others = group.filter((one) => one !== kept).map(({ row }) => row);
   return [
     merged,
-    ...others.map((row) => ({ ...row, ends_at: row.registered_at, borrowed_until: null }) as Row),
+    ...others.map((row): UserRow => ({ ...row, ends_at: row.registered_at ?? 0, borrowed_until: null })),
   ];
 }
 
-function mergeDenials(group: readonly Renamed[]): readonly Row[] {
-  const repeated = group.reduce((sum, { row }) => sum + (row.repeated as number), 0);
+function mergeDenials(group: readonly Renamed[]): readonly UserRow[] {
+  const repeated = numbersOf(group, 'repeated').reduce((sum, one) => sum + one, 0);
   return [{ ...latest(group, 'denied_at').renamed, repeated }];
 }
 
+function keepLatest(column: string): NameTable['merge'] {
+  return (group) => [latest(group, column).renamed];
+}
+
 function latest(group: readonly Renamed[], column: string): Renamed {
-  return group.reduce((last, one) =>
-    (one.row[column] as number) > (last.row[column] as number) ? one : last,
-  );
+  return group.reduce((last, one) => (Number(one.row[column]) > Number(last.row[column]) ? one : last));
+}
+
+function numbersOf(group: readonly Renamed[], column: string): readonly number[] {
+  return group.map(({ row }) => row[column]).filter((value) => typeof value === 'number');
 }

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MasterKeySource } from '../../secrets/master-key.ts';
-import type { Connection } from '../postgres/wire/connection.ts';
-import { openConnection } from '../postgres/wire/database.ts';
-import { parseDatabaseUrl } from '../postgres/wire/database-url.ts';
 import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/wire/open-database.ts';
+import type { PoolOptions } from '../postgres/wire/pool.ts';
 import type { Store } from '../store.ts';
+import { askBeside } from './ask-beside.ts';
 import type { OpenOptions } from './exam-store.ts';
 import { expectSoundRows } from './rows.ts';
 
@@ -38,19 +37,20 @@ export async function openExamined(
   { folder, clock, onNotice, ignoresCase }: OpenOptions,
   createDatabase: () => Promise<string>,
   masterKey: MasterKeySource = { value: MASTER_KEY, file: join(folder, 'master.key') },
+  open?: PoolOptions['open'],
 ): Promise<Store> {
   const file = urlFile(folder);
   if (!existsSync(file)) writeFileSync(file, await createDatabase());
   const url = readFileSync(file, 'utf8');
-  const store = await openPatiently({ url, masterKey, maxConnections: 5, onNotice, ignoresCase, clock });
-  const connection = await connectTo(url);
+  const options = { url, masterKey, maxConnections: 5, onNotice, ignoresCase, clock, open };
+  const store = await openPatiently(options);
   let aliveAt: number = clock.readWall();
   let living: Promise<unknown> = Promise.resolve();
   /** Those who come together wait together: nobody overtakes. */
   function live(): Promise<unknown> {
     if (clock.readWall() === aliveAt) return living;
     aliveAt = clock.readWall();
-    living = connection.query('UPDATE server SET alive_at = greatest(alive_at, $1::bigint)', [aliveAt]);
+    living = askBeside(url, `UPDATE server SET alive_at = greatest(alive_at, ${aliveAt})`);
     return living;
   }
   return {
@@ -68,33 +68,17 @@ export async function openExamined(
     },
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),
-    async close() {
-      await store.close();
-      await connection.close();
-    },
+    close: () => store.close(),
   };
 }
 
 /** What must hold of the rows in the database that belongs to a folder. */
 export async function expectSoundDatabase(folder: string): Promise<void> {
-  const connection = await connectTo(readFileSync(urlFile(folder), 'utf8'));
-  try {
-    await expectSoundRows(async (sql) => [...(await connection.query(sql))]);
-  } finally {
-    await connection.close();
-  }
+  const url = readFileSync(urlFile(folder), 'utf8');
+  await expectSoundRows(async (sql) => [...(await askBeside(url, sql))]);
 }
 
 /** Where a folder has the URL of its database. */
 function urlFile(folder: string): string {
   return join(folder, 'database');
-}
-
-function connectTo(url: string): Promise<Connection> {
-  return openConnection({
-    target: parseDatabaseUrl(url),
-    prepareStatements: true,
-    connectTimeoutMs: PATIENT.connectMs,
-    answerTimeoutMs: PATIENT.connectMs,
-  });
 }

@@ -10,7 +10,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { readUploadText } from '../../input/read-body.ts';
+import { readUploadText } from '../../read-input.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { fileReply, json, jsonText, type Reply } from '../../reply/reply.ts';

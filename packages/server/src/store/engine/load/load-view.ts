@@ -19,6 +19,7 @@ import {
   type RememberedAnswer,
   type StaleNeeds,
 } from '../../../core/view.ts';
+import { type LoadedLicense, NO_END } from '../loaded-licenses.ts';
 import {
   answerFromRow,
   denialFromRow,
@@ -28,7 +29,6 @@ import {
   registrationFromRow,
   reportFromRow,
 } from '../rows.ts';
-import { NO_END, type ShelfEntry } from '../shelf.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
@@ -41,7 +41,7 @@ export interface ViewSource {
 }
 
 /** Loads the narrow view that a decision asks for. A renewal costs one statement. */
-export function loadView(source: ViewSource, entry: ShelfEntry, command: LicenseCommand): LicenseView {
+export function loadView(source: ViewSource, entry: LoadedLicense, command: LicenseCommand): LicenseView {
   const { statements, now } = source;
   const module = moduleOf(command);
   const head = loadHead(source, entry, module.meter(command, entry.license, now));
@@ -57,28 +57,26 @@ export function loadView(source: ViewSource, entry: ShelfEntry, command: License
     registration,
     endedBorrow:
       needs.endedBorrow && registration === null ? findEndedBorrow(statements, id, user as string) : null,
-    crowd: needs.crowd === null ? null : countCrowd(statements, id, needs.crowd, now),
-    holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
+    crowd: needs.crowd ? countCrowd(statements, id, needs.crowd, now) : null,
+    holders: needs.holders ? listHolders(statements, entry, needs.holders) : NONE,
     ...loadDenials(statements, id, needs.denials),
-    rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
+    rememberedAnswer: needs.answer ? findAnswer(statements, id, needs.answer) : null,
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
-    meters: needs.meters.map((need) => entry.meters.get(statements, need)),
+    meters: needs.meters?.map((need) => entry.meters.get(statements, need)) ?? NONE,
   };
 }
 
 function loadDenials(
   statements: Statements,
   id: LicenseId,
-  scope: DenialScope | null,
+  scope: DenialScope | null | undefined,
 ): Pick<LicenseView, 'denials' | 'placeDenials'> {
-  if (scope === null) return NO_DENIALS;
+  if (!scope) return NO_DENIALS;
   const { user, place } = scope;
   return {
-    denials: statements.denial.list({ license_id: id, user: user }).map(denialFromRow),
+    denials: statements.denial.list({ license_id: id, user }).map(denialFromRow),
     placeDenials:
-      place === null
-        ? NONE
-        : statements.place_denial.list({ license_id: id, place: place }).map(placeDenialFromRow),
+      place === null ? NONE : statements.place_denial.list({ license_id: id, place }).map(placeDenialFromRow),
   };
 }
 
@@ -101,7 +99,7 @@ function countCrowd(statements: Statements, id: number, range: AddressRange, now
   return { slots: countOf(row), borrows: row?.borrows ?? 0 };
 }
 
-function listHolders(statements: Statements, entry: ShelfEntry, users: readonly string[]) {
+function listHolders(statements: Statements, entry: LoadedLicense, users: readonly string[]) {
   return users.flatMap((user) => {
     const registration = findRegistration(statements, entry.license.id, user);
     if (registration === null) return [];
@@ -125,7 +123,7 @@ export function findNotice(statements: Statements, key: NoticeKey): number | nul
 
 function loadHead(
   { statements, rules, now }: ViewSource,
-  entry: ShelfEntry,
+  entry: LoadedLicense,
   need: MeterNeed | null,
 ): LicenseHead {
   const { license, storedInUse } = entry;
@@ -145,7 +143,7 @@ const NONE: readonly never[] = [];
 
 const NO_DENIALS = { denials: NONE, placeDenials: NONE };
 
-function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly Registration[] {
+function loadEnded(statements: Statements, entry: LoadedLicense, now: Instant): readonly Registration[] {
   if (now < entry.noEndBefore) return NONE;
   const { id } = entry.license;
   const ended = statements.registration.listEnded(id, now, COLLECT_LIMIT).map(registrationFromRow);
@@ -155,7 +153,7 @@ function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): rea
   return ended;
 }
 
-function countBeyond(statements: Statements, entry: ShelfEntry, collected: number, now: Instant): number {
+function countBeyond(statements: Statements, entry: LoadedLicense, collected: number, now: Instant): number {
   if (collected < COLLECT_LIMIT) return 0;
   return countOf(statements.countEnded.get(entry.license.id, now)) - collected;
 }
@@ -164,8 +162,8 @@ type Housekeeping = Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'st
 
 const NO_HOUSEKEEPING: Housekeeping = { staleDenials: NONE, stalePlaceDenials: NONE, staleAnswers: 0 };
 
-function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds | null): Housekeeping {
-  if (stale === null) return NO_HOUSEKEEPING;
+function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds | undefined): Housekeeping {
+  if (stale === undefined) return NO_HOUSEKEEPING;
   const { denialsBy, placesBy, answersBy } = stale;
   return {
     staleDenials: statements.listDenialsBy.all(id, denialsBy, COLLECT_LIMIT).map(denialFromRow),

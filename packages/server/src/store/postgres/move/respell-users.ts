@@ -4,9 +4,13 @@ import {
   type NameTable,
   planRespelling,
   type Respelling,
+  type SpellingRow,
   TO_FOLDED_NAMES,
   toSpelledNames,
+  type UserRow,
 } from '../../engine/respell-users.ts';
+import { type Count, countOf } from '../../engine/sql.ts';
+import { tableOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 import { REST_MS } from '../write/resume.ts';
@@ -18,16 +22,16 @@ export async function respellUsers(connection: Connection, respelling: Respellin
 
 async function respellTable(connection: Connection, table: NameTable, respelling: Respelling) {
   const { name } = table;
-  const names = await connection.query(`SELECT DISTINCT "user" FROM ${name}`);
-  const involved = respelling.listInvolved(names.map(({ user }) => user as string));
+  const names = await connection.query<UserRow>(`SELECT DISTINCT "user" FROM ${name}`);
+  const involved = respelling.listInvolved(names.map(({ user }) => user));
   if (involved.length === 0) return;
-  const rows = await connection.query(
+  const rows = await connection.query<UserRow>(
     `SELECT * FROM ${name} WHERE "user" IN (SELECT json_array_elements_text($1::text::json))`,
     [JSON.stringify(involved)],
   );
   const { removed, added } = planRespelling(table, rows, respelling);
   const given = `json_populate_recordset(NULL::${name}, $1::text::json)`;
-  const matches = table.key.map((column) => `${name}."${column}" = given."${column}"`);
+  const matches = tableOf(name).key.map((column) => `${name}."${column}" = given."${column}"`);
   await connection.query(`DELETE FROM ${name} USING ${given} AS given WHERE ${matches.join(' AND ')}`, [
     JSON.stringify(removed),
   ]);
@@ -58,11 +62,11 @@ export async function setIgnoresCase(
 }
 
 async function rename(connection: Connection, ignoresCase: boolean, wall: number | null): Promise<void> {
-  const [servers] = await connection.query(COUNT_SERVERS, [wall, REST_MS]);
-  if ((servers?.count as number) > 0) throw refuseWhileRunning(ignoresCase);
+  const [servers] = await connection.query<Count>(COUNT_SERVERS, [wall, REST_MS]);
+  if (countOf(servers) > 0) throw refuseWhileRunning(ignoresCase);
   await connection.query('SELECT id FROM license ORDER BY id FOR UPDATE');
   if (ignoresCase) await respellUsers(connection, TO_FOLDED_NAMES);
-  else await respellUsers(connection, toSpelledNames(await connection.query(LIST_SPELLINGS)));
+  else await respellUsers(connection, toSpelledNames(await connection.query<SpellingRow>(LIST_SPELLINGS)));
   await connection.query('UPDATE server SET ignores_case = $1, revision = revision + 1 WHERE id = 1', [
     ignoresCase ? 1 : 0,
   ]);

@@ -182,6 +182,8 @@ describe('opening a connection', { skip }, () => {
     const { uid, gid } = statSync(postgres.dataFolder);
     chownSync(keyFile, uid, gid);
     writeFileSync(certFile, cert);
+    // Stores in this process have kept others from reading what is written from then on.
+    chmodSync(certFile, 0o644);
     await restart({ ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile });
     return certFile;
   }

@@ -25,7 +25,7 @@ import { PostgresStore } from '../postgres-store.ts';
 import { listSecrets } from '../read/read-server.ts';
 import { PostgresReader } from '../read/reader.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
-import { readCatalogue } from '../write/catalogue.ts';
+import { readIndex } from '../write/license-index.ts';
 import { PostgresWriter } from '../write/writer.ts';
 import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';
@@ -58,6 +58,8 @@ export interface DatabaseOptions {
   readonly clock?: Clock;
   /** Longer ones, for tests on a machine that is busy with other things. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Opens connections for commands and questions, in tests. */
+  readonly open?: PoolOptions['open'];
 }
 
 /** How long a server waits for its database before clients hear that it is away. */
@@ -115,8 +117,9 @@ function openPools({ maxConnections, timeouts }: DatabaseOptions, opening: Openi
 
 type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
 
-function openingOptions({ url, prepareStatements, timeouts }: DatabaseOptions): Opening {
+function openingOptions({ url, prepareStatements, timeouts, open }: DatabaseOptions): Opening {
   return {
+    open,
     target: readTarget(url),
     prepareStatements,
     connectTimeoutMs: timeouts?.connectMs ?? TIMEOUTS.connectMs,
@@ -154,7 +157,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     pool,
     keys,
     masterKey,
-    catalogue: await pool.use((connection) => readCatalogue(connection)),
+    index: await pool.use((connection) => readIndex(connection)),
     serverId,
     readWall,
     readMonotonicMs,

@@ -46,7 +46,7 @@ interface Knowledge {
 }
 
 /** Takes down how to undo a step. */
-export type Journal = (undo: () => void) => void;
+type Journal = (undo: () => void) => void;
 
 /**
  * The rows of one table as a transaction knows them: some were read, some were changed since. What is not

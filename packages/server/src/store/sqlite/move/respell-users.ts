@@ -6,8 +6,11 @@ import {
   type Respelling,
   TO_FOLDED_NAMES,
   toSpelledNames,
+  type UserRow,
 } from '../../engine/respell-users.ts';
-import type { Row, RowValue } from '../../engine/rows.ts';
+import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
+import { quoteNames, type RowOf, tableOf } from '../../engine/tables.ts';
+import { findRow, listRows } from '../wire/ask.ts';
 
 /** Names users in another way, within a transaction that was begun before. */
 export function respellUsers(db: DatabaseSync, respelling: Respelling): void {
@@ -15,30 +18,32 @@ export function respellUsers(db: DatabaseSync, respelling: Respelling): void {
 }
 
 function respellTable(db: DatabaseSync, table: NameTable, respelling: Respelling): void {
-  const users = db.prepare(`SELECT DISTINCT user FROM ${table.name}`).all();
-  const involved = respelling.listInvolved(users.map(({ user }) => user as string));
+  const users = listRows<UserRow>(db, `SELECT DISTINCT user FROM ${table.name}`);
+  const involved = respelling.listInvolved(users.map(({ user }) => user));
   if (involved.length === 0) return;
-  const rows = db
-    .prepare(`SELECT * FROM ${table.name} WHERE user IN (SELECT value FROM json_each(?))`)
-    .all(JSON.stringify(involved)) as Row[];
+  const rows = listRows<UserRow>(
+    db,
+    `SELECT * FROM ${table.name} WHERE user IN (SELECT value FROM json_each(:involved))`,
+    { involved: JSON.stringify(involved) },
+  );
   const { removed, added } = planRespelling(table, rows, respelling);
-  const matches = table.key.map((column) => `"${column}" = ?`);
-  const remove = db.prepare(`DELETE FROM ${table.name} WHERE ${matches.join(' AND ')}`);
-  for (const row of removed) remove.run(...table.key.map((column) => row[column] as RowValue));
-  const columns = Object.keys(rows[0] as Row);
-  const names = columns.map((column) => `"${column}"`);
-  const add = db.prepare(`INSERT INTO ${table.name} (${names}) VALUES (${columns.map(() => '?')})`);
-  for (const row of added) add.run(...columns.map((column) => row[column] as RowValue));
+  const remove = db.prepare(ROW_SQL[table.name].remove.sql);
+  for (const row of removed) remove.run(...pickValues(row, tableOf(table.name).key));
+  // An older schema may lack some of the columns that the table has now.
+  const columns = Object.keys(rows[0] ?? {});
+  const places = columns.map(() => '?').join(', ');
+  const add = db.prepare(`INSERT INTO ${table.name} (${quoteNames(columns)}) VALUES (${places})`);
+  for (const row of added) add.run(...pickValues(row, columns));
 }
 
 /** Makes the store ignore case, or stop ignoring it. Nothing is done when it is so already. */
 export function setIgnoresCase(db: DatabaseSync, ignoresCase: boolean): void {
-  const server = db.prepare('SELECT ignores_case FROM server').get();
+  const server = findRow<RowOf<'server'>>(db, 'SELECT ignores_case FROM server');
   if ((server?.ignores_case === 1) === ignoresCase) return;
   db.exec('BEGIN IMMEDIATE');
   try {
     if (ignoresCase) respellUsers(db, TO_FOLDED_NAMES);
-    else respellUsers(db, toSpelledNames(db.prepare(LIST_SPELLINGS).all() as Row[]));
+    else respellUsers(db, toSpelledNames(listRows(db, LIST_SPELLINGS)));
     db.prepare('UPDATE server SET ignores_case = ?').run(ignoresCase ? 1 : 0);
     db.exec('COMMIT');
   } catch (error) {

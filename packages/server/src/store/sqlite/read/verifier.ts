@@ -5,7 +5,7 @@ import type { AuditVerdict } from '../../query.ts';
 import type { ReaderThread } from '../wire/reader-client.ts';
 import { storeFault } from '../wire/thread-messages.ts';
 
-export interface VerifierOptions {
+interface VerifierOptions {
   /** A thread with a connection of its own. It ends with the answer. */
   readonly openThread: () => ReaderThread;
   /** All that the secrets may be sealed with at this moment; another list once that changes. */

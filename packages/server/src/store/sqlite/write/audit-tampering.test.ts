@@ -20,6 +20,8 @@ import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
  * every one of its links. Each must be found.
  */
 const EVENTS = 1000;
+/** What is done together is one link: enough of them, and a log that is verified quickly. */
+const NAMES = ['ada', 'bob', 'eve', 'fay', 'gus', 'ian', 'joe', 'kim', 'liz', 'max'];
 const LICENSES = [1, 2, 3, 4].map(licenseId);
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
@@ -47,7 +49,7 @@ async function writeHistory(store: Store, clock: ManualClock): Promise<void> {
   }
   for (let round = 0; (await countEvents(store)) < EVENTS; round++) {
     clock.advance(MINUTE_MS);
-    const users = [`ada-${round}`, `bob-${round}`];
+    const users = NAMES.map((name) => `${name}-${round}`);
     const asked = LICENSES.flatMap((id) => users.map((user) => borrow(user, 'longest', { licenseId: id })));
     await Promise.all(asked.map((command) => store.execute(command)));
     await store.execute(unregister(`ada-${round}`, { licenseId: LICENSES[round % LICENSES.length] ?? null }));

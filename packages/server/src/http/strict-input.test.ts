@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CONTROL, openTestApp, readTraces, type TestApp } from '../../../../../test/support/test-app.ts';
-import { isStrict, type Route } from '../route.ts';
+import { CONTROL, openTestApp, readTraces, type TestApp } from '../../../../test/support/test-app.ts';
+import { isStrict, type Route } from './route.ts';
 
 interface Sent {
   readonly what: string;
