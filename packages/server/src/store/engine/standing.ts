@@ -2,7 +2,7 @@ import { type Standing, WHOLE_LICENSE, windowEnd, windowStart } from '../../core
 import type { ConsumptionLimits } from '../../core/nouns/feature.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
-import { countLive } from './load/load-feature-view.ts';
+import { countLive } from './load/load-view.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
 import type { Statements } from './statements.ts';
 
