@@ -223,7 +223,7 @@ describe('berth migrate-store refuses, and leaves all as it was', { skip }, () =
     const { data, postgres } = await setUp(t);
     const env = { ...postgres, BERTH_MASTER_KEY_FILE: join(data, 'other.key') };
     await (await startServerHere({ data: join(data, 'other'), env })).stop();
-    await expectRefusal(/^postgres:\S+ contains data of another server/, data, 'to-postgres', postgres);
+    await expectRefusal(/^postgres:\S+ contains data of another server\./, data, 'to-postgres', postgres);
     await expectRefusal(/contains data of another server/, data, 'to-sqlite', env);
     const url = await (await shared()).createDatabase();
     await queryDatabase(url, 'CREATE TABLE theirs (id int)');

@@ -85,7 +85,9 @@ export async function openSlowClient(url: string, kind: SlowKind): Promise<SlowC
 }
 
 function beSlow(socket: Socket, { dribble }: SlowKind): Promise<boolean> {
-  const timer = setInterval(() => socket.writable && socket.write(dribble), DRIBBLE_MS);
+  const write = () => socket.writable && socket.write(dribble);
+  // After what has come is read: a write to a connection that is cut would lose it.
+  const timer = setInterval(() => setImmediate(write), DRIBBLE_MS);
   return new Promise<boolean>((resolve) => {
     const late = setTimeout(() => {
       resolve(false);

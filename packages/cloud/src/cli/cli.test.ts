@@ -113,14 +113,14 @@ describe('refusals', () => {
     ['license create --product cad --type time-limited', /needs an end/],
     ['license create --product crm', /issues licenses to users/],
     ['license show NONE', /No license has the key "NONE"/],
-    ['license disable NONE', /There is no license/],
+    ['license disable NONE', /No license has the key "NONE"/],
     ['product create cad', /The product "cad" already exists/],
     ['product create a/b', /is not a valid product code/],
-    ['key create --name key-1', /There is a key "key-1" already/],
-    ['key disable nobody', /There is no key "nobody"/],
+    ['key create --name key-1', /The key "key-1" already exists/],
+    ['key disable nobody', /The key "nobody" does not exist/],
     ['device unblock m', /is not barred/],
-    ['device list NONE', /There is no license/],
-    ['event list --license NONE', /There is no license/],
+    ['device list NONE', /No license has the key "NONE"/],
+    ['event list --license NONE', /No license has the key "NONE"/],
   ] as const) {
     test(words, async (t) => {
       const run = createCommandLine(t);
@@ -292,7 +292,7 @@ describe('licenses', () => {
     for (const [words, sentence] of [
       ['license create --product nothing --user bob', /^The product "nothing" does not exist\.$/],
       ['license create --product cad --user bob', /has no users/],
-      ['license create --product site --user ada', /has a license of the product "site" already/],
+      ['license create --product site --user ada', /already has a license for product "site"/],
       ['license create --product site --user bob --key ABCD', /A license with the key .* already exists/],
       ['license change NONE --user bob', /NONE|no license/],
     ] as const) {
@@ -347,7 +347,7 @@ describe('licenses', () => {
     const license = await ask(run, 'license create --product crm --user ann', 'correct horse');
     assert.equal(license.user, 'ann');
     const again = await run('license create --product crm --user ann', 'correct horse');
-    assert.match(again.err, /"ann" has a license/);
+    assert.match(again.err, /"ann" already has a license/);
     const { code } = await run(`license change ${license.license_key} --user bob`, 'battery staple');
     assert.equal(code, 0);
     const { out } = await run('event list --json');

@@ -190,7 +190,7 @@ describe('cloud airgap', () => {
 
   test('says what is wrong', async (t) => {
     const { run } = await createDesk(t);
-    assert.match((await run('airgap start NONE')).err, /There is no license/);
+    assert.match((await run('airgap start NONE')).err, /No license has the key "NONE"/);
     assert.match(
       (await run(`airgap confirm ${KEY}`)).err,
       /^"cloud airgap confirm" needs --activation-code C\.\n/,

@@ -173,7 +173,7 @@ describe('what cannot be taken comes back with a sentence', () => {
       const answer = await portal.cloud.send('/portal/offline', init);
       assert.equal(answer.status, 400, type);
       assertPage(answer);
-      assert.match(noteOf(answer), /^The form cannot be read\./);
+      assert.match(noteOf(answer), /^The form is not valid\./);
     }
     assert.equal(portal.dump(), before);
   });

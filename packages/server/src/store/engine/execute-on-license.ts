@@ -12,14 +12,14 @@ import { eventText } from './audit/audit-chain.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadPool, repeatRemoved } from './load/load-pool.ts';
 import { loadView } from './load/load-view.ts';
-import { rememberEntry, type Shelf, type ShelfEntry } from './shelf.ts';
+import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
 import { standingOf } from './standing.ts';
 
 export function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): Executed {
   if (command.kind === 'install_license') {
     const refusal = refuseFile(batch, command);
     if (refusal !== null) return refusal;
-    if (batch.shelf.find(command.license.id) === undefined) return addLicense(batch, command, undo);
+    if (batch.licenses.find(command.license.id) === undefined) return addLicense(batch, command, undo);
   }
   const entries = locate(batch, command);
   if ('kind' in entries) return entries;
@@ -30,38 +30,38 @@ export function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Un
     batch.answers.count = answerCount;
   });
   if (entries.length > 1) return executeOnPool(batch, entries, command, undo);
-  const [entry] = entries as [ShelfEntry];
-  undo.push(rememberEntry(batch.shelf, entry));
+  const [entry] = entries as [LoadedLicense];
+  undo.push(rememberEntry(batch.licenses, entry));
   return write(batch, entry, decideOn(batch, entry, command));
 }
 
 /** One decision over several licenses; what it changes on each of them is one commit. */
 function executeOnPool(
   batch: Batch,
-  entries: readonly ShelfEntry[],
+  entries: readonly LoadedLicense[],
   command: LicenseCommand,
   undo: Undo[],
 ): Executed {
-  const pool = loadPool(batch, entries, command, (entry) => undo.push(rememberEntry(batch.shelf, entry)));
+  const pool = loadPool(batch, entries, command, (entry) => undo.push(rememberEntry(batch.licenses, entry)));
   const { answer, others } = decidePool(command, pool, batch.now);
   const writePart = ({ licenseId, decision }: PoolPart) =>
-    write(batch, batch.shelf.find(licenseId) as ShelfEntry, decision);
+    write(batch, batch.licenses.find(licenseId) as LoadedLicense, decision);
   for (const part of others) writePart(part);
   return writePart(answer);
 }
 
-export function decideOn(batch: Batch, entry: ShelfEntry, command: LicenseCommand): Decision {
+export function decideOn(batch: Batch, entry: LoadedLicense, command: LicenseCommand): Decision {
   return decide(command, loadView(batch, entry, command), batch.now);
 }
 
 /** A file is judged by what is known of its license, here or removed, and of the request that it answers. */
-function refuseFile({ shelf, statements }: Batch, { license, file }: InstallLicense): Refused | null {
+function refuseFile({ licenses, statements }: Batch, { license, file }: InstallLicense): Refused | null {
   if (file === undefined) return null;
-  const held = shelf.find(license.id);
+  const held = licenses.find(license.id);
   const request = file.requestId === null ? undefined : statements.findRequest.get(file.requestId);
   return judgeFile(license, file, {
     hardwareId: statements.getServer.get()?.hardware_id ?? null,
-    known: (held ?? shelf.findRemoved(license.id))?.license ?? null,
+    known: (held ?? licenses.findRemoved(license.id))?.license ?? null,
     isHeld: held !== undefined,
     request: request === undefined ? null : { answeredBy: request.answered_by },
   });
@@ -70,17 +70,18 @@ function refuseFile({ shelf, statements }: Batch, { license, file }: InstallLice
 /** A license that was removed comes back with all that is kept of it. */
 function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Executed {
   const { id } = command.license;
-  const removed = batch.shelf.findRemoved(id);
-  undo.push(removed === undefined ? () => batch.shelf.remove(id) : rememberEntry(batch.shelf, removed));
-  const entry = removed === undefined ? batch.shelf.addNew(command.license) : batch.shelf.revive(removed);
+  const removed = batch.licenses.findRemoved(id);
+  undo.push(removed === undefined ? () => batch.licenses.remove(id) : rememberEntry(batch.licenses, removed));
+  const entry =
+    removed === undefined ? batch.licenses.addNew(command.license) : batch.licenses.revive(removed);
   const view = loadView(batch, entry, command);
   return write(batch, entry, decideAddLicense(command, view, batch.now));
 }
 
-export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Executed {
+export function write(batch: Batch, entry: LoadedLicense, decision: Decision): Executed {
   const { changes, events, outcome } = decision;
-  const { statements, shelf, now, answers } = batch;
-  const target = { statements, shelf, entry, now, answers };
+  const { statements, licenses, now, answers } = batch;
+  const target = { statements, licenses, entry, now, answers };
   for (const change of changes) applyChange(target, change);
   for (const event of events) entry.events.push(eventText(event));
   if (changes.length > 0 || events.length > 0) {
@@ -91,16 +92,16 @@ export function write(batch: Batch, entry: ShelfEntry, decision: Decision): Exec
   return { ...outcome, standing: standingOf(statements, entry, now) };
 }
 
-function locate({ shelf }: Batch, command: LicenseCommand): readonly ShelfEntry[] | Refused {
+function locate({ licenses }: Batch, command: LicenseCommand): readonly LoadedLicense[] | Refused {
   const module = moduleOf(command);
   const target = module.target(command);
-  const licenses = listCandidates(shelf, target, module.mayBeRemoved);
-  return listMeant(target, { products: shelf.productCount, licenses });
+  const candidates = listCandidates(licenses, target, module.mayBeRemoved);
+  return listMeant(target, { products: licenses.productCount, licenses: candidates });
 }
 
-function listCandidates(shelf: Shelf, { product, licenseId }: Target, mayBeRemoved: boolean) {
-  if (product !== null) return shelf.listByProduct(product);
-  if (licenseId === null) return shelf.listOnlyProduct();
-  const entry = shelf.find(licenseId) ?? (mayBeRemoved ? shelf.findRemoved(licenseId) : undefined);
+function listCandidates(licenses: LoadedLicenses, { product, licenseId }: Target, mayBeRemoved: boolean) {
+  if (product !== null) return licenses.listByProduct(product);
+  if (licenseId === null) return licenses.listOnlyProduct();
+  const entry = licenses.find(licenseId) ?? (mayBeRemoved ? licenses.findRemoved(licenseId) : undefined);
   return entry === undefined ? [] : [entry];
 }

@@ -5,7 +5,7 @@ import { applySystemChange } from './apply/apply-system.ts';
 import { eventText } from './audit/audit-chain.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadSystemFacts } from './load/load-system-facts.ts';
-import { rememberEntry } from './shelf.ts';
+import { rememberEntry } from './loaded-licenses.ts';
 
 export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]): Executed {
   const module = systemModuleOf(command);
@@ -32,6 +32,6 @@ function rememberSystem(batch: Batch): Undo {
 /** What changes every license may also move the time. */
 function rememberAll(batch: Batch, undo: Undo[]): void {
   const { now, isChanged } = batch;
-  for (const entry of batch.shelf.entries()) undo.push(rememberEntry(batch.shelf, entry));
-  undo.push(batch.clock.remember(), () => Object.assign(batch, { now, isChanged }));
+  for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));
+  undo.push(() => Object.assign(batch, { now, isChanged }));
 }

@@ -8,8 +8,8 @@ import { chooseResetTime } from '../../core/system/reset-clock.ts';
 import type { ResetFacts } from '../../core/system-module.ts';
 import type { Batch } from './batch.ts';
 import { decideOn, write } from './execute-on-license.ts';
+import type { LoadedLicense } from './loaded-licenses.ts';
 import { listRestorable } from './restore-borrows.ts';
-import type { ShelfEntry } from './shelf.ts';
 
 /**
  * Nobody could send a heartbeat since then: the server was down, or follows a clock that is ahead. Slots
@@ -17,10 +17,10 @@ import type { ShelfEntry } from './shelf.ts';
  * keep their date.
  */
 export function prolongLive(
-  { statements, shelf, now }: Batch,
+  { statements, licenses, now }: Batch,
   since: Instant | ((id: LicenseId) => Instant),
 ): void {
-  for (const { license } of shelf.entries()) {
+  for (const { license } of licenses.entries()) {
     const { id } = license;
     const mark = typeof since === 'number' ? since : since(id);
     statements.prolongLive.run({ id, mark, floor: heartbeatEnd(license, now) });
@@ -33,18 +33,18 @@ export function prolongLive(
 
 /** What has ended is collected first: the borrows among it may come back. */
 export function loadReset(batch: Batch): ResetFacts {
-  const to = chooseResetTime(batch.clock.readWall(), listLicenses(batch));
+  const to = chooseResetTime(batch.clock.wall, listLicenses(batch));
   if (!isResettable(batch.now, to)) return { to, licenses: [] };
-  for (const entry of batch.shelf.entries()) collectAll(batch, entry);
+  for (const entry of batch.licenses.entries()) collectAll(batch, entry);
   return { to, licenses: listRestorable(batch, to) };
 }
 
 /** Removed ones included. */
-export function listLicenses({ shelf }: Batch): readonly License[] {
-  return [...shelf.entries()].map(({ license }) => license);
+export function listLicenses({ licenses }: Batch): readonly License[] {
+  return [...licenses.entries()].map(({ license }) => license);
 }
 
-function collectAll(batch: Batch, entry: ShelfEntry): void {
+function collectAll(batch: Batch, entry: LoadedLicense): void {
   const command = { kind: 'collect', licenseId: entry.license.id } as const;
   for (;;) {
     const decision = decideOn(batch, entry, command);
@@ -53,26 +53,21 @@ function collectAll(batch: Batch, entry: ShelfEntry): void {
   }
 }
 
-export function moveClock(batch: Batch, to: Instant): void {
-  batch.clock.moveTo(to);
-  batch.now = to;
-}
-
 export function restoreBorrows(batch: Batch, { licenseId, changes, events }: Restoration): void {
   write(batch, entryOf(batch, licenseId), { outcome: { kind: 'done', count: 1 }, changes, events });
 }
 
 export function putTie(batch: Batch, license: License): void {
   batch.statements.updateFacts.run(JSON.stringify(license), license.id);
-  batch.shelf.replaceLicense(entryOf(batch, license.id), license);
+  batch.licenses.replaceLicense(entryOf(batch, license.id), license);
 }
 
-function entryOf({ shelf }: Batch, id: LicenseId): ShelfEntry {
-  return (shelf.find(id) ?? shelf.findRemoved(id)) as ShelfEntry;
+function entryOf({ licenses }: Batch, id: LicenseId): LoadedLicense {
+  return (licenses.find(id) ?? licenses.findRemoved(id)) as LoadedLicense;
 }
 
 export function pullBack(batch: Batch, from: Instant): void {
-  for (const entry of batch.shelf.entries()) pullBackLicense(batch, entry, from);
+  for (const entry of batch.licenses.entries()) pullBackLicense(batch, entry, from);
   pullBackRest(batch);
 }
 
@@ -89,7 +84,7 @@ function pullBackRest({ statements, now }: Batch): void {
 }
 
 /** What is live gets one timeout; its borrow stays if its date is ahead and could be chosen now. */
-function pullBackLicense(batch: Batch, entry: ShelfEntry, from: Instant): void {
+function pullBackLicense(batch: Batch, entry: LoadedLicense, from: Instant): void {
   const license = pullBackTie(entry.license, batch.now);
   if (license !== entry.license) putTie(batch, license);
   batch.statements.pullBackLive.run({

@@ -5,8 +5,8 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
 import type { Batch } from './batch.ts';
+import type { LoadedLicense } from './loaded-licenses.ts';
 import { endedBorrowFromRow, featureSlotFromRow, registrationFromRow } from './rows.ts';
-import type { ShelfEntry } from './shelf.ts';
 import type { RowOf } from './tables.ts';
 
 /**
@@ -14,12 +14,12 @@ import type { RowOf } from './tables.ts';
  * all licenses together: on PostgreSQL each one is a round trip to the database.
  */
 export function listRestorable(batch: Batch, to: Instant): readonly RestoreView[] {
-  const { statements, shelf, rules } = batch;
+  const { statements, licenses, rules } = batch;
   const ended = groupByLicense(statements.listEndedBorrows.all(to));
   if (ended.size === 0) return [];
   const holders = groupByLicense(statements.listBorrowHolders.all(to));
   const featureSlots = groupByLicense(statements.listBorrowFeatureSlots.all(to));
-  return [...shelf.entries()].flatMap((entry) => {
+  return [...licenses.entries()].flatMap((entry) => {
     const { license, storedInUse: inUse, removedAt } = entry;
     const borrows = (ended.get(license.id) ?? []).map(endedBorrowFromRow);
     if (borrows.length === 0) return [];
@@ -46,15 +46,15 @@ function groupByLicense<R extends { readonly license_id: LicenseId }>(
 
 /** What the same users hold of other licenses of the product. */
 function listElsewhere(
-  { shelf }: Batch,
-  { license }: ShelfEntry,
+  { licenses }: Batch,
+  { license }: LoadedLicense,
   holders: ReadonlyMap<LicenseId, readonly RowOf<'registration'>[]>,
 ): readonly Registration[] {
-  const others = shelf.listByProduct(license.product).filter((other) => other.license.id !== license.id);
+  const others = licenses.listByProduct(license.product).filter((other) => other.license.id !== license.id);
   return others.flatMap((other) => (holders.get(other.license.id) ?? []).map(registrationFromRow));
 }
 
-function countFeatures({ statements }: Batch, { meters }: ShelfEntry, borrows: readonly EndedBorrow[]) {
+function countFeatures({ statements }: Batch, { meters }: LoadedLicense, borrows: readonly EndedBorrow[]) {
   const codes = new Set(borrows.map(({ feature }) => feature).filter((code) => code !== WHOLE_LICENSE));
   return new Map([...codes].map((code) => [code, meters.countInUse(statements, code)]));
 }

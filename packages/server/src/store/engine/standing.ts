@@ -3,14 +3,14 @@ import type { ConsumptionLimits } from '../../core/nouns/feature.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
 import { countLive } from './load/load-feature-view.ts';
-import { mayHaveFeatureSlots, type ShelfEntry } from './shelf.ts';
+import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
 import type { Statements } from './statements.ts';
 
 /**
  * What was counted of a license and its features. The same object as long as nothing has changed: so a
  * heartbeat pays nothing for it, and whoever makes a text from it can keep the text.
  */
-export function standingOf(statements: Statements, entry: ShelfEntry, now: Instant): Standing {
+export function standingOf(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
   const kept = entry.standing;
   const isKept =
     kept !== null && kept.license === entry.license && kept.metersVersion === entry.meters.version;
@@ -21,7 +21,7 @@ export function standingOf(statements: Statements, entry: ShelfEntry, now: Insta
   return standing;
 }
 
-function makeStanding(statements: Statements, entry: ShelfEntry, now: Instant): Standing {
+function makeStanding(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
   const { license, meters } = entry;
   const isBehind = hasEnded(statements, entry, now);
   const read = (feature: string, { period }: ConsumptionLimits) =>
@@ -37,7 +37,7 @@ function makeStanding(statements: Statements, entry: ShelfEntry, now: Instant): 
 }
 
 /** Whether so many slots ended at once that some are still stored: then the stored numbers are behind. */
-function hasEnded(statements: Statements, entry: ShelfEntry, now: Instant): boolean {
+function hasEnded(statements: Statements, entry: LoadedLicense, now: Instant): boolean {
   if (!mayHaveFeatureSlots(entry)) return false;
   const { id } = entry.license;
   const ends = [statements.feature_slot.findEnd(id), statements.registration.findEnd(id)];

@@ -35,7 +35,7 @@ export class PostgresStore implements Store {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.#lanes = new Lanes({
-      route: (command) => laneOf(command, parts.writer.memory.catalogue),
+      route: (command) => laneOf(command, parts.writer.memory.index),
       execute: (lane, commands) => this.#watch(() => parts.writer.executeBatch(lane, commands)),
       maxBatch: parts.maxBatch,
     });

@@ -4,7 +4,7 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import { signHeads } from '../audit/sign-heads.ts';
 import { putSegment } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
-import { moveClock, prolongLive, pullBack, putTie, restoreBorrows } from '../move-clock.ts';
+import { prolongLive, pullBack, putTie, restoreBorrows } from '../move-clock.ts';
 import { tokenRow } from '../rows.ts';
 import { putSecret, resealSecrets } from '../sealed-secrets.ts';
 import type { Appliers } from './apply.ts';
@@ -89,7 +89,9 @@ const APPLY: Appliers<Batch, SystemChange> = {
   put_tie: (batch, { license }) => putTie(batch, license),
   sign_heads: (batch, { heads }) => signHeads(batch, heads),
   put_segment: (batch, { segment }) => putSegment(batch, segment),
-  move_clock: (batch, { to }) => moveClock(batch, to),
+  move_clock: (batch, { to }) => {
+    batch.now = to;
+  },
   prolong_live: (batch, { since }) => prolongLive(batch, since),
   restore_borrows: (batch, { restoration }) => restoreBorrows(batch, restoration),
   pull_back: (batch, { from }) => pullBack(batch, from),

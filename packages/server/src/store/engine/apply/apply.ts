@@ -2,6 +2,14 @@ import type { Change } from '../../../core/decision.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import { COLLECT_LIMIT } from '../../../core/view.ts';
 import {
+  type LoadedLicense,
+  type LoadedLicenses,
+  mayHaveFeatureSlots,
+  NO_END,
+  noteEnd,
+  noteFeatureEnd,
+} from '../loaded-licenses.ts';
+import {
   answerRow,
   denialRow,
   endedBorrowRow,
@@ -9,14 +17,6 @@ import {
   placeDenialRow,
   registrationRow,
 } from '../rows.ts';
-import {
-  mayHaveFeatureSlots,
-  NO_END,
-  noteEnd,
-  noteFeatureEnd,
-  type Shelf,
-  type ShelfEntry,
-} from '../shelf.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 
@@ -29,8 +29,8 @@ export interface AnswerCount {
 /** What a change is applied to. */
 interface ChangeTarget {
   readonly statements: Statements;
-  readonly shelf: Shelf;
-  readonly entry: ShelfEntry;
+  readonly licenses: LoadedLicenses;
+  readonly entry: LoadedLicense;
   readonly now: Instant;
   readonly answers: AnswerCount;
 }
@@ -80,15 +80,15 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.removeAllEndedBorrows.run(entry.license.id);
   },
 
-  put_license({ statements, shelf, entry, now }, { license }) {
+  put_license({ statements, licenses, entry, now }, { license }) {
     const { order, head } = entry;
     const { id, product } = license;
     statements.putLicense.run({ id, product, facts: JSON.stringify(license), order, now, mac: head.mac });
-    shelf.replaceLicense(entry, license);
+    licenses.replaceLicense(entry, license);
   },
-  remove_license({ statements, shelf, entry, now }) {
+  remove_license({ statements, licenses, entry, now }) {
     statements.removeLicense.run(now, entry.license.id);
-    shelf.setRemoved(entry, now);
+    licenses.setRemoved(entry, now);
   },
   void_requests({ statements, entry }, { product }) {
     statements.voidRequests.run(entry.license.id, product);

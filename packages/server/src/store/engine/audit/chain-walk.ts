@@ -1,6 +1,8 @@
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { AuditProblem } from '../../query.ts';
+import { type Asked, ask } from '../asked.ts';
 import { segmentFromRow } from '../rows.ts';
+import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
 import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, segmentMac } from './audit-chain.ts';
 
@@ -22,11 +24,17 @@ export interface StoredSegment {
   readonly mac: Uint8Array;
 }
 
-/** By their chains. */
-export function segmentsFromRows(
-  rows: readonly RowOf<'audit_segment'>[],
-): ReadonlyMap<number, StoredSegment> {
-  return new Map(rows.map((row) => [row.chain, { segment: segmentFromRow(row), mac: row.mac }]));
+const NUMBERS = ['chain', 'first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'].map((name) =>
+  readable(`audit_segment.${name}`, name),
+);
+
+/** Segments by their chains. */
+export function askSegments(): Asked<ReadonlyMap<number, StoredSegment>> {
+  const sql = `SELECT ${NUMBERS.join(', ')}, first_mac, last_mac, totals, mac FROM audit_segment
+    ORDER BY audit_segment.chain`;
+  return ask(sql, {}, (rows: readonly RowOf<'audit_segment'>[]) => {
+    return new Map(rows.map((row) => [row.chain, { segment: segmentFromRow(row), mac: row.mac }]));
+  });
 }
 
 /** A link whose columns hold what they should. */

@@ -14,9 +14,9 @@ export function signHeads(batch: Batch, heads: HeadsSigned['heads']): void {
 }
 
 /** The head of every chain before this commit, those of removed licenses too. */
-export function headsOf({ shelf, systemHead }: Batch): readonly (readonly [number, ChainHead])[] {
-  const licenses = [...shelf.entries()].map(({ license, head }) => [license.id, head] as const);
-  return [[SYSTEM_CHAIN, systemHead], ...licenses];
+export function headsOf({ licenses, systemHead }: Batch): readonly (readonly [number, ChainHead])[] {
+  const heads = Array.from(licenses.entries(), ({ license, head }) => [license.id, head] as const);
+  return [[SYSTEM_CHAIN, systemHead], ...heads];
 }
 
 function nameHead([chain, { n, mac }]: readonly [number, ChainHead]): HeadsSigned['heads'][number] {

@@ -4,8 +4,8 @@ import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import { COLLECT_LIMIT, type LicenseHead, type LicenseView, type ViewNeeds } from '../../../core/view.ts';
+import { type LoadedLicense, mayHaveFeatureSlots, NO_END } from '../loaded-licenses.ts';
 import { featureSlotFromRow } from '../rows.ts';
-import { mayHaveFeatureSlots, NO_END, type ShelfEntry } from '../shelf.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 
@@ -26,7 +26,7 @@ const NO_FEATURE_VIEW: FeatureView = {
 /** What a decision asks about feature slots. A license on which nobody holds one costs nothing here. */
 export function loadFeatureView(
   statements: Statements,
-  entry: ShelfEntry,
+  entry: LoadedLicense,
   head: LicenseHead,
   needs: ViewNeeds,
   user: string | null,
@@ -49,7 +49,7 @@ export function loadFeatureView(
 /** Slots whose own time is over, and those of users whose license slot has ended. */
 export function loadEndedFeatureSlots(
   statements: Statements,
-  entry: ShelfEntry,
+  entry: LoadedLicense,
   ended: readonly Registration[],
   now: Instant,
 ): readonly FeatureSlot[] {
@@ -61,7 +61,7 @@ export function loadEndedFeatureSlots(
   return stillAhead.length === 0 ? byThemselves : [...byThemselves, ...stillAhead];
 }
 
-function listEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly FeatureSlot[] {
+function listEnded(statements: Statements, entry: LoadedLicense, now: Instant): readonly FeatureSlot[] {
   if (now < entry.noFeatureEndBefore) return NO_SLOTS;
   const { id } = entry.license;
   const ended = statements.feature_slot.listEnded(id, now, COLLECT_LIMIT).map(featureSlotFromRow);
@@ -72,7 +72,7 @@ function listEnded(statements: Statements, entry: ShelfEntry, now: Instant): rea
 }
 
 /** All slots of a user, whether or not their time is over. */
-export function listFeatureSlots(statements: Statements, entry: ShelfEntry, user: string) {
+export function listFeatureSlots(statements: Statements, entry: LoadedLicense, user: string) {
   return mayHaveFeatureSlots(entry) ? listSlotsOf(statements, entry.license.id, user) : NO_SLOTS;
 }
 

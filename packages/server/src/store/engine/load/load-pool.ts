@@ -12,15 +12,15 @@ import type { LicenseId } from '../../../core/nouns/license.ts';
 import { isLive } from '../../../core/nouns/registration.ts';
 import type { Measured, Refused } from '../../../core/outcome.ts';
 import type { Candidate, LicenseView } from '../../../core/view.ts';
-import type { Shelf, ShelfEntry } from '../shelf.ts';
+import type { LoadedLicense, LoadedLicenses } from '../loaded-licenses.ts';
 import { findAnswer, findRegistration, loadView, type ViewSource } from './load-view.ts';
 
 /** The licenses of a product. Their views are loaded as the decision comes to them, each once. */
 export function loadPool(
   source: ViewSource,
-  entries: readonly ShelfEntry[],
+  entries: readonly LoadedLicense[],
   command: LicenseCommand,
-  beforeView: (entry: ShelfEntry) => void,
+  beforeView: (entry: LoadedLicense) => void,
 ): Pool {
   const views = new Map<LicenseId, LicenseView>();
   return {
@@ -28,7 +28,7 @@ export function loadPool(
     viewOf(license) {
       const known = views.get(license.id);
       if (known !== undefined) return known;
-      const entry = entries.find((one) => one.license.id === license.id) as ShelfEntry;
+      const entry = entries.find((one) => one.license.id === license.id) as LoadedLicense;
       beforeView(entry);
       const view = loadView(source, entry, command);
       views.set(license.id, view);
@@ -42,14 +42,14 @@ export function loadPool(
  * that the repeat is not counted a second time, on another license of the product.
  */
 export function repeatRemoved(
-  { statements, shelf, now }: ViewSource & { readonly shelf: Shelf },
-  [entry]: readonly ShelfEntry[],
+  { statements, licenses, now }: ViewSource & { readonly licenses: LoadedLicenses },
+  [entry]: readonly LoadedLicense[],
   command: LicenseCommand,
 ): Measured | Refused | null {
   if (command.kind !== 'add_consumption' || command.licenseId !== null || entry === undefined) return null;
   const scope = answerScope(command);
   if (scope === null) return null;
-  const removed = shelf.listRemoved(entry.license.product, plus(now, -ANSWER_LIFETIME_MS));
+  const removed = licenses.listRemoved(entry.license.product, plus(now, -ANSWER_LIFETIME_MS));
   for (const id of removed) {
     const repeated = repeatAnswer(command.idempotency, findAnswer(statements, id, scope), now);
     if (repeated !== null) return repeated;
@@ -59,7 +59,7 @@ export function repeatRemoved(
 
 function candidateOf(
   { statements, now }: ViewSource,
-  { license }: ShelfEntry,
+  { license }: LoadedLicense,
   command: LicenseCommand,
 ): Candidate {
   const { user } = targetOf(command);

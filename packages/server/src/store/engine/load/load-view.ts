@@ -19,6 +19,7 @@ import {
   type RememberedAnswer,
   type StaleNeeds,
 } from '../../../core/view.ts';
+import { type LoadedLicense, NO_END } from '../loaded-licenses.ts';
 import {
   answerFromRow,
   denialFromRow,
@@ -28,7 +29,6 @@ import {
   registrationFromRow,
   reportFromRow,
 } from '../rows.ts';
-import { NO_END, type ShelfEntry } from '../shelf.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
@@ -41,7 +41,7 @@ export interface ViewSource {
 }
 
 /** Loads the narrow view that a decision asks for. A renewal costs one statement. */
-export function loadView(source: ViewSource, entry: ShelfEntry, command: LicenseCommand): LicenseView {
+export function loadView(source: ViewSource, entry: LoadedLicense, command: LicenseCommand): LicenseView {
   const { statements, now } = source;
   const module = moduleOf(command);
   const head = loadHead(source, entry, module.meter(command, entry.license, now));
@@ -99,7 +99,7 @@ function countCrowd(statements: Statements, id: number, range: AddressRange, now
   return { slots: countOf(row), borrows: row?.borrows ?? 0 };
 }
 
-function listHolders(statements: Statements, entry: ShelfEntry, users: readonly string[]) {
+function listHolders(statements: Statements, entry: LoadedLicense, users: readonly string[]) {
   return users.flatMap((user) => {
     const registration = findRegistration(statements, entry.license.id, user);
     if (registration === null) return [];
@@ -123,7 +123,7 @@ export function findNotice(statements: Statements, key: NoticeKey): number | nul
 
 function loadHead(
   { statements, rules, now }: ViewSource,
-  entry: ShelfEntry,
+  entry: LoadedLicense,
   need: MeterNeed | null,
 ): LicenseHead {
   const { license, storedInUse } = entry;
@@ -143,7 +143,7 @@ const NONE: readonly never[] = [];
 
 const NO_DENIALS = { denials: NONE, placeDenials: NONE };
 
-function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): readonly Registration[] {
+function loadEnded(statements: Statements, entry: LoadedLicense, now: Instant): readonly Registration[] {
   if (now < entry.noEndBefore) return NONE;
   const { id } = entry.license;
   const ended = statements.registration.listEnded(id, now, COLLECT_LIMIT).map(registrationFromRow);
@@ -153,7 +153,7 @@ function loadEnded(statements: Statements, entry: ShelfEntry, now: Instant): rea
   return ended;
 }
 
-function countBeyond(statements: Statements, entry: ShelfEntry, collected: number, now: Instant): number {
+function countBeyond(statements: Statements, entry: LoadedLicense, collected: number, now: Instant): number {
   if (collected < COLLECT_LIMIT) return 0;
   return countOf(statements.countEnded.get(entry.license.id, now)) - collected;
 }

@@ -1,9 +1,9 @@
 import { headDigest, isSameMac, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import { ProblemList, type StoredSegment, segmentsFromRows } from '../../engine/audit/chain-walk.ts';
+import { askSegments, ProblemList } from '../../engine/audit/chain-walk.ts';
 import { type Count, countOf, readable } from '../../engine/sql.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import type { Ask } from '../wire/ask.ts';
+import { type Ask, answerAsked } from '../wire/ask.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
 import {
   type Inspection,
@@ -18,7 +18,7 @@ import {
  * that all answers are as of one moment.
  */
 export async function verifyAudit(ask: Ask, keys: VerifyingKeys, signal: AbortSignal): Promise<AuditVerdict> {
-  const [chains, segments] = await Promise.all([listChains(ask), listSegments(ask)]);
+  const [chains, segments] = await Promise.all([listChains(ask), answerAsked(ask, askSegments())]);
   const problems = new ProblemList();
   const inspection = { ask, keys, chains, segments, problems, signal };
   const walks = await walkChains(inspection);
@@ -43,14 +43,6 @@ async function listChains(ask: Ask): Promise<ReadonlyMap<number, KnownChain>> {
       chain,
       { head: { n, mac }, anchor },
     ]),
-  );
-}
-
-async function listSegments(ask: Ask): Promise<ReadonlyMap<number, StoredSegment>> {
-  const numbers = ['chain', 'first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'];
-  const columns = numbers.map((column) => readable(column)).join(', ');
-  return segmentsFromRows(
-    await ask(`SELECT ${columns}, first_mac, last_mac, totals, mac FROM audit_segment ORDER BY 1`),
   );
 }
 

@@ -76,8 +76,10 @@ async function requireKnownSchema(connection: Connection): Promise<number> {
     refuseForeign(place);
     return 0;
   }
-  const [row] = await connection.query('SELECT coalesce(max(version), 0) AS version FROM berth_schema');
-  const version = row?.version as number;
+  const [row] = await connection.query<{ readonly version: number }>(
+    'SELECT coalesce(max(version), 0) AS version FROM berth_schema',
+  );
+  const version = row?.version ?? 0;
   if (version > SCHEMA_VERSION) {
     throw refuse(
       `The data was written by a newer Berth (schema ${version}; this one knows ${SCHEMA_VERSION}). ` +

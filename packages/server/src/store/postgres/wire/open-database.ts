@@ -25,7 +25,7 @@ import { PostgresStore } from '../postgres-store.ts';
 import { listSecrets } from '../read/read-server.ts';
 import { PostgresReader } from '../read/reader.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
-import { readCatalogue } from '../write/catalogue.ts';
+import { readIndex } from '../write/license-index.ts';
 import { PostgresWriter } from '../write/writer.ts';
 import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';
@@ -157,7 +157,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     pool,
     keys,
     masterKey,
-    catalogue: await pool.use((connection) => readCatalogue(connection)),
+    index: await pool.use((connection) => readIndex(connection)),
     serverId,
     readWall,
     readMonotonicMs,

@@ -9,8 +9,8 @@ import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import { listSecrets } from '../read/read-server.ts';
 import type { Connection } from '../wire/connection.ts';
 import { begin, type Opened, rollBack } from '../wire/transaction.ts';
-import { listRemovedBeside, readCatalogue } from './catalogue.ts';
 import { type Commit, commit, type Decided } from './commit.ts';
+import { listRemovedBeside, readIndex } from './license-index.ts';
 import type { WriterMemory } from './memory.ts';
 import { expectMeters, listPlaces, type Prefetched, planPrefetch } from './prefetch.ts';
 import { prepareBatch, rowsOf } from './prepare-batch.ts';
@@ -58,7 +58,7 @@ export async function attemptBatch(
   task: Task,
 ): Promise<Attempt> {
   const { lane, commands, name } = task;
-  const scope = lane.scopeIn(memory.catalogue);
+  const scope = lane.scopeIn(memory.index);
   const plan = planReads(memory, commands, scope);
   const opened = await begin(
     connection,
@@ -74,7 +74,7 @@ export async function attemptBatch(
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
   const { licenses } = scope;
   if (typeof licenses !== 'string') set.expect('place_denial', () => listPlaces(commands, licenses));
-  const decided = prepareBatch(memory, { scope, opened, catalogue: memory.catalogue, set, name });
+  const decided = prepareBatch(memory, { scope, opened, index: memory.index, set, name });
   const { batch } = decided;
   expectMeters(set, () => listLicenses(batch, commands), batch.now);
   const results = await decideAll(connection, decided, commands);
@@ -102,19 +102,19 @@ export async function wasCommitted(connection: Connection, { decided }: UnsureCo
 }
 
 function planReads(
-  { catalogue, texts, time }: WriterMemory,
+  { index, texts, time }: WriterMemory,
   commands: readonly Command[],
   { server, licenses }: Scope,
 ): readonly Prefetched[] {
   if (server || typeof licenses === 'string' || licenses.length === 0) return [];
   const known = licenses.map((id) => texts.find(id)).filter((license) => license !== undefined);
-  const identified = commands.map((command) => withIdentity(command, catalogue.ignoresCase));
+  const identified = commands.map((command) => withIdentity(command, index.ignoresCase));
   const now = time.estimate();
-  const removed = listRemovedBeside(licenses, catalogue, now);
+  const removed = listRemovedBeside(licenses, index, now);
   return planPrefetch(identified, { held: licenses, removed }, known, now);
 }
 
-/** Why nothing can be decided in this transaction. Refreshes the catalogue if another server changed it. */
+/** Why nothing can be decided in this transaction. Refreshes the index if another server changed it. */
 async function findObstacle(
   sender: Sender,
   memory: WriterMemory,
@@ -124,10 +124,10 @@ async function findObstacle(
 ): Promise<'rested' | 'other_lane' | 'other_scope' | null> {
   if (isRested(opened.aliveAt, memory.readWall?.() ?? opened.wall)) return 'rested';
   await requireOwnSeal(sender, memory, commands);
-  if (opened.revision !== memory.catalogue.revision) memory.catalogue = await readCatalogue(sender);
-  const { catalogue } = memory;
-  if (commands.some((command) => laneOf(command, catalogue).name !== lane.name)) return 'other_lane';
-  return isSameScope(lane.scopeIn(catalogue), scope) ? null : 'other_scope';
+  if (opened.revision !== memory.index.revision) memory.index = await readIndex(sender);
+  const { index } = memory;
+  if (commands.some((command) => laneOf(command, index).name !== lane.name)) return 'other_lane';
+  return isSameScope(lane.scopeIn(index), scope) ? null : 'other_scope';
 }
 
 /** A secret sealed with a master key that was replaced meanwhile could never be opened again. */
@@ -182,7 +182,7 @@ function tryCommand(batch: Batch, command: Command): CommandResult | MissingRows
 }
 
 /** Licenses that the commands may be about, including those that they bring. */
-function listLicenses({ shelf }: Batch, commands: readonly Command[]): readonly License[] {
-  const held = Array.from(shelf.entries(), ({ license }) => license);
+function listLicenses({ licenses }: Batch, commands: readonly Command[]): readonly License[] {
+  const held = Array.from(licenses.entries(), ({ license }) => license);
   return [...held, ...commands.flatMap((one) => (one.kind === 'install_license' ? [one.license] : []))];
 }

@@ -1,13 +1,13 @@
 import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
-import type { ShelfEntry } from '../../engine/shelf.ts';
+import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost } from '../wire/database-error.ts';
 import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger } from './audit-ledger.ts';
 import type { Sql } from './bulk-writes.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { LicenseIndex } from './license-index.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { WorkingSet } from './working-set.ts';
@@ -28,7 +28,7 @@ export interface Decided {
   readonly set: WorkingSet;
   readonly scope: Scope;
   readonly opened: Opened;
-  readonly catalogue: Catalogue;
+  readonly index: LicenseIndex;
   /** How many links the log had; only right where the scope covers all licenses. */
   readonly links: number;
   /** `null`: it leaves no receipt. */
@@ -61,7 +61,9 @@ export async function commit(
 /** All writes of a batch, in order. */
 function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readonly hasEvents: boolean } {
   const { batch, set, scope } = decided;
-  const entries = [...batch.shelf.entries()].filter(({ isTouched }) => isTouched || scope.licenses === 'all');
+  const entries = [...batch.licenses.entries()].filter(
+    ({ isTouched }) => isTouched || scope.licenses === 'all',
+  );
   for (const entry of entries) entry.meters.flush(batch.statements);
   const writes = [...set.takeWrites(), ...entries.flatMap((entry) => saveEntry(decided, entry))];
   if (scope.server) writes.push(...saveServer(decided, entries));
@@ -73,7 +75,7 @@ type Vouched = Pick<PostgresRowOf<'license'>, 'receipts' | 'audit_anchor'>;
 
 const NEW_ROW: Vouched = { receipts: '{}', audit_anchor: null };
 
-function saveEntry({ batch, opened, name }: Decided, entry: ShelfEntry): readonly Sql[] {
+function saveEntry({ batch, opened, name }: Decided, entry: LoadedLicense): readonly Sql[] {
   const { license, storedInUse, events } = entry;
   const row = opened.licenses.find(({ id }) => id === license.id) ?? NEW_ROW;
   const { head, anchor, writes } = batch.ledger.addLink(
@@ -87,7 +89,7 @@ function saveEntry({ batch, opened, name }: Decided, entry: ShelfEntry): readonl
   return [...writes, { text: SAVE_LICENSE, values }];
 }
 
-function saveServer(decided: Decided, entries: readonly ShelfEntry[]): readonly Sql[] {
+function saveServer(decided: Decided, entries: readonly LoadedLicense[]): readonly Sql[] {
   const { batch, opened, name } = decided;
   const row = opened.server as PostgresRowOf<'server'>;
   const chain = chainOf(batch.systemHead, row);
@@ -109,16 +111,13 @@ function chainOf(head: ChainHead, { audit_anchor: anchor }: Vouched) {
   return { head, anchor };
 }
 
-function isNewRevision({ batch, set, catalogue }: Decided): boolean {
-  return set.written.has('license') || batch.rules !== catalogue.rules;
+function isNewRevision({ batch, set, index }: Decided): boolean {
+  return set.written.has('license') || batch.rules !== index.rules;
 }
 
 /** The anchor of the set of chains if there is a new chain. */
-function moveChains(
-  { batch, opened, catalogue }: Decided,
-  entries: readonly ShelfEntry[],
-): Uint8Array | null {
-  const added = entries.map(({ license }) => license.id).filter((id) => !catalogue.chains.includes(id));
+function moveChains({ batch, opened, index }: Decided, entries: readonly LoadedLicense[]): Uint8Array | null {
+  const added = entries.map(({ license }) => license.id).filter((id) => !index.chains.includes(id));
   if (added.length === 0) return null;
-  return batch.ledger.addChains(opened.server?.audit_chains ?? null, catalogue.chains, added);
+  return batch.ledger.addChains(opened.server?.audit_chains ?? null, index.chains, added);
 }

@@ -1,21 +1,21 @@
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
-import { type Catalogue, LicenseTexts } from './catalogue.ts';
 import type { Commit, Decided } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
+import { type LicenseIndex, LicenseTexts } from './license-index.ts';
 
 export interface MemoryOptions extends DatabaseTimeOptions {
   readonly keys: AuditKeys;
   readonly masterKey: MasterKey;
-  readonly catalogue: Catalogue;
+  readonly index: LicenseIndex;
   readonly onNotice: (notice: StoreNotice) => void;
   readonly onEvents: () => void;
 }
 
 /**
  * What a server remembers from one transaction to the next. The database is authoritative: each transaction
- * compares the catalogue's revision and the texts of the licenses that it locks, and commands that seal
+ * compares the index's revision and the texts of the licenses that it locks, and commands that seal
  * something compare the master key. Only a commit that is certain changes the key; one that failed, or whose
  * fate is unknown, leaves everything as it was.
  */
@@ -24,7 +24,7 @@ export class WriterMemory {
   readonly readWall: MemoryOptions['readWall'];
   readonly texts = new LicenseTexts();
   readonly time: DatabaseTime;
-  catalogue: Catalogue;
+  index: LicenseIndex;
   masterKey: MasterKey;
   readonly #options: MemoryOptions;
   #hasReportedAnchor = false;
@@ -34,7 +34,7 @@ export class WriterMemory {
     this.keys = options.keys;
     this.readWall = options.readWall;
     this.time = new DatabaseTime(options);
-    this.catalogue = options.catalogue;
+    this.index = options.index;
     this.masterKey = options.masterKey;
   }
 

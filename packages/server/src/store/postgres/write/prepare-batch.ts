@@ -1,7 +1,7 @@
 import { instant } from '../../../core/nouns/instant.ts';
 import { EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
-import { Shelf } from '../../engine/shelf.ts';
+import { LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import type { Opened } from '../wire/transaction.ts';
 import { AuditLedger } from './audit-ledger.ts';
 import type { Decided } from './commit.ts';
@@ -10,11 +10,11 @@ import type { WriterMemory } from './memory.ts';
 /** Everything that deciding works on, from the rows that a transaction has locked. */
 export function prepareBatch(
   { keys, readWall, texts, masterKey }: WriterMemory,
-  given: Pick<Decided, 'scope' | 'opened' | 'catalogue' | 'set' | 'name'>,
+  given: Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name'>,
 ): Decided {
-  const { scope, opened, catalogue, set } = given;
+  const { scope, opened, index, set } = given;
   const { server, licenses } = opened;
-  const { byProduct, lastOrder, removed, rules, ignoresCase } = catalogue;
+  const { byProduct, lastOrder, removed, rules, ignoresCase } = index;
   const wall = instant(readWall?.() ?? opened.wall);
   const isLocked = scope.licenses !== 'heads';
   const marks = [...(isLocked ? licenses : []), ...(server === null ? [] : [server])];
@@ -24,10 +24,10 @@ export function prepareBatch(
   const batch = {
     statements: set.statements,
     savepoint: set.savepoint,
-    shelf: new Shelf(licenses, { productCount: byProduct.size, lastOrder, removed }, (row) =>
+    licenses: new LoadedLicenses(licenses, { productCount: byProduct.size, lastOrder, removed }, (row) =>
       texts.read(row),
     ),
-    clock: { jump: null, readWall: () => wall, moveTo: () => {}, remember: () => () => {} },
+    clock: { jump: null, wall },
     now: instant(Math.max(wall, ...marks.map((row) => row.mark ?? 0))),
     masterKey,
     rules,

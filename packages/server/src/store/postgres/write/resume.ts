@@ -2,8 +2,8 @@ import { instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
 import type { Connection } from '../wire/connection.ts';
 import { begin } from '../wire/transaction.ts';
-import { readCatalogue } from './catalogue.ts';
 import { commit } from './commit.ts';
+import { readIndex } from './license-index.ts';
 import type { WriterMemory } from './memory.ts';
 import { prepareBatch } from './prepare-batch.ts';
 import { WorkingSet } from './working-set.ts';
@@ -25,8 +25,8 @@ export function isRested(aliveAt: number | null, now: number): boolean {
 export async function resume(connection: Connection, memory: WriterMemory): Promise<void> {
   const scope = { server: true, licenses: 'all' } as const;
   const opened = await begin(connection, scope, []);
-  const catalogue = await readCatalogue(connection);
-  const decided = prepareBatch(memory, { scope, opened, catalogue, set: new WorkingSet(), name: null });
+  const index = await readIndex(connection);
+  const decided = prepareBatch(memory, { scope, opened, index, set: new WorkingSet(), name: null });
   const { batch } = decided;
   const { aliveAt } = opened;
   if (aliveAt !== null && isRested(aliveAt, batch.now)) {

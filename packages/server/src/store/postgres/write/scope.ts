@@ -3,7 +3,7 @@ import { isLicenseCommand, moduleOf, targetOf } from '../../../core/decide.ts';
 import { systemModuleOf } from '../../../core/decide-system.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { SystemScope } from '../../../core/system-module.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { LicenseIndex } from './license-index.ts';
 
 /** What a transaction locks, always in this order, so that none deadlock: the server, then licenses by id. */
 export interface Scope {
@@ -15,7 +15,7 @@ export interface Scope {
 /** Commands in lanes of the same name wait for each other and share transactions. */
 export interface Lane {
   readonly name: string;
-  scopeIn(catalogue: Catalogue): Scope;
+  scopeIn(index: LicenseIndex): Scope;
 }
 
 const SYSTEM_LANES: Readonly<Record<SystemScope, Lane>> = {
@@ -28,11 +28,11 @@ const SYSTEM_LANES: Readonly<Record<SystemScope, Lane>> = {
 /** For commands that no license is found for. */
 const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licenses: [] }) };
 
-export function laneOf(command: Command, catalogue: Catalogue): Lane {
+export function laneOf(command: Command, index: LicenseIndex): Lane {
   if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
   return moduleOf(command).changesLicense
     ? catalogueLane(targetOf(command).licenseId as LicenseId)
-    : lendingLane(command, catalogue);
+    : lendingLane(command, index);
 }
 
 /** Adds or removes a license: two of these at once must see each other. */
@@ -41,28 +41,28 @@ function catalogueLane(id: LicenseId): Lane {
 }
 
 /** Locks all licenses of the product: which one a command means depends on what its user holds. */
-function lendingLane(command: LicenseCommand, catalogue: Catalogue): Lane {
+function lendingLane(command: LicenseCommand, index: LicenseIndex): Lane {
   const { product, licenseId } = targetOf(command);
-  if (product !== null) return productLane(product, catalogue);
-  if (licenseId !== null) return licenseLane(licenseId, catalogue);
-  const [only, ...others] = catalogue.byProduct.keys();
-  return only === undefined || others.length > 0 ? NOTHING : productLane(only, catalogue);
+  if (product !== null) return productLane(product, index);
+  if (licenseId !== null) return licenseLane(licenseId, index);
+  const [only, ...others] = index.byProduct.keys();
+  return only === undefined || others.length > 0 ? NOTHING : productLane(only, index);
 }
 
 /** Clients can make up any number of products: those that do not exist share one lane. */
-function productLane(product: string, { byProduct }: Catalogue): Lane {
+function productLane(product: string, { byProduct }: LicenseIndex): Lane {
   if (!byProduct.has(product)) return NOTHING;
   return {
     name: `product ${product}`,
-    scopeIn: (catalogue) => ({ server: false, licenses: catalogue.byProduct.get(product) ?? [] }),
+    scopeIn: (index) => ({ server: false, licenses: index.byProduct.get(product) ?? [] }),
   };
 }
 
-function licenseLane(id: LicenseId, catalogue: Catalogue): Lane {
-  const product = catalogue.productOf.get(id);
-  if (product !== undefined) return productLane(product, catalogue);
+function licenseLane(id: LicenseId, index: LicenseIndex): Lane {
+  const product = index.productOf.get(id);
+  if (product !== undefined) return productLane(product, index);
   // Slots of a license that was removed end, too.
-  if (!catalogue.chains.includes(id)) return NOTHING;
+  if (!index.chains.includes(id)) return NOTHING;
   return { name: `license ${id}`, scopeIn: () => ({ server: false, licenses: [id] }) };
 }
 

@@ -6,18 +6,12 @@ import {
   SYSTEM_CHAIN,
   sumHeads,
 } from '../../engine/audit/audit-chain.ts';
-import {
-  ChainWalk,
-  type LinkRow,
-  ProblemList,
-  type StoredSegment,
-  segmentsFromRows,
-} from '../../engine/audit/chain-walk.ts';
+import { askSegments, ChainWalk, type LinkRow, ProblemList } from '../../engine/audit/chain-walk.ts';
 import { type FindMac, SignatureCheck } from '../../engine/audit/signature-check.ts';
 import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { findRow, listRows, prepare, readPragma } from '../wire/ask.ts';
+import { answerAsked, findRow, prepare, readPragma } from '../wire/ask.ts';
 import { listHeads } from '../write/audit-ledger.ts';
 import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
 
@@ -40,7 +34,7 @@ export function verifyAudit(db: DatabaseSync, keys: VerifyingKeys): AuditVerdict
 /** The same within a transaction that somebody else has begun. */
 export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: VerifyingKeys): AuditVerdict {
   const heads = listHeads(db);
-  const segments = listSegments(db);
+  const segments = answerAsked(db, askSegments());
   const signatures = new SignatureCheck({ identity, heads, segments });
   const problems = new ProblemList();
   findOrphans(db, heads, problems);
@@ -60,13 +54,6 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
   checkTable(db, problems);
   const { told } = problems;
   return { ok: told.length === 0, chains: heads.size, links, events, thinned, problems: told };
-}
-
-function listSegments(db: DatabaseSync): ReadonlyMap<number, StoredSegment> {
-  const names = ['first_n', 'last_n', 'first_at', 'last_at', 'links', 'events'];
-  const numbers = names.map((name) => readable(`audit_segment.${name}`, name));
-  const columns = `chain, first_mac, last_mac, totals, mac, ${numbers.join(', ')}`;
-  return segmentsFromRows(listRows(db, `SELECT ${columns} FROM audit_segment`));
 }
 
 function walkChain(

@@ -12,10 +12,10 @@ import type { AnswerCount } from '../../engine/apply/apply.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch, Savepoint } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
+import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
 import { rulesFromRow } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
-import { Shelf, type ShelfEntry } from '../../engine/shelf.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus } from '../../store.ts';
 import { setIgnoresCase } from '../move/respell-users.ts';
@@ -58,15 +58,15 @@ const REOPEN_INTERVAL_MS = 1000;
 
 /**
  * The only writer of the SQLite file; synchronous, in a thread of its own. A batch of commands is one
- * transaction and one sync, each command decided on what the one before it left. Between batches the shelf
- * in memory equals the file, which is authoritative: after a failed commit the file is reopened, checked and
+ * transaction and one sync, each command decided on what the one before it left. Between batches the licenses
+ * in memory equal the file, which is authoritative: after a failed commit the file is reopened, checked and
  * loaded again before anything else is acknowledged.
  */
 export class SqliteWriter {
   readonly #options: WriterOptions;
   #db!: DatabaseSync;
   #statements!: SqliteStatements;
-  #shelf!: Shelf;
+  #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
   #clock!: ServerClock;
   #ledger!: AuditLedger;
@@ -185,7 +185,7 @@ export class SqliteWriter {
     this.#systemHead = { n: server.audit_n, mac: server.audit_mac };
     this.#rules = rulesFromRow(server);
     this.#ignoresCase = server.ignores_case === 1;
-    this.#shelf = new Shelf(this.#statements.listLicenses.all());
+    this.#licenses = new LoadedLicenses(this.#statements.listLicenses.all());
     this.#answers = {
       count: countOf(this.#statements.countAnswers.get()),
       limit: this.#options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
@@ -235,7 +235,7 @@ export class SqliteWriter {
   /** Whether the stored mark would be wrong after a crash. */
   #mustRemember({ isNewJump, isTakenOver, now }: ClockReading): boolean {
     if (isNewJump || isTakenOver || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
-    for (const { license } of this.#shelf.entries()) {
+    for (const { license } of this.#licenses.entries()) {
       const since = [license.id, this.#storedMark, now] as const;
       if (this.#statements.hasEndedSince.get(...since) !== undefined) return true;
       if (this.#statements.hasFeatureEndedSince.get(...since) !== undefined) return true;
@@ -248,8 +248,8 @@ export class SqliteWriter {
     const batch: Batch = {
       statements: this.#statements,
       savepoint: savepointOf(this.#statements),
-      shelf: this.#shelf,
-      clock: this.#clock,
+      licenses: this.#licenses,
+      clock: { jump: this.#clock.jump, wall: this.#clock.readWall() },
       now: reading.now,
       masterKey: this.#masterKeys[0] as MasterKey,
       rules: this.#rules,
@@ -267,6 +267,7 @@ export class SqliteWriter {
       const results = work(batch);
       if (batch.isChanged) this.#commit(batch);
       else this.#statements.rollback.run();
+      if (batch.now !== reading.now) this.#clock.moveTo(batch.now);
       return results;
     } catch (error) {
       this.#masterKeys = [...this.#masterKeys, batch.masterKey];
@@ -294,7 +295,7 @@ export class SqliteWriter {
 
   #commit(batch: Batch): void {
     const linksBefore = this.#ledger.links;
-    const changed = [...this.#shelf.entries()].filter(
+    const changed = [...this.#licenses.entries()].filter(
       (entry) => entry.isChanged || entry.meters.isChanged || entry.events.length > 0,
     );
     for (const entry of changed) this.#writeEntry(entry, batch.now);
@@ -311,7 +312,7 @@ export class SqliteWriter {
     if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
   }
 
-  #writeEntry(entry: ShelfEntry, now: Instant): void {
+  #writeEntry(entry: LoadedLicense, now: Instant): void {
     const { license, storedInUse } = entry;
     entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);

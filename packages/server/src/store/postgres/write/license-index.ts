@@ -2,8 +2,8 @@ import { ANSWER_LIFETIME_MS } from '../../../core/lending/repeat-answer.ts';
 import { type Instant, plus } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
+import { listRemovedOf, type RemovedLicense } from '../../engine/loaded-licenses.ts';
 import { licenseFromRow, rulesFromRow } from '../../engine/rows.ts';
-import { listRemovedOf, type RemovedLicense } from '../../engine/shelf.ts';
 import type { PostgresRowOf, RowOf } from '../../engine/tables.ts';
 import { refuseMoved } from '../move/moved-mark.ts';
 import type { Sender } from './working-set.ts';
@@ -12,7 +12,7 @@ import type { Sender } from './working-set.ts';
  * Which licenses there are, and which rules are in force, as of a revision. Every transaction looks at the
  * number of the revision: as long as it is the same, nothing of this has changed.
  */
-export interface Catalogue {
+export interface LicenseIndex {
   readonly revision: number;
   readonly rules: Rules;
   /** Whether users that differ only in case are one. */
@@ -32,7 +32,7 @@ const LIST = 'SELECT id, product, removed_at, added_order FROM license ORDER BY 
 
 const GET_SERVER = 'SELECT revision, rules, ignores_case FROM server WHERE id = 1';
 
-export async function readCatalogue(sender: Sender): Promise<Catalogue> {
+export async function readIndex(sender: Sender): Promise<LicenseIndex> {
   // The revision first: what is read after it is at least as new.
   const [servers, licenses] = await Promise.all([
     sender.query<PostgresRowOf<'server'>>(GET_SERVER, []),
@@ -60,7 +60,7 @@ export async function readCatalogue(sender: Sender): Promise<Catalogue> {
 /** Licenses of the same product whose answers to earlier requests still count, although they were removed. */
 export function listRemovedBeside(
   [id]: readonly LicenseId[],
-  { productOf, removed }: Catalogue,
+  { productOf, removed }: LicenseIndex,
   now: Instant,
 ): readonly LicenseId[] {
   const product = id === undefined ? undefined : productOf.get(id);

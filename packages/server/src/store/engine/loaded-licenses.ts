@@ -7,50 +7,46 @@ import { licenseFromRow } from './rows.ts';
 import type { RowOf } from './tables.ts';
 
 /**
- * A license as the writer holds it in memory between commits. The writer is the only one who changes it, so
- * what stands here is what stands in the database, plus what the running batch has decided and not yet
- * committed.
+ * A license as the writer keeps it in memory. Only the writer changes it, so it is what the database holds,
+ * plus what the running batch has decided and not yet committed.
  */
-export interface ShelfEntry {
+export interface LoadedLicense {
   license: License;
   storedInUse: number;
   head: ChainHead;
   order: number;
-  /** When the server gave it up: nobody finds it, but its slots end, and its chain and totals stay. */
+  /** When it was removed: nobody finds it, but its slots still end, and its chain and totals stay. */
   removedAt: Instant | null;
-  /**
-   * No registration ends before this: spares most commands the question. A lower bound, not the exact
-   * instant.
-   */
+  /** No registration ends before this, so most commands need not look. A lower bound, not the exact time. */
   noEndBefore: number;
-  /** The same for feature slots; the largest number when there are none at all. */
+  /** The same for feature slots; `NO_END` if there are none at all. */
   noFeatureEndBefore: number;
   readonly meters: Meters;
   standing: KeptStanding | null;
   /** Events of the running batch, as texts. */
   events: string[];
   isChanged: boolean;
-  /** A command of the running batch has written something of it, be it only a row elsewhere. */
+  /** A command of the running batch has written something about it, if only a row of another table. */
   isTouched: boolean;
 }
 
-/** What was made from the meters, kept as long as it is true. */
+/** A standing made from the meters, and what it was made from: it is kept while that is the same. */
 interface KeptStanding {
   readonly standing: Standing;
   readonly license: License;
   readonly metersVersion: number;
-  /** A window ends: then some total is another one. */
+  /** When a window ends, and with it some total. */
   readonly endsAt: Instant | null;
 }
 
-/** A license that the server gave up. */
+/** A license that was removed. */
 export interface RemovedLicense {
   readonly id: LicenseId;
   readonly product: string;
   readonly removedAt: Instant;
 }
 
-/** What a shelf that holds only some of the licenses has to know of all of them. */
+/** What has to be known of all licenses where only some are loaded. */
 interface Surroundings {
   readonly productCount: number;
   readonly lastOrder: number;
@@ -59,14 +55,14 @@ interface Surroundings {
 
 type LicenseRow = RowOf<'license'>;
 
-export class Shelf {
-  readonly #entries = new Map<LicenseId, ShelfEntry>();
+export class LoadedLicenses {
+  readonly #entries = new Map<LicenseId, LoadedLicense>();
   /** By product, the most recently added first. */
-  readonly #byProduct = new Map<string, ShelfEntry[]>();
+  readonly #byProduct = new Map<string, LoadedLicense[]>();
   #removed: readonly RemovedLicense[] = [];
   readonly #surroundings: Surroundings | null;
 
-  /** `surroundings`: the rows are not all there are, but all of the products that are asked for. */
+  /** `surroundings`: only the licenses of some products are given. */
   constructor(
     rows: Iterable<LicenseRow>,
     surroundings: Surroundings | null = null,
@@ -84,22 +80,22 @@ export class Shelf {
     return this.#surroundings?.productCount ?? this.#byProduct.size;
   }
 
-  /** Removed licenses too: time goes on for what was lent of them. */
-  entries(): Iterable<ShelfEntry> {
+  /** Includes removed licenses: what was lent of them still ends. */
+  entries(): Iterable<LoadedLicense> {
     return this.#entries.values();
   }
 
-  find(id: LicenseId): ShelfEntry | undefined {
+  find(id: LicenseId): LoadedLicense | undefined {
     const entry = this.#entries.get(id);
     return entry?.removedAt === null ? entry : undefined;
   }
 
-  findRemoved(id: LicenseId): ShelfEntry | undefined {
+  findRemoved(id: LicenseId): LoadedLicense | undefined {
     const entry = this.#entries.get(id);
     return entry === undefined || entry.removedAt === null ? undefined : entry;
   }
 
-  listByProduct(product: string): readonly ShelfEntry[] {
+  listByProduct(product: string): readonly LoadedLicense[] {
     return this.#byProduct.get(product) ?? [];
   }
 
@@ -110,11 +106,11 @@ export class Shelf {
   }
 
   /** The licenses of the only product, when there is only one. */
-  listOnlyProduct(): readonly ShelfEntry[] {
+  listOnlyProduct(): readonly LoadedLicense[] {
     return this.productCount === 1 ? [...this.#byProduct.values()].flat() : [];
   }
 
-  addNew(license: License): ShelfEntry {
+  addNew(license: License): LoadedLicense {
     const entry = createEntry(license, this.#nextOrder(), {
       storedInUse: 0,
       head: EMPTY_HEAD,
@@ -125,14 +121,14 @@ export class Shelf {
     return entry;
   }
 
-  /** A license that was removed before is the most recently added one again. */
-  revive(entry: ShelfEntry): ShelfEntry {
+  /** Brings back a removed license as the most recently added one. */
+  revive(entry: LoadedLicense): LoadedLicense {
     entry.order = this.#nextOrder();
     this.setRemoved(entry, null);
     return entry;
   }
 
-  setRemoved(entry: ShelfEntry, removedAt: Instant | null): void {
+  setRemoved(entry: LoadedLicense, removedAt: Instant | null): void {
     entry.removedAt = removedAt;
     this.#indexProducts();
   }
@@ -142,7 +138,7 @@ export class Shelf {
     return Math.max(this.#surroundings?.lastOrder ?? 0, ...orders) + 1;
   }
 
-  add(entry: ShelfEntry): void {
+  add(entry: LoadedLicense): void {
     this.#entries.set(entry.license.id, entry);
     this.#indexProducts();
   }
@@ -152,7 +148,7 @@ export class Shelf {
     this.#indexProducts();
   }
 
-  replaceLicense(entry: ShelfEntry, license: License): void {
+  replaceLicense(entry: LoadedLicense, license: License): void {
     entry.license = license;
     this.#indexProducts();
   }
@@ -172,7 +168,7 @@ export class Shelf {
   }
 }
 
-function entryFromRow(row: LicenseRow, license: License): ShelfEntry {
+function entryFromRow(row: LicenseRow, license: License): LoadedLicense {
   return createEntry(license, row.added_order, {
     storedInUse: row.in_use,
     removedAt: row.removed_at,
@@ -183,8 +179,8 @@ function entryFromRow(row: LicenseRow, license: License): ShelfEntry {
 function createEntry(
   license: License,
   order: number,
-  stored: Pick<ShelfEntry, 'storedInUse' | 'head' | 'removedAt'>,
-): ShelfEntry {
+  stored: Pick<LoadedLicense, 'storedInUse' | 'head' | 'removedAt'>,
+): LoadedLicense {
   return {
     license,
     order,
@@ -207,16 +203,16 @@ export function listRemovedOf(
   return removed.filter((one) => one.product === product && one.removedAt > after).map(({ id }) => id);
 }
 
-/** Remembers an entry as it is, and answers how to make it so again: for a command that fails. */
-export function rememberEntry(shelf: Shelf, entry: ShelfEntry): () => void {
+/** Returns how to undo whatever a command changes here. */
+export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): () => void {
   const { license, order, removedAt, storedInUse, isChanged, isTouched } = entry;
   const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
   const undoMeters = entry.meters.remember();
   return () => {
     entry.order = order;
-    if (entry.removedAt !== removedAt) shelf.setRemoved(entry, removedAt);
-    if (entry.license !== license) shelf.replaceLicense(entry, license);
+    if (entry.removedAt !== removedAt) licenses.setRemoved(entry, removedAt);
+    if (entry.license !== license) licenses.replaceLicense(entry, license);
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched });
     undoMeters();
     entry.events.length = eventCount;
@@ -224,18 +220,18 @@ export function rememberEntry(shelf: Shelf, entry: ShelfEntry): () => void {
 }
 
 /** Lowers the bound when a registration ends earlier than anything known. */
-export function noteEnd(entry: ShelfEntry, endsAt: Instant): void {
+export function noteEnd(entry: LoadedLicense, endsAt: Instant): void {
   if (endsAt < entry.noEndBefore) entry.noEndBefore = endsAt;
 }
 
-export function noteFeatureEnd(entry: ShelfEntry, endsAt: Instant): void {
+export function noteFeatureEnd(entry: LoadedLicense, endsAt: Instant): void {
   if (endsAt < entry.noFeatureEndBefore) entry.noFeatureEndBefore = endsAt;
 }
 
-/** The bound of something that has no end in sight, because there is nothing. */
+/** The bound where there is nothing that could end. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
 
-/** Whether anyone may hold a slot of any feature; `true` until the store has looked. */
-export function mayHaveFeatureSlots(entry: ShelfEntry): boolean {
+/** Returns whether anybody may hold a slot of any feature; `true` until the store has looked. */
+export function mayHaveFeatureSlots(entry: LoadedLicense): boolean {
   return entry.noFeatureEndBefore !== NO_END;
 }
