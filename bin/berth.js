@@ -3,6 +3,7 @@
 // loaded, and says in a sentence what to do if it cannot. Everything that starts Berth comes through here: `./berth`,
 // `berth.cmd`, `npm start`, `npm run` and `npx`.
 import { existsSync, readFileSync } from 'node:fs';
+import module from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { followNpm } from './follow-npm.js';
@@ -36,6 +37,10 @@ function findProblem() {
 
 /** Runs the server's command line, or the one of the licensing cloud: `berth cloud …`, `berth help cloud …`. */
 async function start() {
+  // Compiled code is kept beside the packages it comes from, which halves the time of a start; threads take it from
+  // the environment. Where the folder cannot be written, everything works without.
+  process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'berth');
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   const call = findCall();
   if (isScriptOfOurs()) followNpm();
   // Node forgets that it was started under nohup; the launcher tells.

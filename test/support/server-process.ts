@@ -14,6 +14,9 @@ import { environmentOf, findDatabase } from './stores/test-stores.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
+// Processes of a file that is run by itself share their compiled code, too.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/berth', import.meta.url));
+
 /** A real server process. */
 export interface ServerProcess {
   readonly url: string;

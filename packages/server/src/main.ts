@@ -1,7 +1,6 @@
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
-import type { House } from './cli/cli.ts';
+import { type House, runCli } from './cli/cli.ts';
+import { processTerminal } from './cli/terminal.ts';
 
 /** How Berth was started, which `bin/berth.js` finds out. */
 interface Launch {
@@ -29,23 +28,8 @@ export const HOUSE: House = {
 };
 
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
-  // Compiled code is kept beside the packages it comes from, which halves the time of a start. It must be
-  // switched on before anything else is loaded; threads take it from the environment. Where the folder cannot
-  // be written, everything works without.
-  process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
-    new URL('../../../node_modules/.cache/berth', import.meta.url),
-  );
-  enableCompileCache(process.env.NODE_COMPILE_CACHE);
-  const [{ runCli }, { processTerminal }] = await Promise.all([
-    import('./cli/cli.ts'),
-    import('./cli/terminal.ts'),
-  ]);
-  process.exitCode = await runCli(argv, {
-    ...launch,
-    ...HOUSE,
-    env: process.env,
-    terminal: processTerminal,
-  });
+  const env = process.env;
+  process.exitCode = await runCli(argv, { ...launch, ...HOUSE, env, terminal: processTerminal });
 }
 
 if (import.meta.main) await main(process.argv.slice(2), { program: 'berth', home: process.cwd() });
