@@ -38,8 +38,8 @@ export function loadPool(
 }
 
 /**
- * What a license answered to this very request that the server has given up since. It is answered again, so
- * that the repeat is not counted a second time, on another license of the product.
+ * Repeats what a license that was removed since answered to this very request, so that the repeat is not
+ * counted a second time, on another license of the product.
  */
 export function repeatRemoved(
   { statements, licenses, now }: ViewSource & { readonly licenses: LoadedLicenses },

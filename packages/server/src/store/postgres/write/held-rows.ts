@@ -19,17 +19,17 @@ export type RowRequest =
 
 /** The transaction that holds the rows. */
 interface Holder {
-  /** Whether only the database knows what the running command has made of a table. */
+  /** Whether the running command has changed the table in a way that only the database knows. */
   isBlind(table: TableName): boolean;
   /** Notes a write; `follow` does the same to the held rows, and returns `false` if it cannot. */
   run(statement: Compiled, values: readonly RowValue[], follow: () => unknown): void;
   miss(request: RowRequest): Error;
 }
 
-/** As many as one command collects, and one more to see that there are more. */
+/** As many as one command collects, and one more to see whether there are more. */
 const SOONEST_LIMIT = 1001;
 
-/** The rows of a table, from those that are held ready; `aside` asks the database. */
+/** The rows of a table from those held in memory; `aside` reads from the database. */
 export function holdRows(table: RowTable, aside: AllRows[TableName], holder: Holder): AllRows[TableName] {
   const { name } = table;
   const { key, group } = tableOf(name);
@@ -51,7 +51,7 @@ export function holdRows(table: RowTable, aside: AllRows[TableName], holder: Hol
     const limit = Math.max(SOONEST_LIMIT, 2 * table.soonestLimit(license));
     throw holder.miss({ kind: 'soonest', table: name, license, limit });
   }
-  /** A row that is known gets another end; callers have looked at it. */
+  /** Callers have read the row before, so it is known. */
   function renew(wanted: HeldRow, endsAt: Instant): boolean {
     const row = table.list(wanted)?.find(isSame(wanted));
     if (row !== undefined) table.put({ ...row, ends_at: endsAt });

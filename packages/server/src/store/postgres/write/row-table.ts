@@ -4,7 +4,7 @@ import { pickValues } from '../../engine/row-sql.ts';
 import type { Row } from '../../engine/rows.ts';
 import { type TableName, tableOf } from '../../engine/tables.ts';
 
-/** The tables that hot commands read and write row by row; a batch writes each of them at once. */
+/** The tables that frequent commands use row by row. A batch writes each of them at once. */
 export const HELD_TABLES = [
   'registration',
   'feature_slot',
@@ -41,17 +41,17 @@ interface Knowledge {
   readonly complete: Set<string>;
   /** Every row that ends before this is known. */
   horizon: number;
-  /** How many of those that end first were asked for. */
+  /** The limit with which those that end first were read. */
   limit: number;
 }
 
-/** Takes down how to undo a step. */
+/** Notes how to undo a step. */
 export type Journal = (undo: () => void) => void;
 
 /**
- * The rows of one table as a transaction knows them: some were read, some were changed since. What is not
- * known is `undefined`, and has to be read first; what is known is never read again, so that the changes of
- * one command are there for the next.
+ * The rows of one table as a transaction knows them: as read, with its own changes. `undefined` means
+ * unknown: it has to be read first. What is known is never read again, so each command sees the changes of
+ * those before it.
  */
 export class RowTable {
   readonly name: HeldTable;
@@ -81,7 +81,7 @@ export class RowTable {
     return rows.length < 2 ? rows : rows.sort((a, b) => compareTexts(a, b, this.#order));
   }
 
-  /** The rows of a license that end at or before `now`, the first first; at most `limit`. */
+  /** The rows of a license that end at or before `now`, the first to end first; at most `limit`. */
   listEnded(license: LicenseId, now: number, limit: number): readonly HeldRow[] | undefined {
     const horizon = this.#licenses.get(license)?.horizon ?? 0;
     const ended = this.#listKnown(license, (endsAt) => endsAt <= now && endsAt <= horizon);
@@ -89,7 +89,7 @@ export class RowTable {
     return ended.sort((a, b) => this.#compareEnds(a, b)).slice(0, limit);
   }
 
-  /** When the first row that ends after `after` does; `null`: none does. */
+  /** When the next row after `after` ends; `null`: none does. */
   findEnd(license: LicenseId, after: number): Instant | null | undefined {
     const horizon = this.#licenses.get(license)?.horizon ?? 0;
     let first = Number.POSITIVE_INFINITY;
@@ -136,7 +136,7 @@ export class RowTable {
     changes.set(name, { row, key });
   }
 
-  /** Takes in what was read; what is known already may be newer. */
+  /** Adds rows that were read. Known rows stay: they may be newer. */
   learn(rows: readonly HeldRow[]): void {
     for (const row of rows) {
       const group = this.#groupOf(row);
@@ -156,7 +156,7 @@ export class RowTable {
     this.#knowledgeOf(group.license_id).complete.add(nameOf(group, this.#group));
   }
 
-  /** Takes in the rows of a license that end first, of which `limit` were asked for. */
+  /** Adds the rows of a license that end first, read with this limit. */
   learnSoonest(license: LicenseId, rows: readonly HeldRow[], limit: number): void {
     this.learn(rows);
     const known = this.#knowledgeOf(license);
@@ -165,7 +165,7 @@ export class RowTable {
     known.horizon = last === undefined ? Number.POSITIVE_INFINITY : Math.max(known.horizon, endOf(last));
   }
 
-  /** How many of those that end first were asked for until now. */
+  /** The limit with which those that end first were read. */
   soonestLimit(license: LicenseId): number {
     return this.#licenses.get(license)?.limit ?? 0;
   }
@@ -179,7 +179,7 @@ export class RowTable {
     return this.#changes.size > 0;
   }
 
-  /** What has to be written. It stays known. */
+  /** Returns what has to be written. The rows stay known. */
   takeChanges(): Changes {
     const changes = this.#changes;
     this.#changes = new Map();
@@ -189,7 +189,7 @@ export class RowTable {
     return changes;
   }
 
-  /** A statement that was not made here changes any of the rows. */
+  /** Forgets all rows: a statement may have changed any of them. */
   forget(): void {
     const licenses = this.#licenses;
     this.#licenses = new Map();
@@ -219,7 +219,7 @@ export class RowTable {
   }
 }
 
-/** No text of ours holds this character. */
+/** No text in PostgreSQL has this character. */
 const SEPARATOR = '\u0000';
 
 function nameOf(row: Row, columns: readonly string[]): string {
@@ -235,7 +235,7 @@ function restore<T>(map: Map<string, T>, key: string, value: T | undefined): voi
   else map.set(key, value);
 }
 
-/** By their bytes, as the database does. */
+/** Compares texts by their bytes, as the database does. */
 function compareTexts(a: Row, b: Row, columns: readonly string[]): number {
   for (const column of columns) {
     if (a[column] === b[column]) continue;
