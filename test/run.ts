@@ -12,7 +12,7 @@ import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
 import { Progress, startProgressLine } from './runner/progress.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
-import { hasPostgres, startPostgres } from './support/stores/postgres.ts';
+import { hasPostgres, SHARED_SETTINGS, startPostgres } from './support/stores/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules', '.bin');
@@ -62,7 +62,7 @@ function findTestFiles(filters: string[]): string[] {
 async function startSharedPostgres(files: readonly string[]): Promise<() => Promise<void>> {
   const isOurs = process.env.BERTH_TEST_DATABASE_URL === undefined && hasPostgres && files.length > 1;
   if (!isOurs) return async () => {};
-  const postgres = await startPostgres({ settings: { max_connections: '500' } });
+  const postgres = await startPostgres({ settings: { ...SHARED_SETTINGS, max_connections: '500' } });
   process.env.TEST_POSTGRES_URL = postgres.url('postgres');
   return () => postgres.end();
 }

@@ -81,15 +81,15 @@ describe('the portal in a browser', () => {
     const { key, page, put } = portal;
     const server = createCarriedServer('plant-3');
     await chooseFile(page, put('a.req', server.request({ product: 'cad' })));
-    await page.getByRole('button', { name: 'Hand in the file' }).click();
-    assert.match(await page.getByRole('alert').innerText(), /^The request names no license\./);
+    await page.getByRole('button', { name: 'Submit the file' }).click();
+    assert.match(await page.getByRole('alert').innerText(), /^The request does not name a license\./);
     await chooseFile(page, join(cloud.data, 'a.req'));
     await page.locator('#offline-key').fill(key);
-    const file = await download(page, 'Hand in the file', join(cloud.data, 'a.lic'));
+    const file = await download(page, 'Submit the file', join(cloud.data, 'a.lic'));
     const { fields, license } = readAsServer(file);
     assert.deepEqual([license.hardware_id, license.floating_users], ['plant-3', 5]);
     assert.match(String(fields.request_id), /^[0-9a-f-]{36}$/);
-    assert.equal(await download(page, 'Hand in the file', join(cloud.data, 'b.lic')), file);
+    assert.equal(await download(page, 'Submit the file', join(cloud.data, 'b.lic')), file);
     assert.equal((await cloud.showLicense(key)).activations, 1);
   });
 
@@ -102,12 +102,12 @@ describe('the portal in a browser', () => {
     const changed = Buffer.from(json.replace('machine-1', 'machine-2')).toString('base64');
     for (const [file, sentence] of [
       [changed, /^The request was changed/],
-      [genuine.slice(0, -4), /^That is neither a request nor a usage file/],
-      ['just some text', /^That is neither a request nor a usage file/],
+      [genuine.slice(0, -4), /^The file is not a request or a usage file/],
+      ['just some text', /^The file is not a request or a usage file/],
     ] as const) {
       await chooseFile(page, put('wrong', file));
       await page.locator('#offline-key').fill(key);
-      await page.getByRole('button', { name: 'Hand in the file' }).click();
+      await page.getByRole('button', { name: 'Submit the file' }).click();
       const alert = page.getByRole('alert');
       assert.match(await alert.innerText(), sentence);
       assert.equal(await page.locator('#offline-key').inputValue(), key);
@@ -123,16 +123,16 @@ describe('the portal in a browser', () => {
     const { key, id, page, put } = portal;
     const server = createCarriedServer();
     await chooseFile(page, put('a.req', server.request({ licenseKey: key })));
-    await download(page, 'Hand in the file', join(cloud.data, 'a.lic'));
+    await download(page, 'Submit the file', join(cloud.data, 'a.lic'));
     await chooseFile(page, put('1.usage', server.usage(told(id, key, 4))));
-    await page.getByRole('button', { name: 'Hand in the file' }).click();
-    assert.match(await page.getByRole('status').innerText(), /^Usage 1 .+ is taken\.$/);
+    await page.getByRole('button', { name: 'Submit the file' }).click();
+    assert.match(await page.getByRole('status').innerText(), /^Usage file 1 .+ was counted\.$/);
     assert.match(await page.getByRole('row').nth(1).innerText(), /4\s+4$/);
     await page.getByRole('link', { name: 'Back to the portal' }).click();
     const usage = server.usageContent(told(id, key, 6));
     await chooseFile(page, put('d.req', server.request({ request: 'deactivation', licenseKey: key, usage })));
-    await page.getByRole('button', { name: 'Hand in the file' }).click();
-    assert.match(await page.getByRole('status').innerText(), /is given back\./);
+    await page.getByRole('button', { name: 'Submit the file' }).click();
+    assert.match(await page.getByRole('status').innerText(), /^Returned the license /);
     const { activations, total_consumptions } = await cloud.showLicense(key);
     assert.deepEqual([activations, total_consumptions], [0, 6]);
   });
@@ -146,7 +146,7 @@ describe('the portal in a browser', () => {
     const code = server.activationCode(key, started.initialization_code as string);
     const wrong = `${code[0] === 'A' ? 'B' : 'A'}${code.slice(1)}`;
     await fillCodes(page, { 'License key': key, 'Hardware id': 'vault', 'Activation code': wrong });
-    assert.match(await page.getByRole('alert').innerText(), /^The activation code does not fit/);
+    assert.match(await page.getByRole('alert').innerText(), /^The activation code does not match/);
     assert.equal(await page.getByLabel('Hardware id').inputValue(), 'vault');
     await fillCodes(page, { 'Activation code': code });
     const policyId = await page.getByLabel('Policy id').inputValue();

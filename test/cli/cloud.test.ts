@@ -163,10 +163,10 @@ describe('a cloud that cannot be used is a reason not to start', () => {
       { BERTH_CLOUD_URL: 'https://cloud.test', BERTH_CLOUD_PUBLIC_KEY: 'nonsense' },
       /"cloud\.publicKey" is neither an RSA public key/,
     ],
-    'no address': [{ BERTH_CLOUD_URL: 'cloud' }, /"cloud\.url" must be an address/],
+    'no address': [{ BERTH_CLOUD_URL: 'cloud' }, /"cloud\.url" must be a URL/],
     'something behind the address': [
       { BERTH_CLOUD_URL: 'https://cloud.test/?key=secret' },
-      /"cloud\.url" must hold nothing but an address/,
+      /"cloud\.url" must only contain an address/,
     ],
   };
 

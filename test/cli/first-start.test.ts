@@ -68,7 +68,7 @@ describe('a first start that fails', () => {
 
   test('on an address that this machine does not have creates nothing', async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    await assert.rejects(start({ data, host: '203.0.113.1' }), /this machine has no such address/);
+    await assert.rejects(start({ data, host: '203.0.113.1' }), /this machine does not have this address/);
     assert.equal(existsSync(data), false);
   });
 
@@ -88,7 +88,7 @@ describe('a first start that fails', () => {
     const announced: string[] = [];
     await assert.rejects(
       start({ data }).then((text) => announced.push(text)),
-      /^Error: Cannot open the way in for the command line, \S+berth\.sock: /,
+      /^Error: Cannot open the control socket \S+berth\.sock: /,
     );
     assert.deepEqual(announced, []);
     rmdirSync(socket);

@@ -44,7 +44,8 @@ describe('./berth', { skip }, () => {
     assert.equal(JSON.parse(named.stdout).data, join(cwd, 'here'));
     const vendor = await run(join(folder, 'berth'), ['cloud', 'license', 'list'], { cwd });
     const file = join(folder, 'berth');
-    const hint = `There is no cloud in ${join(folder, 'cloud-data')}. "${file} cloud key create" makes one`;
+    const none = `There is no cloud in ${join(folder, 'cloud-data')}.`;
+    const hint = `${none} Create one with "${file} cloud key create"`;
     assert.ok(vendor.stderr.startsWith(hint), vendor.stderr);
   });
 

@@ -11,6 +11,7 @@ import { openStoppedServer } from '../../packages/server/src/compose/compose.ts'
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { exampleLicense } from '../../packages/server/src/core/examples.ts';
 import { askBerth, runBerth } from '../support/berth-command.ts';
+import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 
@@ -23,7 +24,7 @@ type Env = Readonly<Record<string, string>>;
 async function setUp(t: TestContext, env: Env = {}) {
   const data = join(temporaryFolder(t), 'data');
   if (Object.keys(env).length === 0) await seedLicenses(data, [exampleLicense({ timeoutMinutes: 600 })]);
-  const server = await startServerProcess({ data, env });
+  const server = await startServerHere({ data, env });
   if (Object.keys(env).length === 0) await lend(server.url);
   await server.stop();
   const url = await (await shared()).createDatabase();
@@ -115,7 +116,7 @@ describe('berth migrate-store', { skip }, () => {
     assert.deepEqual(await listAll(data, postgres), before);
     assert.equal(await readHardware(data, postgres), hardware, 'licenses are bound to it');
     await assert.rejects(startServerProcess({ data }), /was moved to postgres:.*moved-to-postgres to go on/);
-    const server = await startServerProcess({ data, env: postgres });
+    const server = await startServerHere({ data, env: postgres });
     await lend(server.url);
     await expectRefusal(
       /^\S+ is in use by another Berth process \(process id \d+\)\. Stop the server first\.\n$/,
@@ -142,10 +143,10 @@ describe('berth migrate-store', { skip }, () => {
 
   test('says which hardware id a server loses that was born in a database', async (t) => {
     const { data, postgres } = await setUp(t);
-    const server = await startServerProcess({ data: join(data, 'other'), env: postgres });
+    const server = await startServerHere({ data: join(data, 'other'), env: postgres });
     await server.stop();
     const env = { ...postgres, BERTH_HARDWARE_ID: 'chosen' };
-    await (await startServerProcess({ data: join(data, 'other'), env })).stop();
+    await (await startServerHere({ data: join(data, 'other'), env })).stop();
     const { code, stdout } = await move(join(data, 'other'), 'to-sqlite', postgres);
     assert.equal(code, 0);
     assert.match(
@@ -184,8 +185,8 @@ async function readHardware(data: string, env: Env): Promise<unknown> {
 describe('berth migrate-store refuses, and leaves all as it was', { skip }, () => {
   test('a folder whose server runs', async (t) => {
     const { data, postgres } = await setUp(t);
-    const server = await startServerProcess({ data });
-    t.after(() => server.stop('SIGKILL'));
+    const server = await startServerHere({ data });
+    t.after(server.stop);
     await expectRefusal(
       /^\S+ is in use by another Berth process \(process id \d+\)\. Stop the server first\.\n$/,
       data,
@@ -221,8 +222,8 @@ describe('berth migrate-store refuses, and leaves all as it was', { skip }, () =
   test('a place that holds something', async (t) => {
     const { data, postgres } = await setUp(t);
     const env = { ...postgres, BERTH_MASTER_KEY_FILE: join(data, 'other.key') };
-    await (await startServerProcess({ data: join(data, 'other'), env })).stop();
-    await expectRefusal(/^There is data of another server in postgres:/, data, 'to-postgres', postgres);
+    await (await startServerHere({ data: join(data, 'other'), env })).stop();
+    await expectRefusal(/^postgres:\S+ contains data of another server\./, data, 'to-postgres', postgres);
     await expectRefusal(/contains data of another server/, data, 'to-sqlite', env);
     const url = await (await shared()).createDatabase();
     await queryDatabase(url, 'CREATE TABLE theirs (id int)');

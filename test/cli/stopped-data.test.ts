@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
-import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
 import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 import { succeeded } from './data-states.ts';
@@ -15,12 +16,11 @@ interface Status {
 async function leaveBehind(t: TestContext): Promise<string> {
   const data = temporaryFolder(t);
   await seedLicenses(data, [testLicense(1, { slots: 2 }), testLicense(2)]);
-  const server = await startServerProcess({ data });
-  t.after(() => server.stop('SIGKILL'));
+  const server = await startServerHere({ data });
   const body = JSON.stringify({ product: 'cad', user: 'ada', license_id: 1 });
   const { status } = await fetch(`${server.url}/api/v4/register`, { method: 'POST', body });
   assert.equal(status, 200);
-  assert.equal(await server.stop(), 0);
+  await server.stop();
   return data;
 }
 
@@ -41,8 +41,8 @@ describeStores('the data of a stopped server', (store) => {
   test('is changed by commands, and a server that is started finds the change', async (t) => {
     const data = await leaveBehind(t);
     succeeded(await runBerth(data, ['registration', 'release', 'ada', '--product', 'cad']));
-    const server = await startServerProcess({ data });
-    t.after(() => server.stop('SIGKILL'));
+    const server = await startServerHere({ data });
+    t.after(server.stop);
     const status = await askBerth<Status>(data, ['status']);
     assert.deepEqual([status.url, status.store.registrations], [server.url, 0]);
     assert.equal((await runBerth(data, ['audit', 'verify'])).code, 0);

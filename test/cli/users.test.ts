@@ -16,7 +16,7 @@ for (const state of ['running', 'stopped'] as const) {
       const added = succeeded(await run('user add ada --role admin', `${OWN}\n`));
       assert.equal(added, 'Added account "ada" with role admin.\nThe password of "ada" is set.\n');
       const made = succeeded(await run('user add bob --role user --one-time'));
-      assert.match(made, /^Created the account "bob" with the role user\.\n/);
+      assert.match(made, /^Added account "bob" with role user\.\n/);
       assert.match(made, /\nThe one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only once,/);
       const role = succeeded(await run('user role bob --role operator'));
       assert.equal(role, '"bob" now has role operator.\n');

@@ -188,7 +188,7 @@ describe('the demo', () => {
     const demo = run(process.execPath, [MAIN, 'demo', '--data', data]);
     await assert.rejects(demo, ({ code, stderr }: { code: number; stderr: string }) => {
       assert.equal(code, 1);
-      assert.match(stderr, /is no demo/);
+      assert.match(stderr, /is not a demo/);
       return true;
     });
   });

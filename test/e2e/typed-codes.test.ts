@@ -144,7 +144,7 @@ describe('the QR codes', () => {
     assert.ok(!(await run('airgap start K-GROUPED')).out.includes('█'), 'a script gets no picture');
     const other = 'license_key=OTHER&hardware_id=m&activation_code=ABC';
     const refused = await run(`airgap confirm K-GROUPED --activation-code '${other}'`);
-    assert.match(refused.err, /^The text of the QR code is about another license key\.$/);
+    assert.match(refused.err, /^The QR code is for a different license key\.$/);
     assert.equal(readScannedText(other, 'activation_code')?.get('hardware_id'), 'm');
   });
 });

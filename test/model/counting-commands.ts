@@ -1,14 +1,14 @@
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { Outcome } from '@berth/server/core/outcome';
-import type { Bench } from '@berth/server/store/exam/exam-store';
+import type { ExamStore } from '@berth/server/store/exam/exam-store';
 import { bodyOf, type Consumed, type Counted, type CountingModel, DAY_MS } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
 import { sayWho, tickBy, type Who } from './lending-commands.ts';
 
-function consumeOn(bench: Bench, request: Consumed): Promise<Outcome> {
+function consumeOn(exam: ExamStore, request: Consumed): Promise<Outcome> {
   const { count, user, licenseId, feature, maxOverages, key } = request;
-  return bench.consume(count, {
+  return exam.consume(count, {
     user,
     licenseId,
     product: 'cad',
@@ -26,7 +26,7 @@ function sayCount({ user, licenseId, feature, count, key, maxOverages }: Consume
 export function consume(...requests: readonly Consumed[]): HistoryCommand {
   return inHistory({
     title: `consume ${requests.map(sayCount).join(', ')}`,
-    act: ({ bench }) => Promise.all(requests.map((request) => consumeOn(bench, request))),
+    act: ({ exam }) => Promise.all(requests.map((request) => consumeOn(exam, request))),
     expect: (model) => requests.map((request) => model.consume(request)),
   });
 }
@@ -47,7 +47,7 @@ export function cutReport(report: ReportOf): HistoryCommand {
   const { licenseId, feature } = report;
   return inHistory({
     title: `cut report ${reportId}`,
-    act: async ({ bench }) => [await bench.execute({ kind: 'cut_report', licenseId, feature, reportId })],
+    act: async ({ exam }) => [await exam.execute({ kind: 'cut_report', licenseId, feature, reportId })],
     expect: (model) => [model.cutReport(licenseId, feature, reportId)],
   });
 }
@@ -59,7 +59,7 @@ export function settleReport(report: ReportOf, isCounted: boolean): HistoryComma
   const told = { licenseId, feature, reportId, isCounted, cloudTotal: null, ...certain, by: 'cloud' };
   return inHistory({
     title: `settle report ${reportId}: ${isCounted}`,
-    act: async ({ bench }) => [await bench.execute({ kind: 'settle_report', ...told })],
+    act: async ({ exam }) => [await exam.execute({ kind: 'settle_report', ...told })],
     expect: (model) => [model.settleReport(licenseId, feature, reportId, isCounted)],
   });
 }
@@ -70,8 +70,8 @@ export function registerFeature(who: Who, until: number | 'longest' | 'unreadabl
   const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `register feature ${sayWho(who)} until ${until}`,
-    act: async ({ bench }, model) => [
-      await bench.registerFeature(user, { licenseId, product: 'cad', until: wanted(model) }),
+    act: async ({ exam }, model) => [
+      await exam.registerFeature(user, { licenseId, product: 'cad', until: wanted(model) }),
     ],
     expect: (model) => [model.registerFeature(user, licenseId, wanted(model))],
   });
@@ -82,10 +82,10 @@ export function registerBoth(who: Who): HistoryCommand {
   const { user, licenseId } = who;
   return inHistory({
     title: `register with feature ${sayWho(who)}`,
-    act: ({ bench }) =>
+    act: ({ exam }) =>
       Promise.all([
-        bench.register(user, { licenseId, product: 'cad' }),
-        bench.registerFeature(user, { licenseId, product: 'cad' }),
+        exam.register(user, { licenseId, product: 'cad' }),
+        exam.registerFeature(user, { licenseId, product: 'cad' }),
       ]),
     expect: (model) => [model.register(user, licenseId), model.registerFeature(user, licenseId, null)],
   });
@@ -95,7 +95,7 @@ export function releaseFeature(who: Who): HistoryCommand {
   const { user, licenseId } = who;
   return inHistory({
     title: `release feature ${sayWho(who)}`,
-    act: async ({ bench }) => [await bench.releaseFeature(user, { licenseId, product: 'cad' })],
+    act: async ({ exam }) => [await exam.releaseFeature(user, { licenseId, product: 'cad' })],
     expect: (model) => [model.releaseFeature(user, licenseId)],
   });
 }
@@ -103,7 +103,7 @@ export function releaseFeature(who: Who): HistoryCommand {
 export function releaseAllFeatures(licenseId: LicenseId): HistoryCommand {
   return inHistory({
     title: `release all features of ${licenseId}`,
-    act: async ({ bench }) => [await bench.execute({ kind: 'release_all_features', licenseId, by: 'admin' })],
+    act: async ({ exam }) => [await exam.execute({ kind: 'release_all_features', licenseId, by: 'admin' })],
     expect: (model) => [model.releaseAllFeatures(licenseId)],
   });
 }

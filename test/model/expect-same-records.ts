@@ -16,7 +16,7 @@ export async function expectSameRecords(stores: readonly ModelStore[], ids: read
   }
   const kinds = ['list_backlog', 'list_usage', 'list_untidy', 'list_segments', 'find_rules'] as const;
   for (const kind of kinds) {
-    const said = await Promise.all(stores.map(({ bench }) => bench.store.read({ kind })));
+    const said = await Promise.all(stores.map(({ exam }) => exam.store.read({ kind })));
     expectAllSame(stores, said, kind);
   }
   expectAllSame(stores, await Promise.all(stores.map(describe)), 'description');
@@ -27,13 +27,13 @@ export async function expectSameRecords(stores: readonly ModelStore[], ids: read
  * happened to share a commit. Only a server that has its data alone tells after a long rest that the clock
  * was ahead of the one it had kept: where several share it, the database's clock was never theirs to keep.
  */
-async function listEvents({ bench }: ModelStore, chain: LicenseId | 'system') {
-  const links = await bench.store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });
+async function listEvents({ exam }: ModelStore, chain: LicenseId | 'system') {
+  const links = await exam.store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });
   const events = links.toReversed().flatMap(({ at, events }) => events.map((event) => ({ at, ...event })));
   return events.filter(({ kind }) => kind !== 'clock_jumped');
 }
 
-async function describe({ bench }: ModelStore) {
-  const description = await bench.store.read({ kind: 'describe_store' });
+async function describe({ exam }: ModelStore) {
+  const description = await exam.store.read({ kind: 'describe_store' });
   return Object.entries(description).filter(([name]) => !(ITS_OWN as readonly string[]).includes(name));
 }

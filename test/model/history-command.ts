@@ -71,11 +71,11 @@ export function expectAllSame(stores: readonly ModelStore[], said: readonly unkn
   }
 }
 
-async function listAll({ bench }: ModelStore): Promise<Listed> {
+async function listAll({ exam }: ModelStore): Promise<Listed> {
   const scope = { licenseId: null, product: null, user: null };
   const [licenses, slots] = await Promise.all([
-    bench.listLicenses(),
-    bench.store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null }),
+    exam.listLicenses(),
+    exam.store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null }),
   ]);
   return { licenses, slots };
 }

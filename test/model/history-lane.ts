@@ -3,7 +3,8 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { MINUTE_MS } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { COLLECT_LIMIT } from '@berth/server/core/view';
-import type { Bench } from '@berth/server/store/exam/exam-store';
+import type { ExamStore } from '@berth/server/store/exam/exam-store';
+import { closeKept } from '@berth/server/store/exam/kept-connections';
 import { expectSound } from '@berth/server/store/exam/soundness';
 import fc from 'fast-check';
 import { reuseDatabase } from '../support/stores/reused-database.ts';
@@ -40,7 +41,11 @@ export async function runLane({ seed, runs, database }: Lane): Promise<number> {
   const property = fc.asyncProperty(histories, async (history) => {
     steps += await runHistory(await start(), history);
   });
-  await fc.assert(property, { seed, numRuns: runs });
+  try {
+    await fc.assert(property, { seed, numRuns: runs });
+  } finally {
+    await closeKept();
+  }
   return steps;
 }
 
@@ -53,35 +58,35 @@ async function runHistory(stores: Real['stores'], history: Iterable<HistoryComma
     await expectSameLists(stores);
     for (const store of stores) {
       await expectAllDenialsKept(store, model);
-      await expectSound(store.bench.store);
+      await expectSound(store.exam.store);
       await store.inspect();
     }
     const ids = model.licenses.map(({ id }) => id);
     await expectSameRecords(stores, ids);
     return real.steps;
   } finally {
-    for (const { bench } of stores) await bench.end();
+    for (const { exam } of stores) await exam.end();
   }
 }
 
 /** One command tidies a bounded number. */
-async function sweepAll(bench: Bench, licenseId: LicenseId): Promise<void> {
+async function sweepAll(exam: ExamStore, licenseId: LicenseId): Promise<void> {
   for (;;) {
-    const outcome = await bench.execute({ kind: 'collect', licenseId });
+    const outcome = await exam.execute({ kind: 'collect', licenseId });
     if (outcome.kind !== 'done' || outcome.count < COLLECT_LIMIT) return;
   }
 }
 
 /** Nobody was refused without a trace: events and their counters add up to the refusals. */
-async function expectAllDenialsKept({ bench }: ModelStore, model: CountingModel): Promise<void> {
-  bench.clock.advance(MINUTE_MS);
+async function expectAllDenialsKept({ exam }: ModelStore, model: CountingModel): Promise<void> {
+  exam.clock.advance(MINUTE_MS);
   for (const { id, denials } of model.licenses) {
-    await sweepAll(bench, id);
+    await sweepAll(exam, id);
     const denied = [
-      ...(await bench.listEventsOf('slot_denied', id)),
-      ...(await bench.listEventsOf('consumption_denied', id)),
+      ...(await exam.listEventsOf('slot_denied', id)),
+      ...(await exam.listEventsOf('consumption_denied', id)),
     ];
-    const repeated = await bench.listEventsOf('denials_repeated', id);
+    const repeated = await exam.listEventsOf('denials_repeated', id);
     const sum = [...denied, ...repeated].reduce((total, event) => total + event.repeated, denied.length);
     assert.equal(sum, denials, 'every denial is in the audit');
   }

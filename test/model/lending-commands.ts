@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { from } from '@berth/server/core/examples';
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
-import type { Bench } from '@berth/server/store/exam/exam-store';
+import type { ExamStore } from '@berth/server/store/exam/exam-store';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
 import type { Facts, Origin } from './lending-model.ts';
@@ -33,7 +33,7 @@ export function register(who: Who): HistoryCommand {
   const { user, licenseId, origin } = who;
   return inHistory({
     title: `register ${sayWho(who)}`,
-    act: async ({ bench }) => [await bench.register(user, { licenseId, ...asked(origin) })],
+    act: async ({ exam }) => [await exam.register(user, { licenseId, ...asked(origin) })],
     expect: (model) => [model.register(user, licenseId, origin)],
   });
 }
@@ -44,7 +44,7 @@ export function registerCrowd(users: readonly string[], origin: Origin | null = 
   const names = users.length > 8 ? `${users.length} users` : users.join(', ');
   return inHistory({
     title: `register at once ${names}${sayOrigin(origin)}`,
-    act: ({ bench }) => Promise.all(users.map((user) => bench.register(user, facts))),
+    act: ({ exam }) => Promise.all(users.map((user) => exam.register(user, facts))),
     expect: (model) => users.map((user) => model.register(user, null, origin)),
   });
 }
@@ -57,9 +57,7 @@ export function borrow(who: Who, until: number | 'longest' | 'unreadable'): Hist
     title: `borrow ${sayWho(who)} until ${until}`,
     // Whoever has to borrow from another license gives the slot back that they held before.
     takesBack: licenseId === null,
-    act: async ({ bench }, model) => [
-      await bench.borrow(user, wanted(model), { licenseId, ...asked(origin) }),
-    ],
+    act: async ({ exam }, model) => [await exam.borrow(user, wanted(model), { licenseId, ...asked(origin) })],
     expect: (model) => [model.borrow(user, licenseId, wanted(model), origin)],
   });
 }
@@ -69,7 +67,7 @@ export function takeBack(kind: 'unregister' | 'release' | 'recall', who: Who): H
   return inHistory({
     title: `${kind} ${sayWho(who)}`,
     takesBack: true,
-    act: async ({ bench }) => [await bench[kind](user, { licenseId })],
+    act: async ({ exam }) => [await exam[kind](user, { licenseId })],
     expect: (model) => [model[kind](user, licenseId)],
   });
 }
@@ -78,7 +76,7 @@ export function releaseAll(licenseId: LicenseId): HistoryCommand {
   return inHistory({
     title: `release all of ${licenseId}`,
     takesBack: true,
-    act: async ({ bench }) => [await bench.execute({ kind: 'release_all', licenseId, by: 'admin' })],
+    act: async ({ exam }) => [await exam.execute({ kind: 'release_all', licenseId, by: 'admin' })],
     expect: (model) => [model.releaseAll(licenseId)],
   });
 }
@@ -97,16 +95,16 @@ export function change(
     title:
       `license ${id} gets ${slots} slots${enabled ? '' : ', disabled'}, valid for ${validForMs} ms, ` +
       `to be borrowed for ${maxBorrowHours} h`,
-    act: async ({ bench }, model) => {
-      const license = { ...(await findLicense(bench, id)), ...factsAt(model) };
-      return [await bench.execute({ kind: 'install_license', license, by: 'admin' })];
+    act: async ({ exam }, model) => {
+      const license = { ...(await findLicense(exam, id)), ...factsAt(model) };
+      return [await exam.execute({ kind: 'install_license', license, by: 'admin' })];
     },
     expect: (model) => [model.change(id, factsAt(model))],
   });
 }
 
-async function findLicense(bench: Bench, id: LicenseId) {
-  const record = (await bench.listLicenses()).find(({ license }) => license.id === id);
+async function findLicense(exam: ExamStore, id: LicenseId) {
+  const record = (await exam.listLicenses()).find(({ license }) => license.id === id);
   assert.ok(record);
   return record.license;
 }
@@ -115,8 +113,8 @@ async function findLicense(bench: Bench, id: LicenseId) {
 export function tickBy(title: string, millisOf: (model: CountingModel) => number): HistoryCommand {
   return inHistory({
     title,
-    act: async ({ bench }, model) => {
-      bench.clock.advance(millisOf(model));
+    act: async ({ exam }, model) => {
+      exam.clock.advance(millisOf(model));
       return [];
     },
     expect: (model) => {
@@ -142,8 +140,8 @@ export function bar(users: readonly string[]): HistoryCommand {
   const rules = { deny: { users, hosts: [], addresses: [] } };
   return inHistory({
     title: `bar ${users.join(', ') || 'nobody'}`,
-    act: async ({ bench }) => [
-      await bench.execute({ kind: 'set_rules', rules, digest: users.join(), by: 'server' }),
+    act: async ({ exam }) => [
+      await exam.execute({ kind: 'set_rules', rules, digest: users.join(), by: 'server' }),
     ],
     expect: (model) => [model.bar(users)],
   });
@@ -153,9 +151,9 @@ export function bar(users: readonly string[]): HistoryCommand {
 export function sweep(licenseId: LicenseId): HistoryCommand {
   return inHistory({
     title: `sweep ${licenseId}`,
-    act: async ({ bench }) => {
-      await bench.store.keepClock();
-      await bench.execute({ kind: 'collect', licenseId });
+    act: async ({ exam }) => {
+      await exam.store.keepClock();
+      await exam.execute({ kind: 'collect', licenseId });
       return [];
     },
     expect: () => [],
@@ -166,8 +164,8 @@ export function sweep(licenseId: LicenseId): HistoryCommand {
 export function restart(again: 'restart' | 'crash', downMs: number): HistoryCommand {
   return inHistory({
     title: `${again}, away for ${downMs} ms`,
-    act: async ({ bench }) => {
-      await startAgain(bench, again, downMs);
+    act: async ({ exam }) => {
+      await startAgain(exam, again, downMs);
       return [];
     },
     expect: (model) => {
@@ -184,9 +182,9 @@ export function restart(again: 'restart' | 'crash', downMs: number): HistoryComm
 export function takeOver(again: 'restart' | 'crash', downMs: number): HistoryCommand {
   return inHistory({
     title: `${again} where data is shared, away for ${downMs} ms`,
-    act: async ({ bench, servers }) => {
-      if (servers === 'several') await startAgain(bench, again, downMs);
-      else bench.clock.advance(downMs);
+    act: async ({ exam, servers }) => {
+      if (servers === 'several') await startAgain(exam, again, downMs);
+      else exam.clock.advance(downMs);
       return [];
     },
     expect: (model) => {
@@ -197,9 +195,9 @@ export function takeOver(again: 'restart' | 'crash', downMs: number): HistoryCom
 }
 
 /** A server that runs keeps the clock every second, so it has done so shortly before. */
-async function startAgain(bench: Bench, again: 'restart' | 'crash', downMs: number): Promise<void> {
-  await bench.store.keepClock();
-  await bench[again](() => bench.clock.advance(downMs));
+async function startAgain(exam: ExamStore, again: 'restart' | 'crash', downMs: number): Promise<void> {
+  await exam.store.keepClock();
+  await exam[again](() => exam.clock.advance(downMs));
 }
 
 /** From now on another server on the same data is asked, where there can be several; nobody notices it. */

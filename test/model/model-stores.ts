@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { licenseId } from '@berth/server/core/nouns/license';
 import type { MasterKey } from '@berth/server/secrets/seal';
-import { Bench, type OpenStore } from '@berth/server/store/exam/exam-store';
+import { ExamStore, type OpenStore } from '@berth/server/store/exam/exam-store';
+import { openKept } from '@berth/server/store/exam/kept-connections';
 import { expectSoundDatabase, openExamined } from '@berth/server/store/exam/postgres-database';
 import { expectSoundFile } from '@berth/server/store/exam/sqlite-file';
 import { openInThreadStore } from '@berth/server/store/sqlite/in-thread-store';
@@ -13,7 +14,7 @@ import { ServerPair } from './server-pair.ts';
 /** A store that lives through a history. */
 export interface ModelStore {
   readonly name: string;
-  readonly bench: Bench;
+  readonly exam: ExamStore;
   /** Whether one server has the data alone, or several may have it together. */
   readonly servers: 'alone' | 'several';
   /** Turns to another server on the same data, if there can be one. */
@@ -25,37 +26,37 @@ export interface ModelStore {
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
 export async function startSqlite(): Promise<ModelStore> {
-  const bench = await startBench(async ({ folder, clock, onNotice }) =>
+  const exam = await startExam(async ({ folder, clock, onNotice }) =>
     openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
   );
   return {
     name: 'SQLite',
-    bench,
+    exam,
     servers: 'alone',
     turn: async () => {},
-    inspect: () => expectSoundFile(bench.folder),
+    inspect: () => expectSoundFile(exam.folder),
   };
 }
 
 /** `createDatabase`: an empty one, for this store alone. */
 export async function startPostgresStore(createDatabase: () => Promise<string>): Promise<ModelStore> {
   let pair: ServerPair | undefined;
-  const bench = await startBench(async (options) => {
-    pair = await ServerPair.open(() => openExamined(options, createDatabase));
+  const exam = await startExam(async (options) => {
+    pair = await ServerPair.open(() => openExamined(options, createDatabase, undefined, openKept));
     return pair;
   });
   return {
     name: 'PostgreSQL',
-    bench,
+    exam,
     servers: 'several',
     turn: async () => pair?.turn(),
-    inspect: () => expectSoundDatabase(bench.folder),
+    inspect: () => expectSoundDatabase(exam.folder),
   };
 }
 
-async function startBench(open: OpenStore): Promise<Bench> {
-  const bench = await Bench.start(open);
+async function startExam(open: OpenStore): Promise<ExamStore> {
+  const exam = await ExamStore.start(open);
   const facts = { consumption: LIMITS.license, features: FEATURES };
-  for (const id of [1, 2, 3]) await bench.install({ id: licenseId(id), ...FIRST_FACTS[id], ...facts });
-  return bench;
+  for (const id of [1, 2, 3]) await exam.install({ id: licenseId(id), ...FIRST_FACTS[id], ...facts });
+  return exam;
 }

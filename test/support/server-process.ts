@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
+import { openPatiently } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
-import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { environmentOf, findDatabase } from './stores/test-stores.ts';
@@ -97,14 +97,6 @@ async function openFolder(folder: string): Promise<Store> {
 }
 
 function openShared(folder: string, url: string): Promise<Store> {
-  return openDatabase({
-    url,
-    masterKey: { value: null, file: join(folder, 'master.key') },
-    maxConnections: 5,
-    prepareStatements: true,
-    version: 'test',
-    onNotice: () => {},
-    onNews: () => {},
-    isServing: false,
-  });
+  const masterKey = { value: null, file: join(folder, 'master.key') };
+  return openPatiently({ url, masterKey, isServing: false });
 }

@@ -23,6 +23,10 @@ export interface Setting {
   readonly show?: (text: string) => string;
 }
 
+/** A number needs its range. */
+type Bounded = Setting &
+  ({ default: number; from: number; to: number } | { default: Exclude<Value, number> });
+
 /** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
 function isOrigin(word: string): boolean {
   if (word.includes('*')) return false;
@@ -311,7 +315,7 @@ const TABLE = [
     isPath: always,
     about: 'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself.',
   },
-] as const satisfies readonly Setting[];
+] as const satisfies readonly Bounded[];
 
 /** Every setting with its default, its bounds and its description. */
 export const SETTINGS: readonly Setting[] = TABLE;

@@ -177,7 +177,7 @@ describe('a page in the browser of the administrator, during setup', () => {
     test(`is given away by ${name}`, async () => {
       const answer = await ask({ path: '/api/v4/setKeys?apiKey=x', headers: { [name]: value } });
       assert.equal(answer.status, 401);
-      assert.ok(answer.text.includes(`the header \\"${name}\\", as browsers send it`), answer.text);
+      assert.ok(answer.text.includes(`the header \\"${name}\\", which browsers send`), answer.text);
     });
   }
 });
@@ -219,7 +219,7 @@ describe('a proxy on the machine, during setup', () => {
     test(`administrates nothing for others: ${name}`, async () => {
       const answer = await ask({ path: '/api/admin/status', headers: { [name]: '203.0.113.9' } });
       assert.equal(answer.status, 401);
-      assert.ok(answer.text.includes(`\\"${name.toLowerCase()}\\", as proxies send it`), answer.text);
+      assert.ok(answer.text.includes(`\\"${name.toLowerCase()}\\", which proxies send`), answer.text);
     });
   }
 

@@ -64,7 +64,7 @@ const WATCHDOG = `
 
 /** Somebody else's server, or the one that was started for the whole run. */
 const EXTERNAL_URL = process.env.BERTH_TEST_DATABASE_URL;
-const SHARED_URL = EXTERNAL_URL ?? process.env.BERTH_TEST_POSTGRES;
+const SHARED_URL = EXTERNAL_URL ?? process.env.TEST_POSTGRES_URL;
 
 /** Whether tests can have a PostgreSQL here. */
 export const hasPostgres = EXTERNAL_URL !== undefined || canStart();
@@ -96,11 +96,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
 }
 
 /** For a server with many databases, none of which lives long. */
-const SHARED_SETTINGS: Settings = { autovacuum: 'off' };
+export const SHARED_SETTINGS: Settings = { autovacuum: 'off' };
 
 /**
  * One server for all tests of a file, started when it is first asked for. With BERTH_TEST_DATABASE_URL it is
- * the one behind that URL, and without settings of its own the one of the whole run (BERTH_TEST_POSTGRES):
+ * the one behind that URL, and without settings of its own the one of the whole run (TEST_POSTGRES_URL):
  * tests can neither stop nor start them.
  */
 export function sharedPostgres(options: PostgresOptions = {}): () => Promise<TestPostgres> {

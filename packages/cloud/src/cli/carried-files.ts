@@ -10,7 +10,7 @@ export class FileError extends Error {}
 export function readCarriedFile(path: string): string {
   const { size } = explained(path, 'read', () => statSync(path));
   if (size > MOST_FILE_BYTES) {
-    throw new ValueError(`${path} has ${size} bytes; no file of a server has more than ${MOST_FILE_BYTES}.`);
+    throw new ValueError(`${path} has ${size} bytes; files of a server have at most ${MOST_FILE_BYTES}.`);
   }
   return readNamedFile(path);
 }

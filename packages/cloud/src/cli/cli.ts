@@ -117,7 +117,7 @@ async function runCommand(
   for (const warning of warnings) terminal.warn(warning);
   if (!command.mayCreate && !hasData(path)) {
     throw new DataFolderError(
-      `There is no cloud in ${path}. "cloud key create" makes one; --data says where.`,
+      `There is no cloud in ${path}. Create one with "cloud key create", or select its folder with --data.`,
     );
   }
   return withFolder(invocation, async ({ store, signingKey, airgapKey }) => {

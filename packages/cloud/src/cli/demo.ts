@@ -71,7 +71,7 @@ function ensureDemo(store: CloudStore, now: number): DemoFacts | Refusal {
   if (key === null) {
     return refuse(
       'validation_error',
-      'The data folder holds a cloud that is no demo. Take another with --data.',
+      'The data folder contains a cloud that is not a demo. Choose another one with --data.',
     );
   }
   if (isRefusal(key)) return key;

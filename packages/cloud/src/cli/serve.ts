@@ -76,7 +76,7 @@ function readProxies({ 'trusted-proxies': text = '' }: Flags): readonly AddressR
 function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {
   if (cert === undefined && key === undefined) return null;
   if (cert === undefined || key === undefined) {
-    throw new UsageError('TLS needs both: --tls-cert FILE and --tls-key FILE.');
+    throw new UsageError('TLS needs both --tls-cert FILE and --tls-key FILE.');
   }
   return { cert: readNamedFile(cert), key: readNamedFile(key) };
 }

@@ -16,14 +16,14 @@ const SERVE: Entry = {
   usage:
     '[--port N] [--host H] [--tls-cert FILE --tls-key FILE] [--trusted-proxies LIST] ' +
     '[--log-level LEVEL] [--log-format FORMAT]',
-  about: 'run the cloud; on port 8090 unless told otherwise',
+  about: 'run the cloud; on port 8090 by default',
   command: 'serve',
 };
 
 const DEMO: Entry = {
   words: 'demo',
   usage: '[--port N] [--host H] [--log-level LEVEL] [--log-format FORMAT]',
-  about: 'run one with a demo license until standard input is closed',
+  about: 'run a cloud with a demo license until standard input is closed',
   command: 'demo',
 };
 
@@ -36,12 +36,11 @@ export const ENTRIES: readonly Entry[] = [
   ...ANSWERED.map((usage) => ({ ...usage, command: 'serve' as const })),
 ];
 
-const TO_STOP = () =>
-  'There is no command to stop the cloud. Press Ctrl-C where it runs, or end its process with "kill PID".';
+const TO_STOP = () => 'There is no command to stop the cloud. Press Ctrl-C where it runs, or use "kill PID".';
 
 const TO_BACK_UP = () =>
-  'There is no such command. Stop the cloud and copy its whole folder, or put a copy in its place; ' +
-  'docs/cloud.md says what to mind.';
+  'There is no such command. Stop the cloud and copy its whole folder, or replace the folder with a copy; ' +
+  'see docs/cloud.md.';
 
 /** What people say when they look for something of ours. */
 export const MEANINGS = {

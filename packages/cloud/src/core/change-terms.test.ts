@@ -73,10 +73,10 @@ describe('changes that make no sense', () => {
   for (const [wanted, sentence] of [
     [{ type: 'perpetual', validUntil: JULY }, /does not end/],
     [{ type: 'time-limited' }, /needs an end/],
-    [{ graceHours: 5 }, /Grace follows an end/],
+    [{ graceHours: 5 }, /A grace period needs an end/],
     [{ startsAt: JULY, validUntil: JUNE }, /end before it starts/],
     [{ timeoutMinutes: 5 }, /--slots/],
-    [{ type: 'perpetual', consumption: { max: 5 } }, /counts no consumption/],
+    [{ type: 'perpetual', consumption: { max: 5 } }, /does not count consumption/],
     [{ consumption: { overages: 5 } }, /--consumptions/],
     [{ withoutFeatures: ['a'] }, /no feature "a"/],
   ] as const) {

@@ -89,23 +89,23 @@ export function findFaultInChange(terms: Terms, change: TermsChange, after: Term
   const unknown = change.withoutFeatures?.find((code) => !terms.features.some((one) => one.code === code));
   if (unknown !== undefined) return `The license has no feature "${unknown}".`;
   if (change.consumption !== undefined && after.type !== 'consumption') {
-    return `A license of the type ${after.type} counts no consumption. Say how much with --consumptions.`;
+    return `A license of type ${after.type} does not count consumption without --consumptions.`;
   }
   const lends = change.timeoutMinutes ?? change.borrowHours;
   if (lends !== undefined && after.lending === null) {
-    return 'Only a floating license has a timeout and lends. Say how many slots it has with --slots.';
+    return 'Only a floating license has a timeout and lends slots. Set the number of slots with --slots.';
   }
   return findFaultInDates(after);
 }
 
 function findFaultInDates({ type, startsAt, validUntil, graceHours }: Terms): string | null {
   if (type === 'perpetual' && validUntil !== null) {
-    return 'A perpetual license does not end. Take --type time-limited, or leave out --valid-until.';
+    return 'A perpetual license does not end. Use --type time-limited, or omit --valid-until.';
   }
   if (type === 'time-limited' && validUntil === null) {
-    return 'A time-limited license needs an end. Say when with --valid-until.';
+    return 'A time-limited license needs an end. Set it with --valid-until.';
   }
-  if (graceHours > 0 && validUntil === null) return 'Grace follows an end: it needs --valid-until.';
+  if (graceHours > 0 && validUntil === null) return 'A grace period needs an end. Set it with --valid-until.';
   if (startsAt !== null && validUntil !== null && startsAt >= validUntil) {
     return 'The license would end before it starts.';
   }

@@ -85,7 +85,7 @@ function repeat({ feature, amount }: Count, report: Report, target: Target): Cou
   if (report.feature === (feature ?? WHOLE_LICENSE) && report.amount === amount) return target;
   return refuse(
     'idempotency_key_reused',
-    `The report "${report.id}" was counted before with another amount or feature.`,
+    `The report "${report.id}" was already counted with a different amount or feature.`,
   );
 }
 

@@ -39,9 +39,9 @@ describe('a feature in one word', () => {
   });
 
   for (const [spec, sentence] of [
-    ['', /cannot be the code/],
-    ['a b', /cannot be the code/],
-    ['a,colour=red', /has no "colour"\. There are: name, slots/],
+    ['', /is not a valid feature code/],
+    ['a b', /is not a valid feature code/],
+    ['a,colour=red', /has no "colour"\. Allowed: name, slots/],
     ['a,slots=1,slots=2', /"slots" twice/],
     ['a,slots=many', /"slots" cannot be "many"/],
     ['a,slots=1,timeout=0', /from 1 to 525600/],

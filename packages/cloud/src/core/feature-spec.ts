@@ -47,7 +47,7 @@ const COUNTING_WORDS: readonly Word[] = ['overages', 'negative', 'period'];
 export function parseFeatureSpec(spec: string): FeatureDraft {
   const [code = '', ...parts] = spec.split(',').map((part) => part.trim());
   if (!CODE.test(code)) {
-    throw new ValueError(`"${code}" cannot be the code of a feature: letters, digits, ".", "_" and "-".`);
+    throw new ValueError(`"${code}" is not a valid feature code. Use letters, digits, ".", "_" and "-".`);
   }
   const words = readWords(code, parts);
   refuseMixture(code, words);
@@ -68,7 +68,7 @@ function readWords(code: string, parts: readonly string[]): Words {
     const [word, ...rest] = part.split('=');
     const known = FEATURE_WORDS.find((name) => name === word);
     if (known === undefined) {
-      throw new ValueError(`The feature "${code}" has no "${word}". There are: ${FEATURE_WORDS.join(', ')}.`);
+      throw new ValueError(`The feature "${code}" has no "${word}". Allowed: ${FEATURE_WORDS.join(', ')}.`);
     }
     if (words[known] !== undefined) throw new ValueError(`The feature "${code}" has "${known}" twice.`);
     words[known] = rest.length === 0 && known === 'negative' ? 'true' : rest.join('=').trim();

@@ -17,7 +17,7 @@ export function identify(
   // Who knows the key of a user's license learned it by activating it; it cannot stand in for the password.
   const needsPassword = who.proof.kind === 'key' && license?.user != null && kind === 'activate';
   if (license !== null && !isOther && !needsPassword) return license;
-  return refuse('license_not_found', `There is no such license of the product "${who.product}".`);
+  return refuse('license_not_found', `The license does not exist for product "${who.product}".`);
 }
 
 /** A machine that was activated with the password need not send it again. */

@@ -13,7 +13,7 @@ export function judgeRepeat(seen: SeenRequest | null, asked: SeenRequest): 'new'
   if (seen.digest === asked.digest && seen.licenseId === asked.licenseId) return 'repeat';
   return refuse(
     'offline_request_used',
-    'This request id was used before, for something else. Make a new one.',
+    'This request id was already used for something else. Create a new request.',
   );
 }
 
@@ -64,8 +64,8 @@ export function judgeServerKey(facts: ServerKeyFacts): 'keep' | 'learn' | 'wait'
 function refuseOtherKey({ hardwareId, asks }: ServerKeyFacts): Refusal {
   return refuse(
     asks === 'usage' ? 'usage_file_invalid' : 'signature_mismatch',
-    `The machine "${hardwareId}" is known by another key. If its data was replaced, ` +
-      'the vendor has to reset its licenses first.',
+    `The machine "${hardwareId}" is known by a different key. If its data was replaced, ` +
+      'the vendor must reset its licenses first.',
   );
 }
 
@@ -73,8 +73,8 @@ function refuseOtherKey({ hardwareId, asks }: ServerKeyFacts): Refusal {
 export function refuseWaiting(hardwareId: string, fingerprint: string, isKept: boolean): Refusal {
   const next = isKept
     ? 'If "berth status" on the server shows this fingerprint as identity_key, ask the vendor to run ' +
-      '"cloud device approve", and then hand the file in again.'
-    : 'Too many other keys wait for this machine: send the file to the vendor.';
+      '"cloud device approve", then submit the file again.'
+    : 'Too many other keys are waiting for this machine. Send the file to the vendor.';
   return refuse(
     'server_key_not_approved',
     `The machine "${hardwareId}" is not known by the key that signed this file (fingerprint ` +

@@ -14,8 +14,8 @@ export function judgeSequence(taken: TakenUsage | null, given: TakenUsage): 'new
   if (given.sequence === taken.sequence && given.digest === taken.digest) return 'repeat';
   return refuse(
     'usage_file_outdated',
-    `The usage has the number ${given.sequence}, and number ${taken.sequence} was taken before. ` +
-      'Hand in the newest file.',
+    `The usage file has number ${given.sequence}, but number ${taken.sequence} was already counted. ` +
+      'Submit the newest file.',
     { sequence: given.sequence, last_sequence: taken.sequence },
   );
 }
@@ -42,11 +42,11 @@ export function listTold({ licenses }: Usage): readonly Told[] | Refusal {
     ];
   });
   if (told.length > MOST_AMOUNTS) {
-    return refuse('usage_file_invalid', `The usage tells more than ${MOST_AMOUNTS} amounts.`);
+    return refuse('usage_file_invalid', `The usage file has more than ${MOST_AMOUNTS} amounts.`);
   }
   const names = new Set(told.map(({ licenseId, feature }) => `${licenseId} ${feature}`));
   if (names.size === told.length) return told;
-  return refuse('usage_file_invalid', 'The usage tells the same amount twice.');
+  return refuse('usage_file_invalid', 'The usage file has the same amount twice.');
 }
 
 /** The amount cannot be smaller than before, unless it may be taken back. */
@@ -55,6 +55,6 @@ export function refuseShrunk(refusal: Refusal, told: Told, added: number): Refus
   const what = told.feature === WHOLE_LICENSE ? 'the license' : `the feature "${told.feature}"`;
   return refuse(
     'usage_file_invalid',
-    `The usage tells ${-added} less of ${what} than the usage before, which the license does not allow.`,
+    `The usage file reports ${-added} less for ${what} than before, which the license does not allow.`,
   );
 }

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from './refusal.ts';
 
 export function refuseDisabled(license: License): Refusal | null {
   if (license.isEnabled) return null;
-  return refuse('license_not_enabled', `The license ${nameOf(license)} was disabled by its vendor.`);
+  return refuse('license_not_enabled', `The vendor has disabled license ${nameOf(license)}.`);
 }
 
 export function refuseInactive(license: License): Refusal | null {
@@ -14,7 +14,7 @@ export function refuseInactive(license: License): Refusal | null {
 export function refuseNotStarted(license: License, now: number): Refusal | null {
   if (isStarted(license.terms, now)) return null;
   const startsAt = say(license.terms.startsAt as number);
-  const message = `The license ${nameOf(license)} is valid from ${startsAt} on.`;
+  const message = `The license ${nameOf(license)} is valid from ${startsAt}.`;
   return refuse('license_start_date_error', message, { starts_at: startsAt });
 }
 
@@ -26,7 +26,7 @@ export function refuseExpired(license: License, now: number): Refusal | null {
 }
 
 export function refuseBlocked(isBlocked: boolean, hardwareId: string): Refusal | null {
-  return isBlocked ? refuse('blacklisted', `The vendor has barred the machine "${hardwareId}".`) : null;
+  return isBlocked ? refuse('blacklisted', `The vendor has barred machine "${hardwareId}".`) : null;
 }
 
 export function refuseNoDevice(license: License, hardwareId: string): Refusal {

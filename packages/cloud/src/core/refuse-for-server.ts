@@ -9,7 +9,7 @@ export function refuseWithoutSlots({ key, terms }: License): Refusal | null {
   if (terms.lending !== null) return null;
   return refuse(
     'license_not_floating',
-    'The license has no slots, and servers refuse a license without slots. Nothing was activated. ' +
+    'The license has no slots, and servers refuse such a license. Nothing was activated. ' +
       `Grant some with "cloud license change ${key} --slots N".`,
   );
 }

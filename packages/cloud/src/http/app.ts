@@ -104,6 +104,6 @@ function nothingHere(method: string, path: string): Reply {
   if (methods.length === 0)
     return problem('not_found', 'There is nothing at this path. The API is under /api/v4/.');
   const allowed = methods.join(', ');
-  const reply = problem('method_not_allowed', `${method} is not possible here. Use ${allowed}.`);
+  const reply = problem('method_not_allowed', `This path does not support ${method}. Use ${allowed}.`);
   return { ...reply, headers: { Allow: allowed } };
 }

@@ -22,7 +22,7 @@ export function authorize(store: CloudStore, headers: Headers, now: number): voi
   if (caller === null) throw new RequestError('invalid_api_key', 'The API key is unknown or disabled.');
   if (date === '') throw new RequestError('date_not_valid', 'The Date header is missing.');
   if (!isSigned) {
-    throw new RequestError('signature_mismatch', 'The signature does not fit: check the shared key.');
+    throw new RequestError('signature_mismatch', 'The signature is wrong. Check the shared key.');
   }
   requireNear(date, now);
 }
@@ -34,7 +34,7 @@ function requireNear(date: string, now: number): void {
   if (sentAt !== null && Math.abs(now - sentAt) <= DATE_TOLERANCE_MS) return;
   throw new RequestError(
     'date_not_valid',
-    `The request is dated "${date}", but it is ${here} here. Set the clock right; 15 minutes are tolerated.`,
+    `The request is dated "${date}", but it is ${here}. Correct the clock; 15 minutes are tolerated.`,
   );
 }
 

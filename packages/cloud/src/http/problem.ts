@@ -60,6 +60,6 @@ export function isStoreFailure(error: unknown): boolean {
 
 export const BUG: Problem = {
   code: 'internal_error',
-  message: 'Something went wrong inside the cloud. Its log says more.',
+  message: 'Internal error of the cloud. See its log.',
   details: {},
 };

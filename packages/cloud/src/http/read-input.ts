@@ -35,7 +35,7 @@ export async function readBytes({ body }: Request, most: number): Promise<Uint8A
       if (size <= most) chunks.push(chunk);
     }
   } catch {
-    throw new RequestError('bad_request', 'The body broke off before its end.');
+    throw new RequestError('bad_request', 'The connection was closed before the end of the body.');
   }
   if (size <= most) return Buffer.concat(chunks);
   throw new RequestError('payload_too_large', `The body is larger than ${most} bytes.`);

@@ -145,7 +145,7 @@ function describeProduct(request: Request, { store }: Context): Reply {
   if (code === undefined) throw missing('product');
   const product = findProduct(store, code);
   if (product !== null) return json(presentProduct(product));
-  return problem('unknown_product', `There is no product "${code}" here.`);
+  return problem('unknown_product', `The product "${code}" does not exist.`);
 }
 
 function missing(field: string): RequestError {

@@ -61,7 +61,7 @@ describe('the data folder', () => {
     openDataFolder(path).close();
     rmSync(join(path, 'airgap-key.pem'));
     createAirgapKey(join(path, 'airgap-key.pem'));
-    assert.throws(() => openDataFolder(path), /is another air-gap key/);
+    assert.throws(() => openDataFolder(path), /is a different air-gap key/);
   });
 
   test('that is older than the air gap gets a key for it, and keeps what it has', (t) => {

@@ -105,10 +105,10 @@ function openAirgapKey({ sql }: CloudStore, file: string): KeyObject {
   const publicKey = writeAirgapPublicKey(key);
   if (!isKnown) sql.setAirgapPublicKey.run(publicKey);
   if (sql.findAirgapPublicKey.get()?.airgap_public_key === publicKey) return key;
-  throw new DataFolderError(`${file} is another air-gap key. Put the right one back from a backup.`);
+  throw new DataFolderError(`${file} is a different air-gap key. Restore the right one from a backup.`);
 }
 
 /** Never replaced by a new one in silence: servers out there trust the old one alone. */
 function missingKey(name: string, file: string): string {
-  return `The ${name} key ${file} is missing. Put it back from a backup: servers trust no other key.`;
+  return `The ${name} key ${file} is missing. Restore it from a backup: servers trust no other key.`;
 }

@@ -33,7 +33,7 @@ function requireKnownSchema(db: DatabaseSync): void {
   const version = readPragma(db, 'user_version') as number;
   const isEmpty = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
   if (!isEmpty && readPragma(db, 'application_id') !== APPLICATION_ID) {
-    throw new ForeignDatabase('The database file was not written by this cloud. It was left alone.');
+    throw new ForeignDatabase('The database file was not written by this cloud. It was not changed.');
   }
   if (version > MIGRATIONS.length) {
     throw new ForeignDatabase(
@@ -47,7 +47,7 @@ function setAndVerify(db: DatabaseSync, name: string, wanted: string, expected: 
   if (readPragma(db, name) === expected) return;
   db.exec(`PRAGMA ${name} = ${wanted}`);
   const actual = readPragma(db, name);
-  if (actual !== expected) throw new Error(`SQLite did not accept ${name} = ${wanted} (it says ${actual}).`);
+  if (actual !== expected) throw new Error(`SQLite did not accept ${name} = ${wanted} (it is ${actual}).`);
 }
 
 function readPragma(db: DatabaseSync, name: string): unknown {

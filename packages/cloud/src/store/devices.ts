@@ -38,7 +38,7 @@ export function blockDevice(store: CloudStore, hardwareId: string, now: number):
   }
   return transact(store, () => {
     if (store.sql.findBlocked.get(hardwareId) !== undefined) {
-      return refuse('blacklisted', `The machine "${hardwareId}" is barred already.`);
+      return refuse('blacklisted', `The machine "${hardwareId}" is already barred.`);
     }
     store.sql.block.run(hardwareId, now);
     record(store, { kind: 'device_blocked', facts: { hardware_id: hardwareId } }, null, now);

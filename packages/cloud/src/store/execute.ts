@@ -47,7 +47,7 @@ export function performOn(store: CloudStore, license: License, command: Command,
 function findLicense(store: CloudStore, command: Command): License | Refusal {
   const { product, hardwareId } = command.who;
   const productId = store.sql.findProduct.get(product)?.id as number | undefined;
-  if (productId === undefined) return refuse('unknown_product', `There is no product "${product}" here.`);
+  if (productId === undefined) return refuse('unknown_product', `The product "${product}" does not exist.`);
   const license = findCandidate(store, productId, command.who);
   const device = license === null ? undefined : store.sql.findDevice.get(license.id, hardwareId);
   return identify(command, license, device !== undefined);

@@ -51,7 +51,7 @@ export function judgeDraft(
   { product: code, key, userName }: Pick<LicenseDraft, 'product' | 'key'> & { userName: string | null },
 ): Product | Refusal {
   const product = findProduct(store, code);
-  if (product === null) return refuse('unknown_product', `There is no product "${code}".`);
+  if (product === null) return refuse('unknown_product', `The product "${code}" does not exist.`);
   return (key === null ? null : refuseKey(store, key)) ?? refuseUser(store, product, userName) ?? product;
 }
 
@@ -64,7 +64,7 @@ function refuseKey({ sql }: CloudStore, key: string): Refusal | null {
     return refuse('validation_error', 'A license key has 4 to 128 printable characters and no spaces.');
   }
   if (sql.findLicense.get(key) === undefined) return null;
-  return refuse('validation_error', `There is a license with the key "${key}" already.`);
+  return refuse('validation_error', `A license with the key "${key}" already exists.`);
 }
 
 /** A user has one license of a product: sign-in names no other way to choose. */
@@ -72,12 +72,12 @@ function refuseUser({ sql }: CloudStore, product: Product, user: string | null):
   const isWanted = product.authorizationMethod === 'user';
   if (isWanted !== (user !== null)) {
     const hint = isWanted
-      ? 'asks for users: say whose license it is with --user'
-      : 'asks for keys: it has no users';
+      ? 'issues licenses to users: add --user'
+      : 'issues licenses by key and has no users';
     return refuse('validation_error', `The product "${product.code}" ${hint}.`);
   }
   if (user === null || sql.findLicenseByUser.get(product.id, user) === undefined) return null;
-  return refuse('validation_error', `"${user}" has a license of the product "${product.code}" already.`);
+  return refuse('validation_error', `"${user}" already has a license for product "${product.code}".`);
 }
 
 function applyChange(store: CloudStore, terms: Terms, change: TermsChange): Terms | Refusal {
@@ -88,9 +88,7 @@ function applyChange(store: CloudStore, terms: Terms, change: TermsChange): Term
 
 export function getLicense({ sql }: CloudStore, key: string): License | Refusal {
   const row = sql.findLicense.get(key);
-  return row === undefined
-    ? refuse('license_not_found', `There is no license with the key "${key}".`)
-    : toLicense(row);
+  return row === undefined ? refuse('license_not_found', `No license has the key "${key}".`) : toLicense(row);
 }
 
 /** `null` for nobody, and for a product or a user that does not exist. */

@@ -16,12 +16,12 @@ export function createProduct(store: CloudStore, draft: ProductDraft, now: numbe
   if (!CODE.test(code)) {
     return refuse(
       'validation_error',
-      `"${code}" cannot be the code of a product: letters, digits, ".", "_", "-".`,
+      `"${code}" is not a valid product code. Use letters, digits, ".", "_" and "-".`,
     );
   }
   return transact(store, () => {
     if (findProduct(store, code) !== null) {
-      return refuse('validation_error', `There is a product "${code}" already.`);
+      return refuse('validation_error', `The product "${code}" already exists.`);
     }
     const product = { id: takeId(store), code, name: draft.name ?? code, authorizationMethod, metadata: {} };
     store.sql.addProduct.run(product.id, code, product.name, authorizationMethod, '{}', now);

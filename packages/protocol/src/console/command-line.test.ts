@@ -52,9 +52,9 @@ for (const [command, flag] of [
   ['two', 'not-counted'],
   ['all', 'license'],
 ] as const) {
-  test(`"${command}" takes no --${flag}, though it has a flag with a similar name`, () => {
+  test(`"${command}" does not accept --${flag}, though it has a flag with a similar name`, () => {
     const isRefused = (error: unknown) =>
-      error instanceof UsageError && error.message === `"./berth ${command}" takes no --${flag}.`;
+      error instanceof UsageError && error.message === `"./berth ${command}" does not accept --${flag}.`;
     assert.throws(
       () => readCommandLine(LINE, [command, `--${flag}`, '7'].slice(0, isBoolean(flag) ? 2 : 3)),
       isRefused,

@@ -4,44 +4,44 @@ import { Fault } from '../core/nouns/fault.ts';
 import type { License, LicenseId } from '../core/nouns/license.ts';
 
 /**
- * The vendor's licensing cloud. It may be away, slow, or not what it claims to be; whoever asks it gets an
- * answer whose signature was checked, a refusal, or a `CloudFault`, within a bounded time. Nothing here
- * changes anything in this server.
+ * The vendor's licensing cloud. It may be unreachable, slow, or an impostor; callers get an answer with a
+ * verified signature, a refusal, or a `CloudFault`, within a bounded time. Nothing here changes the state of
+ * this server.
  */
 export interface Cloud {
-  /** Binds the license to this machine. Doing it again is the same activation. */
+  /** Binds the license to this machine. Repeating it is the same activation. */
   activate(keys: CloudKeys, identification: Identification, host: CloudHost): Promise<CloudReply<Vouched>>;
   check(keys: CloudKeys, identification: Identification): Promise<CloudReply<Vouched>>;
   deactivate(keys: CloudKeys, identification: Identification): Promise<CloudReply<null>>;
-  /** Tells what was consumed. */
+  /** Reports consumption. */
   report(
     keys: CloudKeys,
     identification: Identification,
     amount: ReportedAmount,
   ): Promise<CloudReply<Counted>>;
-  /** Asks for nothing, to learn whether the keys are taken. */
+  /** Checks whether the cloud accepts the keys. */
   probe(keys: CloudKeys): Promise<CloudReply<null>>;
 }
 
-/** Which license is meant, for which machine. */
+/** A license and a machine. */
 export interface Identification {
   readonly hardwareId: string;
-  /** The license that this server holds; `null`: it is only being activated. It is not sent. */
+  /** The id of the installed license; `null` during its activation. It is not sent. */
   readonly licenseId: LicenseId | null;
   readonly product: string;
   readonly holder: LicenseHolder;
 }
 
-/** By its key, or by the user that it was issued to; the password is needed for the activation only. */
+/** By its key, or by the user it was issued to; the password is only needed to activate. */
 export type LicenseHolder =
   | { readonly licenseKey: string }
   | { readonly username: string; readonly password: string | null };
 
-/** What the vendor may know about the machine. */
+/** What the vendor is told about the machine. */
 export interface CloudHost {
   readonly hostname: string;
   readonly osVersion: string;
-  /** An address of the machine in its own network; `null`: it has none. */
+  /** An address of the machine in its network; `null` if it has none. */
   readonly ip: string | null;
   readonly version: string;
 }
@@ -53,7 +53,7 @@ export interface ReportedAmount {
   readonly reportId: string;
 }
 
-/** A license as the vendor granted it, and what the vendor has counted of it. */
+/** A license as the vendor granted it, and what the vendor has counted. */
 export interface Vouched {
   readonly license: Omit<License, 'tie' | 'source'>;
   readonly isFloating: boolean;
@@ -62,7 +62,7 @@ export interface Vouched {
 
 export interface Counted {
   readonly total: number;
-  /** The answer carried the report's id: the cloud counts an id only once. */
+  /** Whether the answer had the report's id: the cloud then counts each id once. */
   readonly knowsReportIds: boolean;
 }
 
@@ -70,32 +70,32 @@ export type CloudReply<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly isBound: boolean }
   | CloudRefusal;
 
-/** The cloud understood, and said no. */
+/** The cloud refused the request. */
 export interface CloudRefusal {
   readonly kind: 'refused';
   readonly code: string;
   readonly message: string;
-  /** It is certainly the vendor who says so. */
+  /** Whether the vendor has signed it. */
   readonly isSigned: boolean;
-  /** It certainly answers this request and no other: it repeats the nonce, under the signature. */
+  /** Whether it certainly answers this request: it repeats the nonce, under the signature. */
   readonly isBound: boolean;
-  /** The vendor's signature covers that it is about this license on this machine. */
+  /** Whether the vendor's signature covers the license and the machine. */
   readonly isAboutLicense: boolean;
 }
 
 /**
- * Whether a refusal may be followed as the vendor's word about this request. One that repeats our nonce also
- * has to say what it is about: the nonce may have been sent with another request. A cloud without nonces
- * cannot show that.
+ * Whether a refusal is the vendor's answer to this request. One that repeats our nonce must also name its
+ * license and machine, because the nonce may have been sent with another request. A cloud without nonces
+ * cannot prove that.
  */
 export function isCredible({ isSigned, isBound, isAboutLicense }: CloudRefusal): boolean {
   return isSigned && (!isBound || isAboutLicense);
 }
 
-/** What this server says in place of the cloud. */
+/** Refusals of this server instead of the cloud. */
 export const UNPROVEN = { isSigned: false, isBound: false, isAboutLicense: false } as const;
 
-/** What a cloud says when it does not take the keys, or the clock that they are used with. */
+/** Codes for rejected keys, or a wrong clock. */
 export const KEY_REFUSALS: ReadonlySet<string> = new Set([
   'invalid_api_key',
   'signature_mismatch',
@@ -104,7 +104,7 @@ export const KEY_REFUSALS: ReadonlySet<string> = new Set([
 
 export type CloudFaultReason =
   | 'unreachable'
-  /** This server cut it off. */
+  /** This server aborted the request. */
   | 'stopping'
   | 'certificate'
   | 'timeout'
@@ -114,13 +114,13 @@ export type CloudFaultReason =
   | 'too_large'
   | 'not_understood'
   | 'not_signed'
-  /** It is not bound to the request that was sent. */
+  /** The answer is not bound to the request. */
   | 'not_bound';
 
-/** The cloud gave no answer that can be used. */
+/** The cloud gave no valid answer. */
 export class CloudFault extends Fault {
   readonly reason: CloudFaultReason;
-  /** The cloud may have got the request and done what it asked for. */
+  /** Whether the cloud may have received and executed the request. */
   readonly mayHaveArrived: boolean;
 
   constructor(

@@ -1,7 +1,7 @@
 import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { CloudFault, type CloudFaultReason } from './cloud.ts';
 
-/** One request to the cloud, with everything that bounds it. */
+/** One request to the cloud, with its limits. */
 interface Exchange {
   readonly url: string;
   readonly method: 'GET' | 'POST';
@@ -21,9 +21,9 @@ export interface CloudResponse {
 const MAX_ANSWER_BYTES = MOST_LICENSE_BYTES;
 
 /**
- * Sends a request and reads the whole answer, within a time and a size. It follows no redirect: keys and
- * licenses go nowhere but to the address that was configured. Everything that can go wrong on the way becomes
- * a `CloudFault` that says what to look at.
+ * Sends a request and reads the whole answer, with limits on time and size. It does not follow redirects: keys
+ * and licenses only go to the configured address. Every failure becomes a `CloudFault` that says what to
+ * check.
  */
 export async function exchange(request: Exchange): Promise<CloudResponse> {
   const response = await send(request);
@@ -32,12 +32,12 @@ export async function exchange(request: Exchange): Promise<CloudResponse> {
     await response.body?.cancel();
     throw fault(
       'redirect',
-      `The licensing cloud redirects (status ${status}). Set cloud.url to where it is.`,
+      `The licensing cloud redirects (status ${status}). Set cloud.url to its actual address.`,
     );
   }
   const bytes = await readBounded(response);
   if (status >= 500) {
-    throw fault('server_error', `The licensing cloud has a problem of its own (status ${status}).`);
+    throw fault('server_error', `The licensing cloud has an internal error (status ${status}).`);
   }
   return { status, headers, bytes };
 }
@@ -46,7 +46,7 @@ async function send({ url, method, headers, body, timeoutMs, signal }: Exchange)
   try {
     return await fetch(url, {
       method,
-      // A connection that was kept and has gone stale would look like an answer that was lost.
+      // A stale kept-alive connection would look like a lost answer.
       headers: { ...headers, connection: 'close', 'accept-encoding': 'identity' },
       body,
       redirect: 'manual',
@@ -77,19 +77,19 @@ function fault(reason: CloudFaultReason, message: string, cause?: unknown): Clou
   return new CloudFault(reason, message, { mayHaveArrived: true, cause });
 }
 
-/** Errors of the way there: the cloud has certainly not got the request. */
+/** Connection errors: the cloud has certainly not received the request. */
 const NOT_REACHED: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name cannot be looked up now',
-  EHOSTUNREACH: 'there is no way there',
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'its host name is unknown',
+  EAI_AGAIN: 'its host name cannot be looked up',
+  EHOSTUNREACH: 'no route to host',
   ENETUNREACH: 'there is no network',
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
 };
 
 /**
- * A certificate is looked at before anything is sent. Other errors of TLS may come at any time, as when
- * somebody spoils an answer on its way.
+ * A certificate is checked before anything is sent. Other TLS errors can occur at any time, such as when an
+ * answer is tampered with.
  */
 const BAD_CERTIFICATE = /^(?!ERR_SSL_)\w*(CERT|CRL|CHAIN|ISSUER|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))/;
 
@@ -112,7 +112,7 @@ function explain(error: unknown): CloudFault {
   }
   return fault(
     'broken_off',
-    `The connection to the licensing cloud broke off (${code || 'no reason'}).`,
+    `The connection to the licensing cloud was lost (${code || 'no reason'}).`,
     error,
   );
 }

@@ -37,14 +37,14 @@ import {
 import { readVendorLicense } from './vendor-license.ts';
 
 export interface HttpCloudOptions {
-  /** Where the cloud is, without `/api/v4`. */
+  /** The URL of the cloud, without `/api/v4`. */
   readonly url: string;
   readonly publicKey: KeyObject;
-  /** For a whole exchange, the last byte of the answer included. */
+  /** For a whole request, including the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Cuts everything off when the server stops. */
+  /** Aborts all requests when the server stops. */
   readonly signal: AbortSignal;
-  /** What the machine believes the date to be, in milliseconds. */
+  /** The wall clock in milliseconds. */
   readonly readWall: () => number;
 }
 
@@ -85,7 +85,7 @@ function describeHost({ hostname, osVersion, ip, version }: CloudHost): Fields {
   return { hostname, ...address, os_ver: osVersion, app_ver: version, sdk_ver: `berth ${version}` };
 }
 
-/** The event says that the amount was used already, on a floating server. */
+/** The event says that the amount was already used, on a floating server. */
 function describeAmount({ feature, amount, reportId }: ReportedAmount): Fields {
   const counted = { consumptions: amount, event: [SYNC_EVENT], report_id: reportId };
   return feature === null ? counted : { feature, ...counted };
@@ -94,7 +94,7 @@ function describeAmount({ feature, amount, reportId }: ReportedAmount): Fields {
 interface Call {
   readonly operation: string;
   readonly meant: Identification | null;
-  /** Of a `GET`, which has no body; a call without one is a `POST`. */
+  /** The query of a `GET`; a call without one is a `POST`. */
   readonly query?: string;
   readonly body?: string;
 }
@@ -103,7 +103,7 @@ function withoutEndingSlashes(url: string): string {
   return url.endsWith('/') ? withoutEndingSlashes(url.slice(0, -1)) : url;
 }
 
-/** What came back, and to what. */
+/** An answer and its request. */
 interface Answered extends CloudResponse {
   readonly question: Question;
 }
@@ -134,7 +134,7 @@ function isSigned({ bytes, headers }: CloudResponse, { publicKey }: HttpCloudOpt
   return signature !== null && isSignedBy(publicKey, bytes, signature);
 }
 
-/** From here on the cloud has answered: whatever is wrong, it may have done what it was asked for. */
+/** From here on the cloud has answered: even if the answer is invalid, it may have executed the request. */
 function fault(reason: 'not_signed' | 'not_understood', message: string, cause?: unknown): CloudFault {
   return new CloudFault(reason, message, { mayHaveArrived: true, cause });
 }
@@ -143,7 +143,7 @@ function requireSigned(answered: Answered, options: HttpCloudOptions): void {
   if (isSigned(answered, options)) return;
   throw fault(
     'not_signed',
-    'The licensing cloud answered without a valid signature. Does cloud.publicKey belong to cloud.url?',
+    'The answer of the licensing cloud has no valid signature. Check cloud.publicKey and cloud.url.',
   );
 }
 
@@ -155,7 +155,7 @@ interface Understood<T> {
   readonly fields: Fields;
 }
 
-/** A signed answer of the expected shape, to this very question where the cloud can say so; or a refusal. */
+/** A signed answer of the expected shape, bound to this request if the cloud supports it; or a refusal. */
 function readSigned<S extends z.ZodType>(
   answered: Answered,
   options: HttpCloudOptions,
@@ -172,18 +172,18 @@ function readSigned<S extends z.ZodType>(
   if (parsed.success) return { kind: 'ok', value: parsed.data, isBound, fields };
   const issue = parsed.error.issues[0];
   const what = `"${issue?.path.join('.')}" ${issue?.message}`;
-  throw fault('not_understood', `The licensing cloud sent something that Berth does not take: ${what}.`);
+  throw fault('not_understood', `The licensing cloud sent an invalid answer: ${what}.`);
 }
 
 function parseAnswer({ bytes }: CloudResponse): unknown {
   try {
     return parseJsonText(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw fault('not_understood', 'The licensing cloud answered with something that is no JSON.', cause);
+    throw fault('not_understood', 'The answer of the licensing cloud is not JSON.', cause);
   }
 }
 
-/** Whoever answers, what they say goes to logs and terminals. */
+/** Messages go to logs and terminals, whoever sent them. */
 const LONGEST_CODE = 64;
 const LONGEST_MESSAGE = 300;
 
@@ -192,8 +192,8 @@ function plain(text: string, longest: number): string {
 }
 
 /**
- * The status of HTTP is not signed, the one in the body is. Where they differ, somebody may have turned an
- * answer that was good into a refusal, so the signature then proves nothing.
+ * The HTTP status is not signed, the one in the body is. If they differ, someone may have turned a good answer
+ * into a refusal, so the signature proves nothing.
  */
 function readRefusal(answered: Answered, options: HttpCloudOptions): CloudRefusal {
   const { status, question } = answered;
@@ -202,7 +202,7 @@ function readRefusal(answered: Answered, options: HttpCloudOptions): CloudRefusa
   if (!error.success || status === 404) {
     throw fault(
       'not_understood',
-      `The licensing cloud answered with status ${status}, which is not how one answers. Is cloud.url right?`,
+      `The licensing cloud answered with unexpected status ${status}. Check cloud.url.`,
     );
   }
   const fields = fieldsOf(content);
@@ -223,22 +223,22 @@ function vouch(answered: Answered, options: HttpCloudOptions): CloudReply<Vouche
   const { value, isBound, fields } = reply;
   const { question } = answered;
   if (question.meant === null || !isMeant(value, question.meant)) {
-    throw fault('not_understood', 'The licensing cloud answered with another license than was asked for.');
+    throw fault('not_understood', 'The licensing cloud answered with a different license than requested.');
   }
   if (!coversMachine(question, fields, options.publicKey)) {
     throw fault(
       'not_understood',
-      'The licensing cloud answered with a license that is not signed for the hardware id of this server.',
+      'The license in the answer of the licensing cloud is not signed for the hardware id of this server.',
     );
   }
   return { kind: 'ok', value: readVendorLicense(value), isBound };
 }
 
-/** A genuine answer to another question is not an answer to this one. */
+/** A genuine answer to another request does not answer this one. */
 function isMeant(license: CloudLicense, { product, holder }: Identification): boolean {
   const { product_details: details, license_key: key } = license;
   if (details.short_code !== product) return false;
-  // A key may be typed in another case than the vendor writes it.
+  // A key may be typed in a different case than the vendor's.
   return !('licenseKey' in holder) || key === '' || key.toLowerCase() === holder.licenseKey.toLowerCase();
 }
 
@@ -251,12 +251,12 @@ function readCounted(
   if (reply.kind === 'refused') return reply;
   const { total_consumptions: total, report_id: echoed } = reply.value;
   if (typeof echoed === 'string' && echoed !== reportId) {
-    throw fault('not_understood', 'The licensing cloud answered about another report than was sent.');
+    throw fault('not_understood', 'The licensing cloud answered for a different report than was sent.');
   }
   return { kind: 'ok', value: { total, knowsReportIds: echoed === reportId }, isBound: reply.isBound };
 }
 
-/** A cloud that knows nonces says it in JSON; others with a bare word, which can be bound to nothing. */
+/** A cloud with nonces answers in JSON; others with a bare word, which cannot be bound to a request. */
 function readDeactivated(answered: Answered, options: HttpCloudOptions): CloudReply<null> {
   if (answered.status !== 200) return readRefusal(answered, options);
   requireSigned(answered, options);
@@ -266,7 +266,7 @@ function readDeactivated(answered: Answered, options: HttpCloudOptions): CloudRe
   return reply.kind === 'refused' ? reply : { kind: 'ok', value: null, isBound: reply.isBound };
 }
 
-/** Asked without a product, a cloud that takes the keys complains about the product. */
+/** For a request without a product, a cloud that accepts the keys complains about the product. */
 function readProbe(answered: Answered, options: HttpCloudOptions): CloudReply<null> {
   if (answered.status === 200) {
     const isBound =

@@ -3,11 +3,11 @@ import { type AnswerBinding, isFileContent } from '@berth/protocol/cloud/cloud-b
 import { isSignedBy, licenseSignatureText } from '@berth/protocol/cloud/vendor-signature';
 import { CloudFault, type Identification } from './cloud.ts';
 
-/** What was asked. An answer counts for this and for nothing else. */
+/** The request. An answer is only valid for it. */
 export interface Question {
   readonly nonce: string;
   readonly requestDigest: string;
-  /** `null`: about no license. */
+  /** `null` for a request without a license. */
   readonly meant: Identification | null;
 }
 
@@ -18,21 +18,21 @@ export function fieldsOf(parsed: unknown): Fields {
   return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Fields) : {};
 }
 
-/** License files and policies are signed with the same key as answers, and must not pass as such. */
+/** License files and policies are signed with the same key, but must not pass as answers. */
 export function rejectFile(fields: Fields): void {
   if (!isFileContent(fields)) return;
-  throw fault('not_understood', 'The licensing cloud sent a license file in place of an answer.');
+  throw fault('not_understood', 'The licensing cloud sent a license file instead of an answer.');
 }
 
 /**
- * Whether the answer repeats the nonce of this request. Throws where it repeats another nonce, or answers
- * another request than the one that was sent. Callers must have checked the signature first.
+ * Whether the answer repeats the nonce of this request. Throws if it repeats another nonce, or answers another
+ * request. Callers must have checked the signature first.
  */
 export function isBoundTo({ nonce, requestDigest, meant }: Question, fields: Fields): boolean {
   const bound = fields as Partial<AnswerBinding>;
   if ((bound.nonce ?? null) === null) return false;
   if (bound.nonce !== nonce) {
-    throw fault('not_bound', 'The licensing cloud answered with the answer to another request.');
+    throw fault('not_bound', 'The licensing cloud sent the answer to another request.');
   }
   if ((bound.request_digest ?? requestDigest) !== requestDigest) {
     throw fault('not_bound', 'The request was changed on its way to the licensing cloud.');
@@ -41,19 +41,19 @@ export function isBoundTo({ nonce, requestDigest, meant }: Question, fields: Fie
   const expected = meant?.licenseId ?? null;
   const isOtherLicense = expected !== null && (bound.license_id ?? expected) !== expected;
   if (!isOtherMachine && !isOtherLicense) return true;
-  throw fault('not_bound', 'The licensing cloud answered about another license or machine.');
+  throw fault('not_bound', 'The licensing cloud answered for another license or machine.');
 }
 
-/** An answer that grants or counts something has to say for which license and machine. */
+/** An answer that grants or counts something must name its license and machine. */
 export function requireNamed({ meant }: Question, fields: Fields): void {
   const expected = meant?.licenseId ?? fields.id;
   if (fields.license_id === expected && fields.hardware_id === meant?.hardwareId) return;
-  throw fault('not_bound', 'The licensing cloud did not say which license and machine its answer is about.');
+  throw fault('not_bound', 'The answer of the licensing cloud does not name its license and machine.');
 }
 
 /**
- * Whether a signature of the vendor covers this server's hardware id: the one over the whole body, where it
- * is named there, or the license's own.
+ * Whether a signature of the vendor covers this server's hardware id: that of the whole body, if it contains
+ * the id, or that of the license.
  */
 export function coversMachine({ meant }: Question, fields: Fields, publicKey: KeyObject): boolean {
   if (meant === null) return false;
@@ -63,8 +63,8 @@ export function coversMachine({ meant }: Question, fields: Fields, publicKey: Ke
 }
 
 /**
- * Whether a refusal certainly is about this license on this machine. Where no license was found, the cloud
- * names none: then the digest shows that it looked for the right one.
+ * Whether a refusal is certainly about this license on this machine. If the cloud found no license, it names
+ * none: the digest then shows that it looked for the right one.
  */
 export function isAboutLicense(question: Question, fields: Fields, publicKey: KeyObject): boolean {
   const { meant, nonce, requestDigest } = question;

@@ -7,16 +7,16 @@ import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Cloud } from './cloud.ts';
 import { createHttpCloud, type HttpCloudOptions } from './http-cloud.ts';
 
-/** The settings that say which cloud there is. */
+/** The settings of the cloud. */
 interface CloudSettings {
-  /** Empty: there is none. */
+  /** Empty if there is none. */
   readonly url: string;
   /** A PEM text, the base64 of a DER form, or a file with either. */
   readonly publicKey: string;
   readonly timeoutSeconds: number;
 }
 
-/** The cloud that is configured; `null` for none. What cannot be used is a reason not to start. */
+/** The configured cloud, or `null`. Invalid settings prevent a start. */
 export function openCloud(
   settings: CloudSettings,
   rest: Pick<HttpCloudOptions, 'readWall' | 'signal'>,
@@ -30,7 +30,7 @@ export function openCloud(
   });
 }
 
-/** Whether what is sent there can be read on the way. */
+/** Whether requests can be read on the network. */
 export function isPlainAndFar({ url }: Pick<CloudSettings, 'url'>): boolean {
   if (url === '') return false;
   const { protocol, hostname } = new URL(url);
@@ -40,27 +40,27 @@ export function isPlainAndFar({ url }: Pick<CloudSettings, 'url'>): boolean {
 function checkUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw unusable('"cloud.url" must be an address that begins with https:// (or http://).');
+    throw unusable('"cloud.url" must be a URL that begins with https:// or http://.');
   }
   if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
-    throw unusable('"cloud.url" must hold nothing but an address: the keys are set with "berth key set".');
+    throw unusable('"cloud.url" must only contain an address. Set the keys with "berth key set".');
   }
   return url.href;
 }
 
-/** The vendor's key, which license files are signed with, too; `null` for none. */
+/** The vendor's public key, which also verifies license files; `null` if not set. */
 export function readVendorKey({ publicKey }: Pick<CloudSettings, 'publicKey'>): KeyObject | null {
   return publicKey === '' ? null : readKey(publicKey);
 }
 
-/** What the vendor's confirmation codes are signed with; `null` for none. */
+/** The public key of the vendor's confirmation codes; `null` if not set. */
 export function readAirgapKey({ publicKey }: Pick<CloudSettings, 'publicKey'>): KeyObject | null {
   if (publicKey === '') return null;
   const key = readAirgapPublicKey(existsSync(publicKey) ? readFileSync(publicKey, 'utf8') : publicKey);
   if (key !== null) return key;
   throw new Fault(
     'airgap_key_not_configured',
-    '"airgap.publicKey" is no key of the curve P-256: it must be the base64 of x and y, 64 bytes together.',
+    '"airgap.publicKey" is not a P-256 key: it must be the base64 of x and y, 64 bytes together.',
   );
 }
 
@@ -68,8 +68,8 @@ function requireKey(settings: CloudSettings): KeyObject {
   const key = readVendorKey(settings);
   if (key === null) {
     throw unusable(
-      '"cloud.url" needs "cloud.publicKey", the public key of the cloud: without it nobody can tell its ' +
-        "answers from somebody else's. Ask the vendor for it.",
+      '"cloud.url" needs "cloud.publicKey", the public key of the cloud, to verify its answers. ' +
+        'Ask the vendor for it.',
     );
   }
   return key;
@@ -77,7 +77,7 @@ function requireKey(settings: CloudSettings): KeyObject {
 
 function readKey(given: string): KeyObject {
   try {
-    // A value in the environment often has its line breaks written out.
+    // Values in the environment often have escaped line breaks.
     return readPublicKey((existsSync(given) ? readFileSync(given, 'utf8') : given).replaceAll('\\n', '\n'));
   } catch {
     throw unusable(

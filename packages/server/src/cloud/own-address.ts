@@ -3,12 +3,12 @@ import { isWithin, parseAddress, parseRange } from '@berth/protocol/address-rang
 
 type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-/** Addresses that say nothing about where a machine is: any, its own, and those of one cable. */
+/** Addresses that do not locate a machine: unspecified, loopback and link-local. */
 const NOWHERE = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/127', 'fe80::/10'].map(parseRange);
 
 /**
- * The address that the vendor is told on activation: the one that the server listens at, or else the first of
- * the machine that others can reach, of IPv4 if there is one. `null`: it has none.
+ * The address sent to the vendor on activation: the one the server listens on, or else the machine's first
+ * reachable address, preferably IPv4. `null` if it has none.
  */
 export function findOwnAddress(listenHost: string, interfaces: Interfaces): string | null {
   const own = Object.values(interfaces).flatMap((addresses) => addresses ?? []);

@@ -11,18 +11,18 @@ import { type Instant, instant } from '../core/nouns/instant.ts';
 import type { Vouched } from './cloud.ts';
 import { readVendorLicense } from './vendor-license.ts';
 
-/** What stands in a file of the vendor, and whether the vendor has signed it. Nothing is believed here. */
+/** The content of a vendor file, and whether the vendor has signed it. This does not decide on trust. */
 export interface VendorFile extends Vouched {
   readonly isSigned: boolean;
   readonly issuedAt: Instant;
-  /** `null` where the file does not say. */
+  /** `null` if the file does not say. */
   readonly hardwareId: string | null;
   readonly requestId: string | null;
 }
 
 export type FileKind = 'license' | 'policy';
 
-/** A license file, or a policy file, which says the type of its license under another name. */
+/** A license file, or a policy file, which has the license type under another name. */
 export function readVendorFile(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
   if (text.trim() === '') throw new LicenseFileError('It is empty.');
   const file = readLicenseFile(text);
@@ -38,12 +38,12 @@ export function readVendorFile(text: string, kind: FileKind, publicKey: KeyObjec
 }
 
 /**
- * The vendor signs license files, policies and the answers of its cloud with one key. What each is good for
- * differs, so none passes as another: a policy names no machine, because its confirmation code does.
+ * The vendor signs license files, policies and cloud answers with one key. They have different uses, so none
+ * passes as another: a policy does not name a machine, because its confirmation code does.
  */
 function rejectOtherKind(fields: Readonly<Record<string, unknown>>, kind: FileKind): void {
   if (isAnswerContent(fields)) {
-    throw new LicenseFileError('It is an answer of the licensing cloud, and no file.');
+    throw new LicenseFileError('It is an answer of the licensing cloud, not a license file.');
   }
   const isPolicy = readText(fields.default_license_type) !== null;
   if (kind === 'license' && isPolicy) {
@@ -51,15 +51,15 @@ function rejectOtherKind(fields: Readonly<Record<string, unknown>>, kind: FileKi
   }
   const isForMachine = readText(fields.hardware_id) !== null || readText(fields.request_id) !== null;
   if (kind === 'policy' && (!isPolicy || isForMachine)) {
-    throw new LicenseFileError('It is no policy. License files are installed with "berth offline install".');
+    throw new LicenseFileError('It is not a policy. Install license files with "berth offline install".');
   }
 }
 
-/** Of two files for one license the newer counts, so each must say when it was made. */
+/** The newer of two files for one license wins, so each must have its date. */
 function readDate(date: unknown): Instant {
   const at = typeof date === 'string' ? parseTimestamp(date) : undefined;
   if (typeof at === 'number') return instant(at);
-  throw new LicenseFileError('"date" is missing, or no date.');
+  throw new LicenseFileError('"date" is missing or not a date.');
 }
 
 function readText(value: unknown): string | null {

@@ -4,10 +4,10 @@ import { type Instant, instant } from '../core/nouns/instant.ts';
 import { licenseId } from '../core/nouns/license.ts';
 import type { Vouched } from './cloud.ts';
 
-/** A vendor that leaves the timeout open gets what clients of this API are used to. */
+/** The default timeout of this API, if the vendor sets none. */
 const DEFAULT_TIMEOUT_MINUTES = 120;
 
-/** A license in the vendor's words becomes one in ours. */
+/** Converts the vendor's license to ours. */
 export function readVendorLicense(wire: CloudLicense): Vouched {
   return {
     isFloating: wire.is_floating && wire.floating_users > 0,
@@ -42,7 +42,7 @@ function instantOrNull(at: number | null): Instant | null {
   return at === null ? null : instant(at);
 }
 
-/** A number of days, or digits; anything else sets no limit. */
+/** A number of days, or digits; anything else means no limit. */
 function readMaxOfflineDays(metadata: CloudLicense['metadata']): number | null {
   const { max_offline_days: given } = metadata;
   const isDigits = typeof given === 'string' && /^\d+([.]\d+)?$/.test(given.trim());
@@ -74,7 +74,7 @@ function readFeature(wire: CloudFeature, license: CloudLicense): Feature {
   };
 }
 
-/** What a feature leaves open is as with its license. */
+/** A feature inherits unset terms from its license. */
 function readLending(wire: CloudFeature, license: CloudLicense): FeatureLending {
   return {
     slots: wire.floating_users ?? license.floating_users,

@@ -61,7 +61,7 @@ describe('where the data is', () => {
     writeFileSync(join(data, 'master.key'), 'ab'.repeat(32), { mode: 0o600 });
     await assert.rejects(
       openStoppedStore(options),
-      /berth\.db is empty: this is not a copy of a server's data/,
+      /berth\.db is empty\. This is not a copy of a server's data/,
     );
     assert.deepEqual(readdirSync(data).sort(), ['berth.db', 'master.key']);
     assert.equal(statSync(file).size, 0);

@@ -5,7 +5,7 @@ import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
 import type { Refused } from './outcome.ts';
-import { type LicenseHead, type LicenseView, type MeterNeed, NO_NEEDS, type ViewNeeds } from './view.ts';
+import type { LicenseHead, LicenseView, MeterNeed, ViewNeeds } from './view.ts';
 
 /** Everything about one kind of command. The table of all kinds is in `decide.ts`. */
 export interface CommandModule<C extends LicenseCommand> {
@@ -37,6 +37,8 @@ export interface CommandModule<C extends LicenseCommand> {
 export interface CommandTarget extends Target {
   readonly user: string | null;
 }
+
+const NO_NEEDS: ViewNeeds = {};
 
 const DEFAULTS = {
   meter: () => null,

@@ -57,26 +57,24 @@ export interface AddressLimits {
   readonly borrows: number;
 }
 
-/** Servers on one database may be configured differently, so each request carries its own limits. */
-interface Limited {
+interface Taking extends Target, Holding {
+  readonly user: string;
+  readonly host: HostInfo;
+  /** Servers on one database may be configured differently, so each request carries its own limits. */
   readonly perAddress?: AddressLimits;
 }
 
 /** Lends a slot, or renews the one that the user holds. */
-export interface Register extends Target, Holding, Limited {
+export interface Register extends Taking {
   readonly kind: 'register';
-  readonly user: string;
-  readonly host: HostInfo;
 }
 
 /** An instant, as long as the license allows, or a text that is not a date. */
 export type BorrowUntil = Instant | 'longest' | 'unreadable';
 
 /** Lends a slot until an instant, with or without heartbeats. */
-export interface Borrow extends Target, Holding, Limited {
+export interface Borrow extends Taking {
   readonly kind: 'borrow';
-  readonly user: string;
-  readonly host: HostInfo;
   readonly until: BorrowUntil;
 }
 
@@ -230,22 +228,21 @@ export interface ReleaseAllFeatures {
   readonly by: Actor;
 }
 
-/** Takes what is pending out of a meter, to be reported to the vendor under an id. */
-export interface CutReport {
-  readonly kind: 'cut_report';
+interface AboutReport {
   readonly licenseId: LicenseId;
   /** `null`: the license itself. */
   readonly feature: string | null;
   readonly reportId: string;
 }
 
+/** Takes what is pending out of a meter, to be reported to the vendor under an id. */
+export interface CutReport extends AboutReport {
+  readonly kind: 'cut_report';
+}
+
 /** The vendor has counted a report, or certainly has not. */
-export interface SettleReport {
+export interface SettleReport extends AboutReport {
   readonly kind: 'settle_report';
-  readonly licenseId: LicenseId;
-  /** `null`: the license itself. */
-  readonly feature: string | null;
-  readonly reportId: string;
   readonly isCounted: boolean;
   /** The vendor's total including it; `null`: unknown. */
   readonly cloudTotal: number | null;
@@ -259,12 +256,8 @@ export interface SettleReport {
 }
 
 /** It is unknown whether the vendor has counted a report; its total may tell. */
-export interface ResolveReport {
+export interface ResolveReport extends AboutReport {
   readonly kind: 'resolve_report';
-  readonly licenseId: LicenseId;
-  /** `null`: the license itself. */
-  readonly feature: string | null;
-  readonly reportId: string;
   /** `null`: nothing can tell any more, and the report is put aside. */
   readonly cloudTotal: number | null;
   /** The total counts even if it is lower than before. */

@@ -148,17 +148,17 @@ function narrow(view: LicenseView, needs: ViewNeeds): LicenseView {
     ...view,
     nextEndsAt: needs.nextEnd ? view.nextEndsAt : null,
     endedBorrow: needs.endedBorrow ? view.endedBorrow : null,
-    crowd: needs.crowd === null ? null : view.crowd,
-    holders: needs.holders.length > 0 ? view.holders : [],
+    crowd: needs.crowd ? view.crowd : null,
+    holders: needs.holders ? view.holders : [],
     featureSlots: needs.featureSlots ? view.featureSlots : [],
     featureNextEndsAt: needs.featureSlotsEnd ? view.featureNextEndsAt : null,
     featureSlotCount: needs.featureSlotCount ? view.featureSlotCount : 0,
     reports: needs.reports ? view.reports : [],
     denials: view.denials.filter(({ user }) => user === denials?.user),
     placeDenials: view.placeDenials.filter(({ place }) => place === denials?.place),
-    staleDenials: stale === null ? [] : view.staleDenials,
-    stalePlaceDenials: stale === null ? [] : view.stalePlaceDenials,
-    staleAnswers: stale === null ? 0 : view.staleAnswers,
+    staleDenials: stale === undefined ? [] : view.staleDenials,
+    stalePlaceDenials: stale === undefined ? [] : view.stalePlaceDenials,
+    staleAnswers: stale === undefined ? 0 : view.staleAnswers,
   };
 }
 

@@ -76,23 +76,23 @@ export interface LicenseView extends LicenseHead {
 
 /** Which facts a decision needs besides the head and the holder's registration. */
 export interface ViewNeeds {
-  readonly nextEnd: boolean;
+  readonly nextEnd?: boolean;
   /** The holder's borrow that has ended. */
-  readonly endedBorrow: boolean;
+  readonly endedBorrow?: boolean;
   /** The holder's feature slots. */
-  readonly featureSlots: boolean;
+  readonly featureSlots?: boolean;
   /** How much is held from these addresses. */
-  readonly crowd: AddressRange | null;
-  /** Several registrations with their feature slots. */
-  readonly holders: readonly string[];
+  readonly crowd?: AddressRange | null;
+  /** The registrations of these users, with their feature slots. */
+  readonly holders?: readonly string[];
   /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
-  readonly featureSlotsEnd: boolean;
-  readonly featureSlotCount: boolean;
-  readonly answer: AnswerScope | null;
-  readonly reports: boolean;
-  readonly meters: readonly MeterNeed[];
-  readonly denials: DenialScope | null;
-  readonly stale: StaleNeeds | null;
+  readonly featureSlotsEnd?: boolean;
+  readonly featureSlotCount?: boolean;
+  readonly answer?: AnswerScope | null;
+  readonly reports?: boolean;
+  readonly meters?: readonly MeterNeed[];
+  readonly denials?: DenialScope | null;
+  readonly stale?: StaleNeeds;
 }
 
 /** Whose earlier denials, and from which place; `null`: the request did not come over the network. */
@@ -107,21 +107,6 @@ export interface StaleNeeds {
   readonly placesBy: Instant;
   readonly answersBy: Instant;
 }
-
-export const NO_NEEDS: ViewNeeds = {
-  nextEnd: false,
-  endedBorrow: false,
-  featureSlots: false,
-  crowd: null,
-  holders: [],
-  featureSlotsEnd: false,
-  featureSlotCount: false,
-  answer: null,
-  reports: false,
-  meters: [],
-  denials: null,
-  stale: null,
-};
 
 /** A user's last recorded denial with this code, and how often it was repeated since. */
 export interface Denial {

@@ -6,7 +6,7 @@ import type { AuthSettings, Peer } from './access/caller.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
-import { readInput } from './input/read-input.ts';
+import { readInput } from './read-input.ts';
 import { errorReply, problem } from './reply/problem.ts';
 import { type Reply, toResponse } from './reply/reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
@@ -114,7 +114,7 @@ function optionsOf(route: Route): Reply {
 }
 
 function notAllowed(method: string, route: Route): Reply {
-  const message = `${method} is not possible here. Use ${route.methods.join(', ')}.`;
+  const message = `This path does not support ${method}. Use ${route.methods.join(', ')}.`;
   return { ...problem('method_not_allowed', message), headers: allowHeader(route) };
 }
 
@@ -127,7 +127,10 @@ function nothingHere(method: string, path: string, routes: readonly Route[]): Re
   if (route !== undefined) return notAllowed(method, route);
   const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1];
   if (version !== undefined && version !== 'v4') {
-    return problem('not_found', `This server speaks version 4 of the API, under /api/v4; not ${version}.`);
+    return problem(
+      'not_found',
+      `This server supports only version 4 of the API, under /api/v4, not ${version}.`,
+    );
   }
-  return problem('not_found', 'There is nothing at this path. See /api/v4/docs for what there is.');
+  return problem('not_found', 'There is nothing at this path. /api/v4/docs lists the paths.');
 }

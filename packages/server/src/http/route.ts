@@ -21,19 +21,19 @@ export type Access = keyof typeof ACCESS;
 
 /** The headings of the API document, in its order. */
 export const TAGS = {
-  Lending: 'Slots: register, heartbeat, borrow, give back.',
-  Consumption: 'Counting what was consumed.',
+  Lending: 'Slots: register, heartbeat, borrow, return.',
+  Consumption: 'Counting consumption.',
   Features: 'Slots of single features.',
-  Licenses: 'Which licenses there are.',
+  Licenses: 'The installed licenses.',
   Products: 'Adding and removing licenses at the licensing cloud.',
   'Offline licensing': 'Licenses for servers that cannot reach the licensing cloud.',
   Credentials: "The vendor's keys, and the administrator's password.",
-  'Admin: slots': 'Who holds a slot, and taking it back.',
-  'Admin: server': 'How the server is.',
-  'Admin: audit log': 'What has happened.',
-  'Admin: licensing cloud': 'What the licensing cloud knows, and what it does not.',
+  'Admin: slots': 'Who holds a slot; release and recall.',
+  'Admin: server': 'The state of the server.',
+  'Admin: audit log': 'Recorded events.',
+  'Admin: licensing cloud': 'Reports to the licensing cloud, and checks there.',
   'Admin: accounts': 'Accounts, tokens and sessions.',
-  Server: 'What everybody may ask.',
+  Server: 'Public information.',
 } as const;
 
 export type Tag = keyof typeof TAGS;

@@ -52,7 +52,7 @@ export interface ListRegistrations {
   readonly after: { readonly licenseId: LicenseId; readonly user: string } | null;
 }
 
-export interface ListTokens {
+interface ListTokens {
   readonly kind: 'list_tokens';
   readonly limit: number;
   /** Only those whose end is ahead, and no further than this; the next to end first. */
@@ -73,7 +73,7 @@ export interface ListAudit {
 }
 
 /** Links as they were written, the oldest first. */
-export interface ListLinks {
+interface ListLinks {
   readonly kind: 'list_links';
   readonly after: number;
   /** The last one that is wanted. */
@@ -199,7 +199,7 @@ export interface AuditSegment {
   readonly mac: string;
 }
 
-export interface AuditExtent {
+interface AuditExtent {
   /** The newest link of all; 0: none was ever written. */
   readonly lastSeq: number;
 }
@@ -248,7 +248,7 @@ export interface StoreDescription {
   readonly isOneTimePasswordInUse: boolean;
 }
 
-export interface SealDescription {
+interface SealDescription {
   /** The fingerprint of the master key that opens the secrets of the store. */
   readonly sealedBy: string;
 }

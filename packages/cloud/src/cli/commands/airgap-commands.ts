@@ -29,7 +29,7 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
     words: 'airgap start',
     arguments: ['KEY'],
     usage: '[--qr]',
-    about: 'an initialization code for a server behind an air gap',
+    about: 'create an initialization code for a server behind an air gap',
     run: runStart,
     show: ({ initialization_code: code }: Started) =>
       showCode(formatFacts({ 'initialization code': code }), 'Initialization code', code),
@@ -40,7 +40,7 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
     words: 'airgap confirm',
     arguments: ['KEY'],
     usage: '--activation-code C [--hardware-id H] [--out FILE] [--qr]',
-    about: 'activate it for the server that shows these; the text of its QR code is good for both',
+    about: "activate a license with a server's codes; the text of its QR code has both",
     run: runConfirm,
     show: showConfirmation,
     scan: ({ license_key, policy_id, confirmation_code: code }: Confirmed) =>
@@ -50,10 +50,10 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
     words: 'airgap policy',
     arguments: ['KEY'],
     usage: '[--out FILE]',
-    about: 'a newer policy file',
+    about: 'create a newer policy file',
     run: runPolicy,
     show: ({ out, policy_file: file, policy_id: id }: Facts) =>
-      out === undefined ? String(file) : `${out} is the policy ${id}.`,
+      out === undefined ? String(file) : `Saved policy ${id} in ${out}.`,
   },
 ];
 
@@ -69,12 +69,12 @@ function readCodes({ words, flags }: Call): AirgapCodes {
   const hardwareId = typedId ?? scanned?.get('hardware_id');
   const activationCode = scanned?.get('activation_code') ?? typed;
   if (hardwareId === undefined) {
-    throw new ValueError('Add --hardware-id H: only the text of a QR code holds both.');
+    throw new ValueError('Add --hardware-id H. Only the text of a QR code contains both.');
   }
   const key = words[0] as string;
   const named = scanned?.get('license_key') ?? key;
   if (named === key) return { key, hardwareId, activationCode };
-  throw new ValueError('The text of the QR code is about another license key.');
+  throw new ValueError('The QR code is for a different license key.');
 }
 
 function runConfirm(call: Call): unknown {

@@ -23,14 +23,14 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device list',
     arguments: ['[KEY]'],
-    about: 'where licenses are activated, what is barred, and which server keys are known or wait',
+    about: 'list activated and barred machines, and known and waiting server keys',
     run: runList,
     show: showAll,
   },
   {
     words: 'device approve',
     arguments: ['HARDWARE_ID', 'FINGERPRINT'],
-    about: 'let files speak for a machine that are signed with this key',
+    about: 'accept files for a machine that are signed with this key',
     run: runApprove,
     show: showApproved,
   },
@@ -39,14 +39,14 @@ export const DEVICE_COMMANDS: readonly Command[] = [
     arguments: ['HARDWARE_ID'],
     about: 'bar a machine from every license',
     run: runBlock,
-    show: ({ hardware_id: id }: Facts) => `The machine "${id}" is barred.`,
+    show: ({ hardware_id: id }: Facts) => `Barred machine "${id}".`,
   },
   {
     words: 'device unblock',
     arguments: ['HARDWARE_ID'],
-    about: 'the opposite of block',
+    about: 'unbar a machine',
     run: runUnblock,
-    show: ({ hardware_id: id }: Facts) => `The machine "${id}" is no longer barred.`,
+    show: ({ hardware_id: id }: Facts) => `Machine "${id}" is no longer barred.`,
   },
   {
     words: 'event list',
@@ -144,11 +144,11 @@ function presentApproved({ hardwareId, fingerprint, waited }: ApprovedKey) {
 
 function showApproved(key: Approved): string {
   const { hardware_id: id, fingerprint } = key;
-  const known = `The machine "${id}" is known by this key now.`;
+  const known = `Approved this key for machine "${id}".`;
   if (!('asks' in key)) return `${known}\n\n${formatFacts({ fingerprint })}`;
   const { asks, license_keys: keys, from, came_at } = key;
   const facts = { fingerprint, 'asks for': asks, licenses: keys, from, 'came at': came_at };
-  return `${known} Hand the file in again.\n\n${formatFacts(facts)}`;
+  return `${known} Submit the file again.\n\n${formatFacts(facts)}`;
 }
 
 function runBlock({ store, words, now }: Call): unknown {

@@ -47,7 +47,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license show',
     arguments: ['KEY'],
-    about: 'one license with its features and devices',
+    about: 'show a license with its features and devices',
     run: (call) => presentResult(call, getLicense(call.store, keyOf(call))),
     show: showLicense,
   },
@@ -56,7 +56,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     arguments: ['KEY'],
     usage: '[the flags of create] [--without-feature CODE]… [--no-negative]',
     otherFlags: TERMS_USAGE,
-    about: 'grant something else; --feature adds or replaces one',
+    about: 'change the terms; --feature adds or replaces one',
     run: runChange,
     show: showLicense,
     warn: warnOfNoSlots,
@@ -65,30 +65,30 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     words: 'license extend',
     arguments: ['KEY'],
     usage: '--until DATE|never',
-    about: 'move the end',
+    about: 'change the end of a license',
     run: runExtend,
     show: showLicense,
   },
   {
     words: 'license disable',
     arguments: ['KEY'],
-    about: 'servers stop lending it at their next check',
+    about: 'disable a license; servers stop lending it at their next check',
     run: (call) => presentResult(call, setLicenseEnabled(call.store, keyOf(call), false, call.now)),
-    show: ({ license_key: key }: LicenseFacts) => `The license ${key} is disabled.`,
+    show: ({ license_key: key }: LicenseFacts) => `Disabled license ${key}.`,
   },
   {
     words: 'license enable',
     arguments: ['KEY'],
-    about: 'the opposite of disable',
+    about: 'enable a disabled license',
     run: (call) => presentResult(call, setLicenseEnabled(call.store, keyOf(call), true, call.now)),
-    show: ({ license_key: key }: LicenseFacts) => `The license ${key} is enabled.`,
+    show: ({ license_key: key }: LicenseFacts) => `Enabled license ${key}.`,
   },
   {
     words: 'license reset',
     arguments: ['KEY'],
-    about: 'take it from all its devices',
+    about: 'deactivate a license on all devices',
     run: (call) => presentResult(call, resetLicense(call.store, keyOf(call), call.now)),
-    show: ({ license_key: key }: LicenseFacts) => `The license ${key} is on no device any more.`,
+    show: ({ license_key: key }: LicenseFacts) => `Deactivated license ${key} on all devices.`,
   },
 ];
 
@@ -108,7 +108,7 @@ function presentResult(call: Call, result: License | Refusal) {
 /** Such a license is allowed, but most likely the flag was forgotten. */
 function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string | null {
   if (slots > 0) return null;
-  const lends = type === 'consumption' ? 'count its consumption, but lend nothing' : 'have nothing to lend';
+  const lends = type === 'consumption' ? 'count its consumption but lend nothing' : 'have nothing to lend';
   const hint = `Add some with "cloud license change ${key} --slots N".`;
   return `This license has no slots: servers ${lends}. ${hint}`;
 }
@@ -128,7 +128,7 @@ async function runCreate(call: Call): Promise<unknown> {
 async function runChange(call: Call): Promise<unknown> {
   const terms = readTermsChange(call.flags);
   if (Object.keys(terms).length === 0 && call.flags.user === undefined) {
-    throw new UsageError('Nothing to change: add a flag that says what changes.');
+    throw new UsageError('Nothing to change. Add a flag for what to change.');
   }
   const license = getLicense(call.store, keyOf(call));
   if (isRefusal(license)) return license;
@@ -154,7 +154,7 @@ async function readUser({ flags, readSecret }: Call): Promise<License['user']> {
   const password = await readSecret(`Password for ${flags.user}: `);
   const { shortest, longest } = PASSWORD_LENGTHS;
   if (password.length < shortest || password.length > longest) {
-    throw new ValueError(`The password on standard input needs ${shortest} to ${longest} characters.`);
+    throw new ValueError(`The password on standard input must have ${shortest} to ${longest} characters.`);
   }
   return { name: flags.user, passwordHash: await hashPassword(password) };
 }

@@ -44,7 +44,7 @@ describe('cloud offline', () => {
     const target = put('a.lic', 'something that everybody may read');
     chmodSync(target, 0o644);
     const written = await run(`offline activate ${request} --out ${target}`);
-    assert.equal(written.out, `${target} is the license ${KEY} for the machine "machine-1".`);
+    assert.equal(written.out, `Saved license ${KEY} for machine "machine-1" in ${target}.`);
     assert.equal(readFileSync(target, 'utf8'), out, 'the same again, and no line end');
     assert.equal(statSync(target).mode & 0o777, 0o600);
     const facts = await ask(run, `offline activate ${request}`);
@@ -56,7 +56,7 @@ describe('cloud offline', () => {
     const { run, server, put } = await createDesk(t);
     const request = put('a.req', server.request());
     const { code, err } = await run(`offline activate ${request}`);
-    assert.deepEqual([code, err], [1, 'The request names no license. Say which one by its license key.']);
+    assert.deepEqual([code, err], [1, 'The request does not name a license. Give its license key.']);
     assert.equal((await run(`offline activate ${request} --key ${KEY}`)).code, 0);
   });
 
@@ -68,7 +68,7 @@ describe('cloud offline', () => {
     assert.equal(read.fields.license_signature, undefined);
     const other = createCarriedServer('machine-2').request({ licenseKey: KEY });
     await run(`offline activate ${put('b.req', other)}`);
-    assert.match((await run(`offline refresh ${KEY}`)).err, /on 2 machines\. Say which with --device\./);
+    assert.match((await run(`offline refresh ${KEY}`)).err, /on 2 machines\. Select one with --device\./);
     const { hardware_id } = await ask(run, `offline refresh ${KEY} --device machine-2`);
     assert.equal(hardware_id, 'machine-2');
   });
@@ -80,15 +80,15 @@ describe('cloud offline', () => {
     const { out } = await run(`offline usage ${file}`);
     assert.match(
       out,
-      /^Usage 1 of the machine "machine-1" is taken\.\n\nlicense +feature +added +total\n\S+ +- +12 +12$/,
+      /^Counted usage file 1 of machine "machine-1"\.\n\nlicense +feature +added +total\n\S+ +- +12 +12$/,
     );
     assert.equal(
       (await run(`offline usage ${file}`)).out,
-      'Usage 1 of the machine "machine-1" was taken before.',
+      'Usage file 1 of machine "machine-1" has already been counted.',
     );
     assert.match((await run(`license show ${KEY}`)).out, /consumption +12 of 10/);
     const empty = put('2.usage', server.usage(told(id, KEY, 12)));
-    assert.equal((await run(`offline usage ${empty}`)).out, 'Usage 2 of the machine "machine-1" is taken.');
+    assert.equal((await run(`offline usage ${empty}`)).out, 'Counted usage file 2 of machine "machine-1".');
   });
 
   test('deactivate counts and frees, and says both again', async (t) => {
@@ -97,10 +97,7 @@ describe('cloud offline', () => {
     const usage = server.usageContent(told(id, KEY, 3));
     const file = put('d.req', server.request({ request: 'deactivation', licenseKey: KEY, usage }));
     const first = await run(`offline deactivate ${file}`);
-    assert.match(
-      first.out,
-      /^The license ACME-0001 is no longer on the machine "machine-1"\.\n\n[\s\S]+ 3 +3$/,
-    );
+    assert.match(first.out, /^Deactivated license ACME-0001 on machine "machine-1"\.\n\n[\s\S]+ 3 +3$/);
     assert.deepEqual(await run(`offline deactivate ${file}`), first);
     assert.equal((await run(`device list ${KEY}`)).out, 'No devices.');
   });
@@ -119,10 +116,13 @@ describe('cloud offline', () => {
     const row = new RegExp(`^machine-1 +${fingerprint} +usage +${KEY} +- +\\S+Z$`, 'm');
     assert.match((await run('device list')).out, row);
     const other = publicKeyFingerprint(createCarriedServer().serverKey);
-    assert.match((await run(`device approve machine-1 ${other}`)).err, /^No key with this fingerprint waits/);
+    assert.match(
+      (await run(`device approve machine-1 ${other}`)).err,
+      /^No key with this fingerprint is waiting/,
+    );
     const { out } = await run(`device approve machine-1 ${fingerprint}`);
     assert.match(out, new RegExp(`^fingerprint +${fingerprint}\nasks for +usage\nlicenses +${KEY}\n`, 'm'));
-    assert.match((await run(`offline usage ${usage}`)).out, /is taken\./);
+    assert.match((await run(`offline usage ${usage}`)).out, /^Counted usage file /);
     assert.doesNotMatch((await run('device list')).out, /waits/);
     const known = new RegExp(`^machine-1 +${fingerprint} +yes +\\S+Z$`, 'm');
     assert.match((await run(`device list ${KEY}`)).out, known);
@@ -135,7 +135,10 @@ describe('cloud offline', () => {
     const fingerprint = publicKeyFingerprint(server.serverKey);
     const row = (confirmed: string) => new RegExp(`^machine-1 +${fingerprint} +${confirmed} +\\S+Z$`, 'm');
     assert.match((await run('device list')).out, row('no'));
-    assert.match((await run(`device approve machine-1 ${fingerprint}`)).out, /is known by this key now\.\n/);
+    assert.match(
+      (await run(`device approve machine-1 ${fingerprint}`)).out,
+      /^Approved this key for machine "machine-1"\.\n/,
+    );
     assert.match((await run('device list')).out, row('yes'));
   });
 
@@ -146,13 +149,13 @@ describe('cloud offline', () => {
     const usage = put('u', server.usage([]));
     const large = put('large', 'A'.repeat(512 * 1024 + 4));
     for (const [words, code, sentence] of [
-      [`activate ${usage}`, 1, /is no request of a server, or it is damaged\.$/],
+      [`activate ${usage}`, 1, /is not a request of a server, or it is damaged\.$/],
       [`activate ${deactivation}`, 1, /asks for deactivation\. Use "cloud offline deactivate --data \S+"\.$/],
       [`deactivate ${activation}`, 1, /asks for activation\. Use "cloud offline activate --data \S+"\.$/],
-      [`usage ${activation}`, 1, /is no usage file, or it is damaged\.$/],
-      [`activate ${large}`, 2, /has 524292 bytes; no file of a server has more than 524288\.$/],
+      [`usage ${activation}`, 1, /is not a usage file, or it is damaged\.$/],
+      [`activate ${large}`, 2, /has 524292 bytes; files of a server have at most 524288\.$/],
       [`usage ${usage}.missing`, 1, /^The file \S+\.missing does not exist\.$/],
-      [`deactivate ${deactivation}`, 1, /^There is no such license on this machine\./],
+      [`deactivate ${deactivation}`, 1, /^The license does not exist on this machine\./],
     ] as const) {
       const ran = await run(`offline ${words}`);
       assert.deepEqual([ran.code, ran.out], [code, ''], words);
@@ -182,21 +185,21 @@ describe('cloud airgap', () => {
     assert.equal(readFileSync(target, 'utf8'), policyFile, 'the same again');
     const newer = readLicenseFile((await run(`airgap policy ${KEY}`)).out);
     assert.ok((newer.fields.date as string) > (readLicenseFile(policyFile).fields.date as string));
-    assert.equal((await run(`airgap policy ${KEY} --out ${target}`)).out, `${target} is the policy ${id}.`);
+    assert.equal((await run(`airgap policy ${KEY} --out ${target}`)).out, `Saved policy ${id} in ${target}.`);
   });
 
   test('says what is wrong', async (t) => {
     const { run } = await createDesk(t);
-    assert.match((await run('airgap start NONE')).err, /There is no license/);
+    assert.match((await run('airgap start NONE')).err, /No license has the key/);
     assert.match(
       (await run(`airgap confirm ${KEY}`)).err,
       /^"cloud airgap confirm" needs --activation-code C\.\n/,
     );
     const without = await run(`airgap confirm ${KEY} --activation-code x`);
-    assert.match(without.err, /^Add --hardware-id H: /);
+    assert.match(without.err, /^Add --hardware-id H\. /);
     const wrong = await run(`airgap confirm ${KEY} --hardware-id m --activation-code x`);
     assert.deepEqual([wrong.code, wrong.out], [1, '']);
     assert.match(wrong.err, /^The activation code is mistyped\. It has 1 characters instead of 108\.$/);
-    assert.match((await run(`airgap policy ${KEY}`)).err, /on no machine by codes/);
+    assert.match((await run(`airgap policy ${KEY}`)).err, /not activated on any machine by codes/);
   });
 });

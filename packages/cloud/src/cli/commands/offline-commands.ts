@@ -25,7 +25,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     words: 'offline refresh',
     arguments: ['KEY'],
     usage: '[--device HARDWARE_ID] [--out FILE]',
-    about: 'a newer license file for a device that has the license',
+    about: 'create a newer license file for a device that has the license',
     run: runRefresh,
     show: showFile,
   },
@@ -33,14 +33,14 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     words: 'offline deactivate',
     arguments: ['REQUEST-FILE'],
     usage: '[--key KEY]',
-    about: 'count what a device tells, and take the license from it',
+    about: 'count the consumption of a device and deactivate the license there',
     run: runDeactivate,
     show: showDeactivation,
   },
   {
     words: 'offline usage',
     arguments: ['USAGE-FILE'],
-    about: 'count what is new in a usage file',
+    about: 'count new consumption from a usage file',
     run: runUsage,
     show: showUsage,
   },
@@ -59,7 +59,7 @@ function runActivate({ store, signingKey, words, flags, now }: Call): unknown {
 function readRequest(path: string, wanted: ReadRequest['fields']['request']): ReadRequest | Refusal {
   const request = readOfflineRequest(readCarriedFile(path));
   if (request === null) {
-    return refuse('offline_file_invalid', `${path} is no request of a server, or it is damaged.`);
+    return refuse('offline_file_invalid', `${path} is not a request of a server, or it is damaged.`);
   }
   const { request: kind } = request.fields;
   if (kind === wanted) return request;
@@ -88,7 +88,7 @@ function deliver({ file, licenseKey, product, hardwareId, dateAt }: IssuedFile, 
 function showFile({ file, out, license_key: key, hardware_id: id, username }: Facts): string {
   if (out === undefined) return String(file);
   const whose = username === undefined ? '' : ` of the user "${username}"`;
-  return `${out} is the license ${key}${whose} for the machine "${id}".`;
+  return `Saved license ${key}${whose} for machine "${id}" in ${out}.`;
 }
 
 function runDeactivate({ store, words, flags, now }: Call): unknown {
@@ -109,14 +109,14 @@ type UsageFacts = ReturnType<typeof presentUsage>;
 
 function showDeactivation(facts: { license_key: string; hardware_id: string; usage: UsageFacts | null }) {
   const { license_key: key, hardware_id: id, usage } = facts;
-  const done = `The license ${key} is no longer on the machine "${id}".`;
+  const done = `Deactivated license ${key} on machine "${id}".`;
   return usage === null ? done : [done, ...showAdded(usage)].join('\n\n');
 }
 
 function runUsage({ store, words, now }: Call): unknown {
   const path = words[0] as string;
   const read = readUsageFile(readCarriedFile(path));
-  if (read === null) return refuse('usage_file_invalid', `${path} is no usage file, or it is damaged.`);
+  if (read === null) return refuse('usage_file_invalid', `${path} is not a usage file, or it is damaged.`);
   const counted = takeUsage(store, { ...read, from: null }, now);
   return isRefusal(counted) ? counted : presentUsage(counted);
 }
@@ -137,8 +137,8 @@ function presentUsage({ hardwareId, sequence, isRepeat, added }: CountedUsage) {
 
 function showUsage(usage: UsageFacts): string {
   const { hardware_id: id, sequence, is_repeat: isRepeat } = usage;
-  if (isRepeat) return `Usage ${sequence} of the machine "${id}" was taken before.`;
-  return [`Usage ${sequence} of the machine "${id}" is taken.`, ...showAdded(usage)].join('\n\n');
+  if (isRepeat) return `Usage file ${sequence} of machine "${id}" has already been counted.`;
+  return [`Counted usage file ${sequence} of machine "${id}".`, ...showAdded(usage)].join('\n\n');
 }
 
 function showAdded({ added }: UsageFacts): readonly string[] {

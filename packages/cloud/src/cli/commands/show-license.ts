@@ -13,7 +13,7 @@ export function showLicenses({ licenses }: { licenses: readonly LicenseFacts[] }
     one.slots,
     sayOf(one.activations, one.max_activations),
     sayConsumption(one),
-    one.valid_until ?? 'for ever',
+    one.valid_until ?? 'forever',
     one.company ?? one.user,
   ]);
   const heading = [
@@ -48,7 +48,7 @@ function sayOf(used: number, most: number | null): string {
 export function showLicense(license: LicenseFacts): string {
   const { features, devices, activations, max_activations, ...rest } = license;
   const facts = {
-    ...labelled({ ...rest, state: sayState(rest.state), valid_until: rest.valid_until ?? 'for ever' }),
+    ...labelled({ ...rest, state: sayState(rest.state), valid_until: rest.valid_until ?? 'forever' }),
     activations: sayOf(activations, max_activations),
     ...('total_consumptions' in license ? { consumption: sayConsumption(license) } : {}),
   };

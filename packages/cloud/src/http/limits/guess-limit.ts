@@ -53,10 +53,10 @@ export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
       if (countFree(who) <= 0) {
         leave(who, queue);
         const waitMs = (countMissing(who) - LIMITS.guesses + 1) * LIMITS.guessEveryMs;
-        throw tooMany('Too many wrong keys or codes came from your address.', Math.ceil(waitMs / 1000));
+        throw tooMany('Too many wrong keys or codes from your address.', Math.ceil(waitMs / 1000));
       }
       if (queue.waiting.length >= LIMITS.guessesWaiting)
-        throw tooMany('Too many requests from your address are under way.', 1);
+        throw tooMany('Too many concurrent requests from your address.', 1);
       await new Promise<void>((resolve) => queue.waiting.push(resolve));
     }
     queue.underWay += 1;

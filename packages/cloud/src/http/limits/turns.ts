@@ -14,8 +14,8 @@ export function createTurns({ inAll, perPlace }: TurnLimits): TakeTurn {
   let sum = 0;
   return async (place, work) => {
     const count = underWay.get(place) ?? 0;
-    if (count >= perPlace) throw tooMany('Too many forms come from your address just now.');
-    if (sum >= inAll) throw tooMany('Many people use the portal just now.');
+    if (count >= perPlace) throw tooMany('Too many concurrent forms from your address.');
+    if (sum >= inAll) throw tooMany('The portal is busy.');
     underWay.set(place, count + 1);
     sum += 1;
     try {

@@ -61,7 +61,7 @@ export function showProblem({ code, message }: Problem, form: FormName, typed: T
       : html`${airgapForm(typed)}${offlineForm(NOTHING_TYPED)}`;
   const { status } = ERRORS[code];
   const headers = retryHeaders(status);
-  return { ...reply('That did not work · License portal', html`${note}${forms}`), status, code, headers };
+  return { ...reply('Error · License portal', html`${note}${forms}`), status, code, headers };
 }
 
 function offlineForm({ licenseKey }: Typed): Html {
@@ -76,8 +76,8 @@ too.</p>
 <label for="offline-key">License key</label>
 <input type="text" id="offline-key" name="license_key" value="${licenseKey}" maxlength="256"
   autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="offline-key-hint">
-<small id="offline-key-hint">Only if it was not given when the request was made.</small>
-<button>Hand in the file</button>
+<small id="offline-key-hint">Only needed if the request does not contain it.</small>
+<button>Submit the file</button>
 </form>
 </section>
 `;
@@ -121,7 +121,7 @@ function codePictures({ licenseKey, policyId, confirmationCode }: AirgapAnswer):
   return html`<label for="grouped-code">Or type it in groups</label>
 <textarea id="grouped-code" class="groups" rows="5" readonly
   aria-describedby="grouped-hint">${groupCode(confirmationCode)}</textarea>
-<small id="grouped-hint">Capital or small letters, as you like. Each line ends with a check, so the server
+<small id="grouped-hint">Upper or lower case. Each line ends with a check character, so the server
 says in which line a mistake is.</small>
 <figure>
 <svg class="qr" viewBox="0 0 ${code.length} ${code.length}" role="img" aria-labelledby="qr-title"
@@ -152,7 +152,7 @@ ${codePictures(answer)}
 <input type="hidden" name="activation_code" value="${typed.activationCode}">
 <button>3. Download the policy file</button>
 </form>
-<p>On the server, <code>berth airgap install</code> takes them.</p>
+<p>Enter them on the server with <code>berth airgap install</code>.</p>
 </section>
 ${BACK}`,
   );
@@ -160,9 +160,9 @@ ${BACK}`,
 
 export function showDeactivation({ product, hardwareId, usage }: AnsweredDeactivation): Reply {
   return reply(
-    'Given back · License portal',
+    'Returned · License portal',
     html`<div class="note good" role="status">
-<p>The license of “${product}” is given back. It is no longer on the machine “${hardwareId}”.</p></div>
+<p>Returned the license for “${product}”. It is no longer activated on machine “${hardwareId}”.</p></div>
 ${usage === null ? [] : [usageTable(usage)]}${BACK}`,
   );
 }
@@ -170,14 +170,14 @@ ${usage === null ? [] : [usageTable(usage)]}${BACK}`,
 export function showUsage(usage: CountedUsage): Reply {
   const { sequence, hardwareId, isRepeat } = usage;
   const done = isRepeat
-    ? 'was taken before. Nothing was counted again.'
+    ? 'has already been counted. Nothing was counted again.'
     : usage.added.length === 0
-      ? 'is taken. There was nothing new in it.'
-      : 'is taken.';
+      ? 'was counted. It contained nothing new.'
+      : 'was counted.';
   return reply(
     'Usage · License portal',
     html`<div class="note good" role="status">
-<p>Usage ${sequence} of the machine “${hardwareId}” ${done}</p></div>
+<p>Usage file ${sequence} of machine “${hardwareId}” ${done}</p></div>
 ${usageTable(usage)}${BACK}`,
   );
 }

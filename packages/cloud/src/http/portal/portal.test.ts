@@ -91,7 +91,7 @@ describe('a file is handed in', () => {
     const answer = await handIn(portal, file);
     assert.equal(answer.status, 200);
     assertPage(answer);
-    assert.match(noteOf(answer), /^The license of “cad” is given back\./);
+    assert.match(noteOf(answer), /^Returned the license for “cad”\./);
     assert.ok(answer.text.includes('&lt;i&gt;machine&lt;/i&gt;') && !answer.text.includes('<i>'));
     assert.match(answer.text, /<td class="amount">3<\/td><td class="amount">3<\/td>/);
     assert.equal((await handIn(portal, file)).text, answer.text, 'and says it again');
@@ -103,11 +103,14 @@ describe('a file is handed in', () => {
     await handIn(portal, server.request({ licenseKey: portal.key }));
     const file = server.usage(told(portal.licenseId, portal.key, 4));
     const answer = await handIn(portal, file);
-    assert.equal(noteOf(answer), 'Usage 1 of the machine “machine-1” is taken.');
+    assert.equal(noteOf(answer), 'Usage file 1 of machine “machine-1” was counted.');
     assert.match(answer.text, /<td class="amount">4<\/td>/);
-    assert.match(noteOf(await handIn(portal, file)), /was taken before\. Nothing was counted again\.$/);
+    assert.match(
+      noteOf(await handIn(portal, file)),
+      /has already been counted\. Nothing was counted again\.$/,
+    );
     const next = server.usage(told(portal.licenseId, portal.key, 4));
-    assert.match(noteOf(await handIn(portal, next)), /There was nothing new in it\.$/);
+    assert.match(noteOf(await handIn(portal, next)), /It contained nothing new\.$/);
   });
 });
 
@@ -119,7 +122,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     const answer = await handIn(portal, file, { license_key: typed });
     assert.equal(answer.status, 400);
     assertPage(answer);
-    assert.match(noteOf(answer), /^There is no such license\./);
+    assert.match(noteOf(answer), /^The license does not exist\./);
     assert.ok(answer.text.includes('value="&quot;&gt;&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;"'));
     const [note, first, second] = ['role="alert"', '/portal/offline"', '/portal/airgap"'].map((part) =>
       answer.text.indexOf(part),
@@ -154,7 +157,7 @@ describe('what cannot be taken comes back with a sentence', () => {
       assert.deepEqual([answer.status, noteOf(answer)], [400, 'Choose the file from the server first.']);
     }
     for (const file of ['%PDF-1.7', '{}', Buffer.from('{}').toString('base64')]) {
-      assert.match(noteOf(await handIn(portal, file)), /^That is neither a request nor a usage file/);
+      assert.match(noteOf(await handIn(portal, file)), /^The file is not a request or a usage file/);
     }
   });
 
@@ -170,7 +173,7 @@ describe('what cannot be taken comes back with a sentence', () => {
       const answer = await portal.cloud.send('/portal/offline', init);
       assert.equal(answer.status, 400, type);
       assertPage(answer);
-      assert.match(noteOf(answer), /^The form cannot be read\./);
+      assert.match(noteOf(answer), /^The form is not valid\./);
     }
     assert.equal(portal.dump(), before);
   });
@@ -188,7 +191,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     const answer = await slowly('192.0.2.1');
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '1']);
     assertPage(answer);
-    assert.match(noteOf(answer), /^Too many forms come from your address/);
+    assert.match(noteOf(answer), /^Too many concurrent forms from your address/);
     assert.equal(
       (await portal.cloud.send('/portal', {}, '192.0.2.1')).status,
       200,
@@ -196,7 +199,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     );
     assert.equal((await sendCodes(portal, {})).status, 400, 'another address has its turns');
     for (let count = slow.length; count < LIMITS.forms; count++) slow.push(slowly(`198.51.100.${count}`));
-    assert.match(noteOf(await sendCodes(portal, {})), /^Many people use the portal/);
+    assert.match(noteOf(await sendCodes(portal, {})), /^The portal is busy/);
     for (const end of endings) end();
     for (const one of await Promise.all(slow)) assert.equal(one.status, 400);
     assert.equal((await sendCodes(portal, {})).status, 400, 'and then there is room again');
@@ -238,9 +241,9 @@ describe('codes are confirmed', () => {
     const before = portal.dump();
     for (const [fields, sentence] of [
       [{ license_key: portal.key }, /^The activation code is mistyped\./],
-      [{ license_key: portal.key, activation_code: 'x&y=' }, /^The activation code does not fit/],
-      [{ license_key: 'K-<NONE>', activation_code: 'x&y=' }, /^The activation code does not fit/],
-      [{ license_key: portal.key, hardware_id: '' }, /^That cannot be a hardware id\./],
+      [{ license_key: portal.key, activation_code: 'x&y=' }, /^The activation code does not match/],
+      [{ license_key: 'K-<NONE>', activation_code: 'x&y=' }, /^The activation code does not match/],
+      [{ license_key: portal.key, hardware_id: '' }, /^The hardware id is not valid\./],
     ] as const) {
       for (const path of ['/portal/airgap', '/portal/airgap/policy']) {
         const all = { hardware_id: 'vault', activation_code: 'x&y', ...fields };

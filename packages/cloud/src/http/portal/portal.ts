@@ -87,11 +87,11 @@ function readTyped({ text }: Form): Typed {
 /** What people need to hear although it tells that there is such a license. It counts as a guess. */
 const TELLING: Partial<Record<ErrorCode, string>> = {
   license_activated_max_times:
-    'The license is on as many machines as it allows. Give it back on one of them, or ask the vendor.',
-  license_not_enabled: 'The license was disabled by its vendor.',
+    'The license has reached its limit of activations. Return it on one machine, or ask the vendor.',
+  license_not_enabled: 'The vendor has disabled the license.',
   license_expired: 'The license has expired. Ask the vendor to extend it.',
   blacklisted: 'The vendor has barred this machine.',
-  license_not_floating: 'The license has no slots that a server could lend. Ask the vendor.',
+  license_not_floating: 'The license has no slots to lend. Ask the vendor.',
   license_not_readable: 'The license is larger than servers can read. Ask the vendor for a smaller one.',
 };
 
@@ -124,7 +124,7 @@ async function takeFile(
     return answerRequest({ request, key: licenseKey === '' ? null : licenseKey, from }, context);
   const read = readUsageFile(text);
   if (read === null) {
-    const message = 'That is neither a request nor a usage file of a server, or it is damaged.';
+    const message = 'The file is not a request or a usage file of a server, or it is damaged.';
     return refuse('offline_file_invalid', message);
   }
   const counted = takeUsage(context.store, { ...read, from }, context.now);

@@ -31,7 +31,7 @@ async function parseForm(bytes: Uint8Array<ArrayBuffer>, type: string) {
   try {
     return await new Response(bytes, { headers: { 'Content-Type': type } }).formData();
   } catch {
-    throw new RequestError('bad_request', 'The form cannot be read. Send it from the page of the portal.');
+    throw new RequestError('bad_request', 'The form is not valid. Send it from the portal page.');
   }
 }
 

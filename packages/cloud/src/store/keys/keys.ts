@@ -21,11 +21,11 @@ export function createKey(store: CloudStore, wanted: string | null, now: number)
     if (!NAME.test(name)) {
       return refuse(
         'validation_error',
-        `"${name}" cannot be the name of a key: letters, digits, ".", "_", "-".`,
+        `"${name}" is not a valid key name. Use letters, digits, ".", "_" and "-".`,
       );
     }
     if (known.some((key) => key.name === name)) {
-      return refuse('validation_error', `There is a key "${name}" already. Take another name with --name.`);
+      return refuse('validation_error', `The key "${name}" already exists. Choose another name with --name.`);
     }
     const key = {
       name,
@@ -75,9 +75,9 @@ export function disableKey(store: CloudStore, word: string, now: number): Caller
     const isPrefix = word.length >= SHORTEST_PREFIX;
     const byPrefix = keys.filter(({ apiKey }) => isPrefix && apiKey.startsWith(word));
     const key = keys.find(({ name }) => name === word) ?? byPrefix[0];
-    if (key === undefined) return refuse('invalid_api_key', `There is no key "${word}".`);
+    if (key === undefined) return refuse('invalid_api_key', `The key "${word}" does not exist.`);
     if (key.name !== word && byPrefix.length > 1) {
-      return refuse('invalid_api_key', `Several keys start with "${word}". Say the name.`);
+      return refuse('invalid_api_key', `Several keys start with "${word}". Give the full name.`);
     }
     if (key.isEnabled) {
       store.sql.disableKey.run(key.name);

@@ -21,7 +21,7 @@ export function verifyRequest(store: CloudStore, request: ReadRequest): Voucher 
   if (typeof serverKey === 'string' && isSignedByServer(serverKey, request.text, request.signature)) {
     return 'server';
   }
-  return refuse('signature_mismatch', 'The request was changed: the signature of its server does not fit.');
+  return refuse('signature_mismatch', 'The request was changed: the signature of the server is wrong.');
 }
 
 function verifyKeys(store: CloudStore, request: ReadRequest, apiKey: string): Voucher | Refusal {
@@ -33,6 +33,6 @@ function verifyKeys(store: CloudStore, request: ReadRequest, apiKey: string): Vo
   if (isSigned) return 'cloud-keys';
   return refuse(
     'signature_mismatch',
-    'The request was changed, or the server has another shared key: its signature does not fit.',
+    'The signature is wrong: the request was changed, or the server has a different shared key.',
   );
 }

@@ -98,7 +98,7 @@ describe('keys that wait are bounded', () => {
     assert.equal(waiting().length, WAITING.perMachine);
     assert.ok(waiting().some(({ fingerprint }) => fingerprint === fingerprintOf(honest)));
     const late = handIn(createCarriedServer('online'), '203.0.113.1');
-    assert.ok(isRefusal(late) && late.message.includes('send the file to the vendor'));
+    assert.ok(isRefusal(late) && late.message.includes('Send the file to the vendor'));
   });
 
   test('the vendor finds room, and what the vendor handed in is kept longest', async (t) => {

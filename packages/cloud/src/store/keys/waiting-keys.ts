@@ -100,14 +100,14 @@ export function approveKey(
 ): ApprovedKey | Refusal {
   const wanted = typed.toLowerCase();
   if (!FINGERPRINT.test(wanted)) {
-    return refuse('validation_error', 'A fingerprint is the 64 digits that were shown, or the first 16.');
+    return refuse('validation_error', 'Give the fingerprint with all 64 digits, or its first 16.');
   }
   const { sql } = store;
   return transact(store, () => {
     const keys = sql.listApprovableKeys.all({ machine: hardwareId }).map((row) => row.server_key as string);
     const serverKey = keys.find((key) => publicKeyFingerprint(key).startsWith(wanted));
     if (serverKey === undefined) {
-      const message = `No key with this fingerprint waits for the machine "${hardwareId}".`;
+      const message = `No key with this fingerprint is waiting for machine "${hardwareId}".`;
       return refuse('device_not_found', message);
     }
     const fingerprint = publicKeyFingerprint(serverKey);

@@ -82,8 +82,8 @@ export function confirmAirgap(
     // The same where there is no such license, so that nobody finds out here which keys there are.
     return refuse(
       'airgap_code_invalid',
-      'The activation code does not fit the license key, the hardware id and the initialization code. ' +
-        'Check each of them; an initialization code serves once.',
+      'The activation code does not match the license key, the hardware id and the initialization code. ' +
+        'Check each of them; an initialization code works only once.',
     );
   });
 }
@@ -96,7 +96,7 @@ function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): A
   }
   const named = name.safeParse(hardwareId);
   if (!named.success || named.data === undefined) {
-    return refuse('validation_error', 'That cannot be a hardware id. Copy it from "berth status".');
+    return refuse('validation_error', 'The hardware id is not valid. Copy it from "berth status".');
   }
   const read = readTypedCode(activationCode, SIGNED_CODE_BYTES);
   if ('code' in read) return { key, hardwareId, activationCode: read.code };
@@ -180,7 +180,7 @@ export function renewPolicy(
     if (isRefusal(license)) return license;
     const device = store.sql.findAirgapDevice.get(license.id);
     if (device === undefined) {
-      return refuse('device_not_found', 'The license is activated on no machine by codes.');
+      return refuse('device_not_found', 'The license is not activated on any machine by codes.');
     }
     const licensed = checkLicense(store, license, device.hardware_id as string, now);
     if (isRefusal(licensed)) return licensed;

@@ -85,10 +85,10 @@ export function refreshFile(
 function chooseDevice({ sql }: CloudStore, { id }: License): string | Refusal {
   const devices = sql.listDevices.all({ license: id });
   if (devices.length === 1) return devices[0]?.hardware_id as string;
-  if (devices.length === 0) return refuse('device_not_found', 'The license is activated on no machine.');
+  if (devices.length === 0) return refuse('device_not_found', 'The license is not activated on any machine.');
   return refuse(
     'missing_parameters',
-    `The license is activated on ${devices.length} machines. Say which with --device.`,
+    `The license is activated on ${devices.length} machines. Select one with --device.`,
   );
 }
 

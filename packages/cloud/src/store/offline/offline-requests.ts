@@ -146,10 +146,11 @@ function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal
   const { request, key: given } = carried;
   const { license_key: named, username } = request.fields;
   if (named !== undefined && given !== null && named !== given) {
-    return refuse('validation_error', 'The request names another license key than the one that was given.');
+    return refuse('validation_error', 'The request is for a different license key than the one given.');
   }
-  const none = 'The request names no license. Say which one by its license key.';
-  const whose = username === undefined ? none : `The request of the user "${username}" names no license key.`;
+  const none = 'The request does not name a license. Give its license key.';
+  const whose =
+    username === undefined ? none : `The request of user "${username}" does not name a license key.`;
   return named ?? given ?? findKeyOfUser(store, carried) ?? refuse('missing_parameters', whose);
 }
 
@@ -185,7 +186,7 @@ function refuseUnknown(isBack: boolean): Refusal {
   const where = isBack ? ' on this machine' : '';
   return refuse(
     'license_not_found',
-    `There is no such license${where}. Check the license key and the product in the request.`,
+    `The license does not exist${where}. Check the license key and the product in the request.`,
   );
 }
 
@@ -202,7 +203,7 @@ function readUsage({ usage, hardware_id, server_key }: Fields): Usage | Refusal 
   const { data } = usageShape.safeParse(usage);
   if (data === undefined) return refuse('usage_file_invalid', 'The usage in the request cannot be read.');
   if (data.hardware_id === hardware_id && data.server_key === server_key) return data;
-  return refuse('usage_file_invalid', 'The usage in the request is that of another server.');
+  return refuse('usage_file_invalid', 'The usage in the request is from another server.');
 }
 
 function readHost({ hostname, app_ver: appVersion }: Fields): HostFacts {

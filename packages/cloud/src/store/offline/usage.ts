@@ -37,7 +37,7 @@ interface CarriedUsage extends ReadUsage {
 export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number): CountedUsage | Refusal {
   const { usage, isSigned, from } = carried;
   if (!isSigned) {
-    return refuse('usage_file_invalid', 'The usage file was changed: its signature does not fit.');
+    return refuse('usage_file_invalid', 'The usage file was changed: its signature is wrong.');
   }
   const taken = transact(store, () => {
     const { hardware_id: hardwareId, server_key: serverKey } = usage;
@@ -71,7 +71,7 @@ function findOwn({ sql }: CloudStore, id: number, key: string, hardwareId: strin
 function refuseNotHere(hardwareId: string): Refusal {
   return refuse(
     'license_not_found',
-    `The usage is of a license that is not activated on the machine "${hardwareId}".`,
+    `The usage file has a license that is not activated on machine "${hardwareId}".`,
   );
 }
 

@@ -19,7 +19,7 @@ import type { Meter } from '../nouns/consumption.ts';
 import { instant, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import type { Measured, Refused } from '../outcome.ts';
-import { type Denial, NO_NEEDS, type RememberedAnswer } from '../view.ts';
+import type { Denial, RememberedAnswer } from '../view.ts';
 import { addConsumption } from './add-consumption.ts';
 
 const LICENSE = exampleLicense({ consumption: exampleLimits() });
@@ -337,13 +337,14 @@ describe('a view for a count', () => {
   test('asks for denials only where one may follow, and for an answer only with a key', () => {
     const head = exampleView({ license: LICENSE }, null);
     const needsOf = (command: AddConsumption) => addConsumption.needs(command, head, null, NOW);
-    assert.deepEqual(needsOf(consume(1, { user: 'ada' })), NO_NEEDS);
+    const nothing = { answer: null, denials: null, featureSlotsEnd: false };
+    assert.deepEqual(needsOf(consume(1, { user: 'ada' })), nothing);
     const denials = { user: 'ada', place: null };
-    assert.deepEqual(needsOf(consume(11, { user: 'ada' })), { ...NO_NEEDS, denials });
-    assert.deepEqual(needsOf(consume(11)), { ...NO_NEEDS, denials: { user: '', place: null } });
+    assert.deepEqual(needsOf(consume(11, { user: 'ada' })), { ...nothing, denials });
+    assert.deepEqual(needsOf(consume(11)), { ...nothing, denials: { user: '', place: null } });
     const answer = { operation: 'add_consumption', user: 'ada', key: 'k' };
     const command = consume(1, { user: 'ada', idempotency: { key: 'k', bodyHash: 'b' } });
-    assert.deepEqual(needsOf(command), { ...NO_NEEDS, answer });
+    assert.deepEqual(needsOf(command), { ...nothing, answer });
   });
 
   test('asks for the meter of what is counted, in its window', () => {

@@ -19,7 +19,7 @@ import type { License } from '../nouns/license.ts';
 import { type Measured, type Refused, refuse } from '../outcome.ts';
 import { refuseByState, refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
-import { type LicenseHead, type LicenseView, NO_NEEDS } from '../view.ts';
+import type { LicenseHead, LicenseView } from '../view.ts';
 
 /**
  * Adds to a total, all or nothing: of the license, or of one of its features. What is accepted is pending for
@@ -34,7 +34,6 @@ export const addConsumption = {
   needs(command, head, _registration, now) {
     const isRefused = 'code' in chooseCounted(command, head, now);
     return {
-      ...NO_NEEDS,
       answer: answerScope(command),
       denials: isRefused ? denialScope(command) : null,
       featureSlotsEnd: command.feature !== null,

@@ -11,7 +11,7 @@ import {
 } from '../lending/deny.ts';
 import { ANSWER_LIFETIME_MS } from '../lending/repeat-answer.ts';
 import { type Instant, plus } from '../nouns/instant.ts';
-import { type LicenseView, NO_NEEDS } from '../view.ts';
+import type { LicenseView } from '../view.ts';
 
 /**
  * Housekeeping: removes what has ended, turns denial counters whose window is over into events, and forgets
@@ -27,7 +27,7 @@ export const collect = {
       placesBy: plus(now, -PLACE_WINDOW_MS),
       answersBy: plus(now, -ANSWER_LIFETIME_MS),
     };
-    return { ...NO_NEEDS, stale };
+    return { stale };
   },
 
   decide(_command, view, now) {

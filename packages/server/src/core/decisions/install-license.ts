@@ -8,7 +8,7 @@ import { metersOf } from '../lending/meter-need.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { type License, licenseId } from '../nouns/license.ts';
-import { type LicenseView, NO_NEEDS } from '../view.ts';
+import type { LicenseView } from '../view.ts';
 
 /**
  * Updates a license that the server has. Nobody loses a slot when there are fewer of them; but no slot is
@@ -20,7 +20,7 @@ export const installLicense = {
   target: ({ license }) => ON_LICENSE.target({ licenseId: licenseId(license.id) }),
 
   needs({ counted, license }, _head, _registration, now) {
-    return counted === undefined ? NO_NEEDS : { ...NO_NEEDS, reports: true, meters: metersOf(license, now) };
+    return counted === undefined ? {} : { reports: true, meters: metersOf(license, now) };
   },
 
   decide(command, view, now) {

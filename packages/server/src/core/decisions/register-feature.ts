@@ -13,7 +13,7 @@ import { type Instant, later } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
 import { refuseByState, refuseFull, refuseNotHeld, refuseRenewal } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
-import { type LicenseView, NO_NEEDS } from '../view.ts';
+import type { LicenseView } from '../view.ts';
 
 /**
  * Lends a slot of a floating feature, or renews it. Its user must hold the license's slot, and it ends with
@@ -25,7 +25,7 @@ export const registerFeature = {
   meter: meterOf,
 
   needs(command) {
-    return { ...NO_NEEDS, featureSlots: true, featureSlotsEnd: true, denials: denialScope(command) };
+    return { featureSlots: true, featureSlotsEnd: true, denials: denialScope(command) };
   },
 
   decide(command, view, now) {

@@ -1,11 +1,10 @@
 import type { ReleaseAllFeatures } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import { collect, collectedChanges, withoutEffect } from '../lending/collect.ts';
-import { NO_NEEDS } from '../view.ts';
 
 export const releaseAllFeatures = {
   ...ON_LICENSE,
-  needs: () => ({ ...NO_NEEDS, featureSlotCount: true }),
+  needs: () => ({ featureSlotCount: true }),
 
   decide({ by }, view, now) {
     const base = collect(view, now);

@@ -6,14 +6,13 @@ import { meterOf } from '../lending/meter-need.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import { refuse } from '../outcome.ts';
 import { refuseOthers, refuseUnknownFeature } from '../refusals.ts';
-import { NO_NEEDS } from '../view.ts';
 
 /** The user gives a feature's slot back. As with a license's slot, this works in any state of the license. */
 export const releaseFeature = {
   ...ON_POOL,
   isFromClients: true,
   meter: meterOf,
-  needs: () => ({ ...NO_NEEDS, featureSlots: true, featureSlotsEnd: true }),
+  needs: () => ({ featureSlots: true, featureSlotsEnd: true }),
 
   decide(command, view, now) {
     const base = collect(view, now);

@@ -7,7 +7,7 @@ import { forgetBorrow } from '../lending/keep-borrows.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
-import { type LicenseView, NO_NEEDS } from '../view.ts';
+import type { LicenseView } from '../view.ts';
 
 /**
  * Frees what came from one address, borrowed or not. A user who has moved to another address since the list
@@ -15,7 +15,7 @@ import { type LicenseView, NO_NEEDS } from '../view.ts';
  */
 export const releaseFrom = {
   ...ON_LICENSE,
-  needs: ({ users }) => ({ ...NO_NEEDS, holders: users }),
+  needs: ({ users }) => ({ holders: users }),
 
   decide(command, view, now) {
     const base = collect(view, now);

@@ -9,7 +9,7 @@ import { refuseFull } from '../refusals.ts';
  * missing: if one is full and another does not allow borrowing, a borrow waits for a slot. Other codes mean
  * that a license cannot be used, and come before all of these.
  */
-const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
+export const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
   'blacklisted',
   'license_borrow_not_allowed',
   'borrow_until_not_valid',

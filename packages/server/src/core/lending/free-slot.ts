@@ -3,7 +3,7 @@ import { ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { refuseNotHeld, refuseOthers } from '../refusals.ts';
-import { type LicenseHead, type LicenseView, NO_NEEDS, type ViewNeeds } from '../view.ts';
+import type { LicenseHead, LicenseView, ViewNeeds } from '../view.ts';
 import { type Collected, inUseChange, withoutEffect } from './collect.ts';
 import { forgetBorrow, mayHaveBorrows } from './keep-borrows.ts';
 
@@ -12,7 +12,7 @@ export const ON_HELD_SLOT = {
   ...ON_POOL,
   isReturn: true,
   needs: (_: unknown, { license }: LicenseHead): ViewNeeds => {
-    return { ...NO_NEEDS, endedBorrow: mayHaveBorrows(license), featureSlots: true };
+    return { endedBorrow: mayHaveBorrows(license), featureSlots: true };
   },
 };
 

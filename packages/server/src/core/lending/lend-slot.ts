@@ -3,7 +3,7 @@ import type { Instant } from '../nouns/instant.ts';
 import type { Registration } from '../nouns/registration.ts';
 import type { Refused } from '../outcome.ts';
 import { lenderOf, refuseFull } from '../refusals.ts';
-import { type LicenseHead, type LicenseView, NO_NEEDS, type ViewNeeds } from '../view.ts';
+import type { LicenseHead, LicenseView, ViewNeeds } from '../view.ts';
 import { crowdToCount, refuseCrowd } from './address-limits.ts';
 import type { Collected } from './collect.ts';
 import { denialScope } from './deny.ts';
@@ -23,9 +23,7 @@ export function slotNeeds(
   // A borrow may shorten them; and the user's ended ones may be beyond those that are collected anyway.
   const featureSlots = command.kind === 'borrow' || head.endedBeyond > 0;
   const mayBeDenied = isRefused || crowd !== null;
-  if (!mayBeDenied && !featureSlots) return NO_NEEDS;
   return {
-    ...NO_NEEDS,
     nextEnd: isRefused,
     featureSlots,
     crowd,

@@ -4,7 +4,7 @@ import type { Decision } from '../decision.ts';
 import type { Actor } from '../nouns/actor.ts';
 import { type Meter, WHOLE_LICENSE } from '../nouns/consumption.ts';
 import type { Instant } from '../nouns/instant.ts';
-import { type LicenseView, NO_NEEDS, type Report } from '../view.ts';
+import type { LicenseView, Report } from '../view.ts';
 import { isOneWindow, knownTotal, periodOf, rebase } from './cloud-total.ts';
 import { type Collected, collectedChanges } from './collect.ts';
 import { reportedMeterOf } from './meter-need.ts';
@@ -22,7 +22,7 @@ import { reportedMeterOf } from './meter-need.ts';
 export const ON_REPORT = {
   ...ON_LICENSE,
   meter: reportedMeterOf,
-  needs: () => ({ ...NO_NEEDS, reports: true }),
+  needs: () => ({ reports: true }),
 };
 
 export const NOTHING_DONE = { kind: 'done', count: 0 } as const;

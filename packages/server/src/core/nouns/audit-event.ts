@@ -6,89 +6,53 @@ import type { LicenseId, Verdict } from './license.ts';
 /** Events of a license's chain. A renewal is none: it only restarts a timer. */
 export type LicenseEvent = LicenseHappening & { readonly by?: Actor | null };
 
-type LicenseHappening =
-  | { readonly kind: 'slot_lent'; readonly user: string; readonly hostname: string | null }
+type LicenseHappening = Readonly<
+  | { kind: 'slot_lent'; user: string; hostname: string | null }
   | Denied
-  | { readonly kind: 'slot_returned'; readonly user: string; readonly by: Actor | null }
-  | { readonly kind: 'slot_expired'; readonly user: string; readonly endedAt: Instant }
-  | { readonly kind: 'slot_borrowed'; readonly user: string; readonly borrowedUntil: Instant }
-  | {
-      readonly kind: 'slot_recalled';
-      readonly user: string;
-      readonly borrowedUntil: Instant;
-      readonly by: Actor;
-    }
+  | { kind: 'slot_returned'; user: string; by: Actor | null }
+  | { kind: 'slot_expired'; user: string; endedAt: Instant }
+  | { kind: 'slot_borrowed'; user: string; borrowedUntil: Instant }
+  | { kind: 'slot_recalled'; user: string; borrowedUntil: Instant; by: Actor }
   /** A wrong clock had ended the borrow, and its reset restored it. `null`: the license's own slot. */
+  | { kind: 'borrow_restored'; feature: string | null; user: string; borrowedUntil: Instant; by: Actor }
   | {
-      readonly kind: 'borrow_restored';
-      readonly feature: string | null;
-      readonly user: string;
-      readonly borrowedUntil: Instant;
-      readonly by: Actor;
+      kind: 'borrow_not_restored';
+      feature: string | null;
+      user: string;
+      borrowedUntil: Instant;
+      code: ErrorCode;
+      by: Actor;
     }
-  | {
-      readonly kind: 'borrow_not_restored';
-      readonly feature: string | null;
-      readonly user: string;
-      readonly borrowedUntil: Instant;
-      readonly code: ErrorCode;
-      readonly by: Actor;
-    }
-  | { readonly kind: 'all_slots_returned'; readonly count: number; readonly by: Actor }
+  | { kind: 'all_slots_returned'; count: number; by: Actor }
   /** Denials that were only counted, and that no later denial of the user carries. */
-  | (Omit<Denied, 'kind'> & { readonly kind: 'denials_repeated' })
+  | (Omit<Denied, 'kind'> & { kind: 'denials_repeated' })
+  | { kind: 'consumption_added'; feature: string | null; user: string | null; count: number; total: number }
+  | { kind: 'feature_lent'; feature: string; user: string }
+  | { kind: 'feature_borrowed'; feature: string; user: string; borrowedUntil: Instant }
+  | { kind: 'feature_returned'; feature: string; user: string }
+  | { kind: 'feature_expired'; feature: string; user: string; endedAt: Instant }
+  | { kind: 'all_features_returned'; count: number; by: Actor }
   | {
-      readonly kind: 'consumption_added';
-      readonly feature: string | null;
-      readonly user: string | null;
-      readonly count: number;
-      readonly total: number;
-    }
-  | { readonly kind: 'feature_lent'; readonly feature: string; readonly user: string }
-  | {
-      readonly kind: 'feature_borrowed';
-      readonly feature: string;
-      readonly user: string;
-      readonly borrowedUntil: Instant;
-    }
-  | { readonly kind: 'feature_returned'; readonly feature: string; readonly user: string }
-  | {
-      readonly kind: 'feature_expired';
-      readonly feature: string;
-      readonly user: string;
-      readonly endedAt: Instant;
-    }
-  | { readonly kind: 'all_features_returned'; readonly count: number; readonly by: Actor }
-  | {
-      readonly kind: 'consumption_reported' | 'report_uncertain' | 'report_withdrawn';
-      readonly feature: string | null;
-      readonly amount: number;
-      readonly reportId: string;
-      readonly by: Actor;
+      kind: 'consumption_reported' | 'report_uncertain' | 'report_withdrawn';
+      feature: string | null;
+      amount: number;
+      reportId: string;
+      by: Actor;
     }
   /** The vendor's cloud knows of consumption, or of a reset, that was unknown here. */
+  | { kind: 'total_corrected'; feature: string | null; before: number; total: number }
+  | { kind: 'license_added'; product: string; slots: number; by: Actor }
   | {
-      readonly kind: 'total_corrected';
-      readonly feature: string | null;
-      readonly before: number;
-      readonly total: number;
-    }
-  | { readonly kind: 'license_added'; readonly product: string; readonly slots: number; readonly by: Actor }
-  | {
-      readonly kind: 'license_changed';
-      readonly changed: readonly string[];
-      readonly slots: number;
+      kind: 'license_changed';
+      changed: readonly string[];
+      slots: number;
       /** What the vendor's cloud said if it sent no license. */
-      readonly verdict?: Verdict;
-      readonly by: Actor;
+      verdict?: Verdict;
+      by: Actor;
     }
   /** `inUse`: slots that were held; they end at their own time. */
-  | {
-      readonly kind: 'license_removed';
-      readonly product: string;
-      readonly inUse: number;
-      readonly by: Actor;
-    };
+  | { kind: 'license_removed'; product: string; inUse: number; by: Actor }
+>;
 
 /** A refusal that leaves a trace. */
 export interface Denied {
@@ -102,67 +66,44 @@ export interface Denied {
 }
 
 /** Events of the system's chain. */
-export type SystemEvent =
+export type SystemEvent = Readonly<
   | ServerStarted
   | ServerStopped
   | ClockJumped
-  | { readonly kind: 'clock_accepted'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
-  | { readonly kind: 'clock_reset'; readonly from: Instant; readonly to: Instant; readonly by: Actor }
+  | { kind: 'clock_accepted'; from: Instant; to: Instant; by: Actor }
+  | { kind: 'clock_reset'; from: Instant; to: Instant; by: Actor }
   /** The server, or a copy of its data, runs on another machine than before. */
-  | { readonly kind: 'identity_changed'; readonly before: string; readonly hardwareId: string }
+  | { kind: 'identity_changed'; before: string; hardwareId: string }
   | {
-      readonly kind: 'offline_request_made';
-      readonly requestId: string;
-      readonly request: 'activation' | 'deactivation';
-      readonly product: string | null;
-      readonly by: Actor;
+      kind: 'offline_request_made';
+      requestId: string;
+      request: 'activation' | 'deactivation';
+      product: string | null;
+      by: Actor;
     }
-  | { readonly kind: 'usage_file_made'; readonly sequence: number; readonly by: Actor }
-  | { readonly kind: 'account_created'; readonly account: string; readonly role: string; readonly by: Actor }
-  | { readonly kind: 'account_removed'; readonly account: string; readonly by: Actor }
-  | {
-      readonly kind: 'role_changed';
-      readonly account: string;
-      readonly before: string;
-      readonly role: string;
-      readonly by: Actor;
-    }
+  | { kind: 'usage_file_made'; sequence: number; by: Actor }
+  | { kind: 'account_created'; account: string; role: string; by: Actor }
+  | { kind: 'account_removed'; account: string; by: Actor }
+  | { kind: 'role_changed'; account: string; before: string; role: string; by: Actor }
   /** `oneTime`: the server made it up, and it must be replaced. */
+  | { kind: 'password_changed'; account: string; oneTime: boolean; by: Actor }
   | {
-      readonly kind: 'password_changed';
-      readonly account: string;
-      readonly oneTime: boolean;
-      readonly by: Actor;
-    }
-  | {
-      readonly kind: 'token_created';
-      readonly tokenId: string;
-      readonly name: string;
-      readonly role: string;
-      readonly expiresAt: Instant | null;
-      readonly endsWithSetup?: true;
-      readonly by: Actor;
+      kind: 'token_created';
+      tokenId: string;
+      name: string;
+      role: string;
+      expiresAt: Instant | null;
+      endsWithSetup?: true;
+      by: Actor;
     }
   /** `name`: its own or its account's. */
-  | {
-      readonly kind: 'token_revoked';
-      readonly tokenId: string;
-      readonly name: string | null;
-      readonly by: Actor;
-    }
-  | { readonly kind: 'signed_in' | 'sign_in_failed'; readonly account: string; readonly by: Actor }
+  | { kind: 'token_revoked'; tokenId: string; name: string | null; by: Actor }
+  | { kind: 'signed_in' | 'sign_in_failed'; account: string; by: Actor }
   | CloudKeysSet
-  | { readonly kind: 'master_key_rotated'; readonly from: string; readonly to: string; readonly by: Actor }
+  | { kind: 'master_key_rotated'; from: string; to: string; by: Actor }
   | MasterKeyExported
   /** How many of each kind are denied from now on. */
-  | {
-      readonly kind: 'rules_changed';
-      readonly users: number;
-      readonly hosts: number;
-      readonly addresses: number;
-      readonly digest: string;
-      readonly by: Actor;
-    }
+  | { kind: 'rules_changed'; users: number; hosts: number; addresses: number; digest: string; by: Actor }
   | LicenseExpiring
   | TokenExpiring
   | CloudUnreachable
@@ -170,7 +111,8 @@ export type SystemEvent =
   | CloudHeld
   | CloudReleased
   | HeadsSigned
-  | AuditThinned;
+  | AuditThinned
+>;
 
 export interface ServerStarted {
   readonly kind: 'server_started';

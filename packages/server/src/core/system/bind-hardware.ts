@@ -1,4 +1,4 @@
-import { unchanged, type WideChange } from '../decision.ts';
+import { type SystemChange, unchanged } from '../decision.ts';
 import { type License, moveTie } from '../nouns/license.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import type { BindHardware } from '../system-command.ts';
@@ -17,7 +17,7 @@ export const bindHardware = {
     const { licenses, hardwareId: before } = facts;
     const refusal = isChosen === true ? refuseChosenId(licenses, hardwareId) : null;
     if (refusal !== null) return unchanged(refusal);
-    const ties = licenses.flatMap((license): WideChange[] => {
+    const ties = licenses.flatMap((license): SystemChange[] => {
       const moved = moveTie(license, hardwareId, now);
       return moved === license ? [] : [{ kind: 'put_tie', license: moved }];
     });

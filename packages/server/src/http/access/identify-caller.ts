@@ -30,7 +30,7 @@ export async function identifyCaller(visit: Visit): Promise<Caller> {
   if (caller.role !== null && includesRole(caller.role, role)) return caller;
   throw new RequestError(
     'forbidden',
-    `This takes the role "${role}", and "${caller.name}" has the role "${caller.role}".`,
+    `This requires role "${role}", but "${caller.name}" has role "${caller.role}".`,
   );
 }
 
@@ -63,8 +63,8 @@ function withCertificate(peer: Peer): Caller {
   if (peer.certificate == null) {
     throw new RequestError(
       'unauthorized',
-      'This server wants to know its clients. Get a token from /auth or from the administrator, and send ' +
-        'it as "Authorization: Bearer …", or show a client certificate.',
+      'This server requires authentication. Get a token from /auth or from the administrator, and send it ' +
+        'as "Authorization: Bearer …", or use a client certificate.',
     );
   }
   return { ...nobody(peer), kind: 'certificate', name: `certificate ${peer.certificate}`, role: 'user' };
@@ -81,13 +81,13 @@ async function findHolder(authorization: string, visit: Visit): Promise<Holder> 
 function passwordFirst(): RequestError {
   return new RequestError(
     'forbidden',
-    'This was signed in with a one-time password for the second time: it can only replace that password. ' +
-      'Send both to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+    'The one-time password was used a second time, so this token can only change the password. Send the ' +
+      'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
   );
 }
 
 function tooOld(): RequestError {
-  return new RequestError('unauthorized', 'The token is unknown or too old. Get a new one from /auth.');
+  return new RequestError('unauthorized', 'The token is unknown or expired. Get a new one from /auth.');
 }
 
 /** Without credentials, only a caller on this machine administrates, and only until the server is set up. */
@@ -96,12 +96,13 @@ async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<v
   if (why === null) return;
   throw new RequestError(
     'unauthorized',
-    'This needs an administrator\'s token. Get one from /auth, and send it as "Authorization: Bearer …". ' +
-      `During setup a local caller needs none, but this request does not count as local because ${why}.`,
+    'This requires the token of an administrator. Get one from /auth, and send it as ' +
+      '"Authorization: Bearer …". During setup, local callers need none, but this one does not count as ' +
+      `local because ${why}.`,
   );
 }
 
 async function whySetupIsOver({ localAdmin }: AuthSettings, accounts: Accounts): Promise<string | null> {
   if (localAdmin === 'always' || (await accounts.isBeingSetUp())) return null;
-  return 'setup is over: an administrator has a password of their own';
+  return 'setup is over: an administrator has set a password';
 }

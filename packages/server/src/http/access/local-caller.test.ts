@@ -12,10 +12,10 @@ describe('a 401 says why a caller does not count as local', () => {
       {},
     ],
     [/because it does not come from 127\.0\.0\.1 or ::1\.$/, {}, { peer: FOREIGN }],
-    [/because its Host header is none of localhost/, {}, { headers: { host: 'vm' } }],
-    [/because it is HTTP\/1\.0, as proxies send it\.$/, {}, { peer: { ...LOCAL, isHttp10: true } }],
-    [/because it has the header "referer", as browsers send it\.$/, {}, { headers: { referer: 'x' } }],
-    [/because it has the header "x-real-ip", as proxies/, {}, { headers: { 'x-real-ip': '127.0.0.1' } }],
+    [/because its Host header is not localhost/, {}, { headers: { host: 'vm' } }],
+    [/because it is HTTP\/1\.0, which proxies send\.$/, {}, { peer: { ...LOCAL, isHttp10: true } }],
+    [/because it has the header "referer", which browsers send\.$/, {}, { headers: { referer: 'x' } }],
+    [/because it has the header "x-real-ip", which proxies/, {}, { headers: { 'x-real-ip': '127.0.0.1' } }],
   ];
   for (const [sentence, auth, request] of reasons) {
     test(String(sentence), async (t) => {

@@ -17,12 +17,12 @@ export function whyNotLocal(headers: Headers, sender: Sender, auth: AuthSettings
   }
   if (!LOOPBACK_ADDRESSES.has(sender.address)) return 'it does not come from 127.0.0.1 or ::1';
   if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) {
-    return 'its Host header is none of localhost, 127.0.0.1 and [::1]';
+    return 'its Host header is not localhost, 127.0.0.1 or [::1]';
   }
-  if (sender.isHttp10 === true) return 'it is HTTP/1.0, as proxies send it';
+  if (sender.isHttp10 === true) return 'it is HTTP/1.0, which proxies send';
   for (const [name, value] of headers) {
-    if (isOfProxy(name)) return `it has the header "${name}", as proxies send it`;
-    if (isOfBrowser(name, value)) return `it has the header "${name}", as browsers send it`;
+    if (isOfProxy(name)) return `it has the header "${name}", which proxies send`;
+    if (isOfBrowser(name, value)) return `it has the header "${name}", which browsers send`;
   }
   return null;
 }

@@ -45,7 +45,7 @@ export function requireOwnPage(request: Request, peer: Peer, session: string): v
   if (isSameText(request.headers.get(CSRF_HEADER) ?? '', csrfTokenOf(session))) return;
   throw new RequestError(
     'csrf_rejected',
-    `A request with a session needs the header ${CSRF_HEADER}: GET /api/admin/session tells its value.`,
+    `A request with a session needs the header ${CSRF_HEADER}. GET /api/admin/session returns its value.`,
   );
 }
 
@@ -70,6 +70,6 @@ export function requireTlsIfAsked({ isSecure, isControl }: Peer, { requireTls }:
   if (!requireTls || isSecure === true || isControl) return;
   throw new RequestError(
     'tls_required',
-    'This server signs nobody in over plain HTTP. Use its https address, and replace the password you sent.',
+    'This server does not accept sign-ins over plain HTTP. Use its https address, and change the password.',
   );
 }

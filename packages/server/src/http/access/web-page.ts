@@ -49,8 +49,8 @@ async function requireOwnName(host: string, { ownNames }: WebPageRules): Promise
   if (parseAddress(name) !== null || (await ownNames.isOwn(name))) return;
   throw new RequestError(
     'host_not_allowed',
-    `Browsers may not use this server under the name ${quote(name)}. If it is the server's, an ` +
-      'administrator has to add it to the setting "http.allowedHosts".',
+    `Browsers may not use this server under the name ${quote(name)}. If it is a name of this server, an ` +
+      'administrator can add it to the setting "http.allowedHosts".',
     { setting: 'http.allowedHosts' },
   );
 }
@@ -72,10 +72,10 @@ function requireAllowedOrigin({ request, peer, pages }: Omit<PageRequest, 'route
   throw new RequestError(
     'origin_not_allowed',
     origin === null || origin === 'null'
-      ? 'This request comes from a web page that does not say whose it is. Pages may use this server with ' +
-          '"fetch", once an administrator has added their origin to the setting "http.allowedOrigins".'
-      : `Pages of ${quote(origin)} may not use this server, unless an administrator adds that origin to ` +
-          'the setting "http.allowedOrigins".',
+      ? 'This request comes from a web page without an origin. Pages may use this server with "fetch" once ' +
+          'an administrator has added their origin to the setting "http.allowedOrigins".'
+      : `Pages of ${quote(origin)} may not use this server unless an administrator adds that origin to the ` +
+          'setting "http.allowedOrigins".',
     { setting: 'http.allowedOrigins' },
   );
 }

@@ -13,7 +13,7 @@ export function renderDocs(routes: readonly Route[], version: string): string {
 <p>Bodies and answers are JSON. Every error is <code>{"status", "code", "message"}</code>, with facts behind
 it. The same as a document for tools: <a href="/api/v4/openapi.json">openapi.json</a>.</p>
 ${section('client', 'For applications')}
-${section('account', 'For whoever has an account')}
+${section('account', 'For every account')}
 ${section('operator', 'For operators and administrators')}
 ${section('admin', 'For administrators')}
 ${section('public', 'For everyone')}

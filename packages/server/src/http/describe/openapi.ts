@@ -80,14 +80,14 @@ const HEADER_PARAMETERS = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Within 24 hours, a repeat with the same key and the same fields counts once.',
+    description: 'A request repeated within 24 hours with the same key and fields counts once.',
     schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,256}$' },
     example: '6f9d2f0e-2f55-4f4e-9a3d-0c7d5f6c1b11',
   },
   'Last-Event-ID': {
     name: 'Last-Event-ID',
     in: 'header',
-    description: 'Continue after this event; it counts before `after`.',
+    description: 'Continue after this event; takes precedence over `after`.',
     schema: { type: 'string', pattern: '^(\\d{1,15}(\\.\\d{1,15})?)?$' },
     example: '12.0',
   },
@@ -319,7 +319,7 @@ function describeRefusal(status: string, codes: readonly ErrorCode[]) {
 function sharedResponses(): Record<string, object> {
   const content = { 'application/json': { schema: refer('schemas', 'Problem') } };
   const retry = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
-  const refusal = { description: 'As the operation says that this one is the same as.', content };
+  const refusal = { description: 'See the operation of which this one is an alias.', content };
   const responses = Object.fromEntries(
     Object.entries(RESPONSES).map(([name, [status, ...codes]]) => [
       name,
@@ -352,7 +352,7 @@ function problemSchema(): JsonSchema {
         enum: Object.keys(ERRORS),
       },
       message: { type: 'string', description: 'What happened and what to do, for people.' },
-      field: { type: 'string', description: 'The field that is wrong, where it is one.' },
+      field: { type: 'string', description: 'The invalid field, if there is one.' },
     },
     additionalProperties: true,
     examples: [

@@ -40,7 +40,7 @@ export function errorReply(error: unknown): Reply | null {
 export function bugReply(requestId: string): Reply {
   return problem(
     'internal_error',
-    `Something went wrong inside the server. The log says more under the request id ${requestId}.`,
+    `Internal server error. The log has details under request id ${requestId}.`,
     { requestId },
   );
 }

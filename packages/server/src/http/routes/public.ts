@@ -29,7 +29,7 @@ function rootRoute(version: string): Route {
     methods: ['GET'],
     paths: ['/'],
     access: 'public',
-    summary: 'Says that a license server is here',
+    summary: 'Identify the license server',
     answer: { kind: 'json', schema: rootObject },
     errors: [],
     handle: () => json({ name: 'berth', version, docs: '/api/v4/docs' }),
@@ -48,7 +48,7 @@ function healthRoute(oversight: Oversight): Route {
     handle: () =>
       oversight.isHealthy()
         ? json({ status: 'ok' })
-        : problem('store_unavailable', 'The server cannot write its data now. The log says why.'),
+        : problem('store_unavailable', 'The server cannot write its data. See its log.'),
   });
 }
 
@@ -63,7 +63,7 @@ function authRoute(accounts: Accounts): Route {
     answer: {
       kind: 'json',
       schema: z.object({
-        message: told(z.string(), 'That it went well.'),
+        message: told(z.string(), 'A message that the login was successful.'),
         token: told(z.string(), 'The token: send it as `Authorization: Bearer TOKEN`.'),
       }),
     },
@@ -96,7 +96,7 @@ function readBasic(authorization: string | null): { name: string; password: stri
   if (colon < 1 || isTooLong || isUnreadable) {
     throw new RequestError(
       'unauthorized',
-      'Send the name and the password with HTTP Basic: curl -u NAME:PASSWORD.',
+      'Send the name and password with HTTP Basic, such as curl -u NAME:PASSWORD.',
     );
   }
   return { name, password };

@@ -7,7 +7,7 @@ import { CONTROL } from '../../config.ts';
 import { isSameText } from '../access/same-text.ts';
 import { problem } from '../reply/problem.ts';
 import { toResponse } from '../reply/reply.ts';
-import type { Answering } from './entrance.ts';
+import type { Answering } from './listen.ts';
 import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
 
 /** The longest path that every system takes for a socket. */
@@ -28,7 +28,7 @@ export async function listenControl(app: Answering, dataFolder: string): Promise
     return await (isSocketUsable ? listenOnSocket(app, path) : listenOnPort(app, file));
   } catch (error) {
     const { message } = error as Error;
-    throw new ListenError(`Cannot open the way in for the command line, ${path}: ${message}`);
+    throw new ListenError(`Cannot open the control socket ${path}: ${message}`);
   }
 }
 
@@ -47,7 +47,7 @@ async function listenOnPort(app: Answering, file: string): Promise<() => Promise
   const fetch = (request: Request) =>
     isSameText(request.headers.get(CONTROL.header) ?? '', token)
       ? app.fetch(request, { peer: CONTROL_PEER })
-      : toResponse(problem('unauthorized', 'This port is for the command line of this machine only.'));
+      : toResponse(problem('unauthorized', 'This port is only for the command line on this machine.'));
   const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));
   await listening(server, () => server.listen(0, '127.0.0.1'));
   const { port } = server.address() as AddressInfo;

@@ -12,13 +12,38 @@ import { placeOf } from '@berth/protocol/address-range';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
+import type { Hono } from 'hono';
 import { LIMITS } from '../../config.ts';
 import type { Certificates } from '../../services/upkeep/certificates.ts';
+import type { AppEnv } from '../app.ts';
 import { bugReply, problem } from '../reply/problem.ts';
 import { HEADERS, toResponse } from '../reply/reply.ts';
 import { type Connections, watchConnections } from './connections.ts';
-import type { Answering } from './entrance.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
+
+/** What a socket hands its requests to. */
+export type Answering = Pick<Hono<AppEnv>, 'fetch'>;
+
+/**
+ * Stands where the app will be, so that the port can be bound before anything is created: a start that fails
+ * on a busy port leaves no trace. Whoever comes early is told to come again.
+ */
+export interface Entrance extends Answering {
+  open(app: Answering): void;
+}
+
+export function createEntrance(): Entrance {
+  let inside: Answering | null = null;
+  return {
+    fetch: (request, ...rest) =>
+      inside === null
+        ? toResponse(problem('store_unavailable', 'The server is starting. Try again in a moment.'))
+        : inside.fetch(request, ...rest),
+    open(app) {
+      inside = app;
+    },
+  };
+}
 
 interface Listening {
   /** Where it can be reached. */
@@ -43,10 +68,10 @@ interface ListenOptions {
 export class ListenError extends Error {}
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program does already. Stop it, or choose another port with --port.',
-  EACCES: 'this user may not. Choose a port above 1023 with --port.',
-  EADDRNOTAVAIL: 'this machine has no such address. Choose another with --host.',
-  ENOTFOUND: 'this name is not known. Choose an address with --host.',
+  EADDRINUSE: 'another program uses it. Stop that program, or choose another port with --port.',
+  EACCES: 'this user lacks permission. Choose a port above 1023 with --port.',
+  EADDRNOTAVAIL: 'this machine does not have this address. Choose another one with --host.',
+  ENOTFOUND: 'this host name is unknown. Choose an address with --host.',
 };
 
 /** Serves the app over TCP or over TLS, with every bound of the connection itself. */
@@ -88,7 +113,7 @@ export const LISTENER_OPTIONS = {
   errorHandler: (error: unknown) =>
     toResponse(
       error instanceof UnreadableRequest
-        ? problem('bad_request', 'The address or the Host header of the request cannot be read.')
+        ? problem('bad_request', 'The URL or the Host header of the request is not valid.')
         : bugReply('none'),
     ),
 };

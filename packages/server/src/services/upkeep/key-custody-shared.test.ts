@@ -4,32 +4,19 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/stores/postgres.ts';
-import { openDatabase } from '../../store/postgres/wire/open-database.ts';
+import { openPatiently } from '../../store/exam/postgres-database.ts';
 import { RequestError } from '../request-error.ts';
 import { createKeyCustody } from './key-custody.ts';
 
 const getPostgres = sharedPostgres();
 
-function openAt(url: string, masterKey: { value: null; file: string }) {
-  return openDatabase({
-    url,
-    masterKey,
-    maxConnections: 3,
-    prepareStatements: true,
-    version: 'exam',
-    onNotice: () => {},
-    onNews: () => {},
-    isServing: true,
-  });
-}
-
 test('a rotation beside other servers is refused, and the key stays where it is', async (t) => {
   if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
   const url = await (await getPostgres()).createDatabase();
   const source = { value: null, file: join(temporaryFolder(t), 'master.key') };
-  const store = await openAt(url, source);
+  const store = await openPatiently({ url, masterKey: source });
   t.after(() => store.close());
-  const other = await openAt(url, source);
+  const other = await openPatiently({ url, masterKey: source });
   t.after(() => other.close());
   const custody = createKeyCustody(store, source);
   const [before, key] = [await custody.describe(), readFileSync(source.file, 'utf8')];

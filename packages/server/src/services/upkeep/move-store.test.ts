@@ -13,12 +13,12 @@ import { licenseId } from '../../core/nouns/license.ts';
 import { heldKey } from '../../core/nouns/notice-key.ts';
 import { createManualClock, type ManualClock } from '../../store/clock.ts';
 import { columnsOf, TABLE_NAMES } from '../../store/engine/tables.ts';
+import { openPatiently } from '../../store/exam/postgres-database.ts';
 import { openPostgresSource } from '../../store/postgres/move/postgres-source.ts';
 import { openPostgresTarget } from '../../store/postgres/move/postgres-target.ts';
 import type { Connection } from '../../store/postgres/wire/connection.ts';
 import { openConnection } from '../../store/postgres/wire/database.ts';
 import { parseDatabaseUrl } from '../../store/postgres/wire/database-url.ts';
-import { openDatabase } from '../../store/postgres/wire/open-database.ts';
 import type { Query } from '../../store/query.ts';
 import { openInThreadStore } from '../../store/sqlite/in-thread-store.ts';
 import { openSqliteSource } from '../../store/sqlite/move/sqlite-source.ts';
@@ -109,17 +109,7 @@ async function connectTo(t: TestContext, url: string): Promise<Connection> {
 
 /** As a server does it, by another clock. */
 function openServing(url: string, clock: ManualClock): Promise<Store> {
-  return openDatabase({
-    url,
-    clock,
-    masterKey: SOURCE,
-    maxConnections: 5,
-    prepareStatements: true,
-    version: 'test',
-    onNotice: () => {},
-    onNews: () => {},
-    isServing: true,
-  });
+  return openPatiently({ url, clock, masterKey: SOURCE });
 }
 
 describe('moving a store', { skip }, () => {

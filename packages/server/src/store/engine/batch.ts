@@ -1,7 +1,7 @@
-import type { ClockJump } from '../../core/clock/clock.ts';
 import type { HeadsSigned } from '../../core/nouns/audit-event.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { Rules } from '../../core/rules/rules.ts';
+import type { SystemFacts } from '../../core/system-module.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { AnswerCount } from './apply/apply.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
@@ -13,7 +13,9 @@ export interface Batch {
   readonly statements: Statements;
   readonly savepoint: Savepoint;
   readonly licenses: LoadedLicenses;
-  readonly clock: BatchClock;
+  /** The wall clock, for commands that compare it with `now`. */
+  readonly clock: SystemFacts['clock'];
+  /** Another time after a command that moves the clock. */
   now: Instant;
   /** What seals the secrets; another one after a command that replaces it. */
   masterKey: MasterKey;
@@ -40,15 +42,6 @@ export interface Savepoint {
   rollBack(): void;
   /** Whether an error concerns all commands of the transaction, and not only the one that met it. */
   concernsAll(error: unknown): boolean;
-}
-
-/** The clock as those commands see it that move it. */
-export interface BatchClock {
-  readonly jump: ClockJump | null;
-  readWall(): Instant;
-  moveTo(now: Instant): void;
-  /** Remembers the time as it is, and answers how to go on from there: for a command that fails. */
-  remember(): () => void;
 }
 
 /** Vouches for the log. */

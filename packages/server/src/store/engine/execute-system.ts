@@ -1,15 +1,11 @@
 import { systemModuleOf } from '../../core/decide-system.ts';
-import type { SystemChange, WideChange } from '../../core/decision.ts';
 import type { SystemCommand } from '../../core/system-command.ts';
 import type { Executed } from '../store.ts';
 import { applySystemChange } from './apply/apply-system.ts';
 import { eventText } from './audit/audit-chain.ts';
-import { signHeads } from './audit/sign-heads.ts';
-import { putSegment } from './audit/thin-audit.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadSystemFacts } from './load/load-system-facts.ts';
 import { rememberEntry } from './loaded-licenses.ts';
-import { moveClock, prolongLive, pullBack, putTie, restoreBorrows } from './move-clock.ts';
 
 export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]): Executed {
   const module = systemModuleOf(command);
@@ -17,41 +13,10 @@ export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]
   if (module.scope === 'all') rememberAll(batch, undo);
   const facts = loadSystemFacts(batch, module.needs(command));
   const { outcome, changes, events } = module.decide(command, facts, batch.now);
-  for (const change of changes) applyWideChange(batch, change);
+  for (const change of changes) applySystemChange(batch, change);
   for (const event of events) batch.systemEvents.push(eventText(event));
   if (changes.length > 0 || events.length > 0) batch.isChanged = true;
   return outcome;
-}
-
-function applyWideChange(batch: Batch, change: SystemChange | WideChange): void {
-  switch (change.kind) {
-    case 'set_hardware_id':
-      batch.statements.saveHardwareId.run(change.hardwareId);
-      break;
-    case 'put_tie':
-      putTie(batch, change.license);
-      break;
-    case 'sign_heads':
-      signHeads(batch, change.heads);
-      break;
-    case 'put_segment':
-      putSegment(batch, change.segment);
-      break;
-    case 'move_clock':
-      moveClock(batch, change.to);
-      break;
-    case 'prolong_live':
-      prolongLive(batch, change.since);
-      break;
-    case 'restore_borrows':
-      restoreBorrows(batch, change.restoration);
-      break;
-    case 'pull_back':
-      pullBack(batch, change.from);
-      break;
-    default:
-      applySystemChange(batch, change);
-  }
 }
 
 /** What a command on the server itself may leave in memory. */
@@ -68,5 +33,5 @@ function rememberSystem(batch: Batch): Undo {
 function rememberAll(batch: Batch, undo: Undo[]): void {
   const { now, isChanged } = batch;
   for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));
-  undo.push(batch.clock.remember(), () => Object.assign(batch, { now, isChanged }));
+  undo.push(() => Object.assign(batch, { now, isChanged }));
 }

@@ -31,7 +31,7 @@ export interface LoadedLicense {
 }
 
 /** A standing made from the meters, and what it was made from: it is kept while that is the same. */
-export interface KeptStanding {
+interface KeptStanding {
   readonly standing: Standing;
   readonly license: License;
   readonly metersVersion: number;
@@ -47,7 +47,7 @@ export interface RemovedLicense {
 }
 
 /** What has to be known of all licenses where only some are loaded. */
-export interface Surroundings {
+interface Surroundings {
   readonly productCount: number;
   readonly lastOrder: number;
   readonly removed: readonly RemovedLicense[];

@@ -33,7 +33,7 @@ export function prolongLive(
 
 /** What has ended is collected first: the borrows among it may come back. */
 export function loadReset(batch: Batch): ResetFacts {
-  const to = chooseResetTime(batch.clock.readWall(), listLicenses(batch));
+  const to = chooseResetTime(batch.clock.wall, listLicenses(batch));
   if (!isResettable(batch.now, to)) return { to, licenses: [] };
   for (const entry of batch.licenses.entries()) collectAll(batch, entry);
   return { to, licenses: listRestorable(batch, to) };
@@ -51,11 +51,6 @@ function collectAll(batch: Batch, entry: LoadedLicense): void {
     write(batch, entry, decision);
     if (decision.changes.length === 0) return;
   }
-}
-
-export function moveClock(batch: Batch, to: Instant): void {
-  batch.clock.moveTo(to);
-  batch.now = to;
 }
 
 export function restoreBorrows(batch: Batch, { licenseId, changes, events }: Restoration): void {

@@ -92,7 +92,7 @@ function byName(
 }
 
 /** Rows to remove, and rows to add. */
-export interface Rewrite {
+interface Rewrite {
   readonly removed: readonly UserRow[];
   readonly added: readonly UserRow[];
 }

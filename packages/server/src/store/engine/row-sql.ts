@@ -14,7 +14,7 @@ import {
 } from './tables.ts';
 
 /** One table, row by row. */
-export interface Rows<N extends TableName> {
+interface Rows<N extends TableName> {
   find(key: KeyOf<N>): RowOf<N> | undefined;
   /** All rows of a group, ordered by the rest of the key. */
   list(group: GroupOf<N>): readonly RowOf<N>[];
@@ -26,7 +26,7 @@ export interface Rows<N extends TableName> {
 }
 
 /** Tables whose rows end. */
-export type EndingTable = 'registration' | 'feature_slot';
+type EndingTable = 'registration' | 'feature_slot';
 
 export interface EndingRows<N extends EndingTable> extends Rows<N> {
   /** Rows of a license that end at or before `now`, the first to end first; at most `limit`. */
@@ -80,7 +80,7 @@ export function replaceRow(name: TableName): string {
   return `ON CONFLICT (${quoteNames(key)}) DO UPDATE SET ${set.join(', ')}`;
 }
 
-export type RowSql = ReturnType<typeof makeSql>;
+type RowSql = ReturnType<typeof makeSql>;
 
 export const ROW_SQL = Object.fromEntries(TABLE_NAMES.map((name) => [name, makeSql(name)])) as Readonly<
   Record<TableName, RowSql>

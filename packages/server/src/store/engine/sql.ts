@@ -32,16 +32,16 @@ export function writesTo<S extends Readonly<Record<string, string>>>(
 export type Values = readonly RowValue[] | readonly [Readonly<Record<string, RowValue>>];
 
 /** Synchronous: a store whose database is remote must have the rows in memory. */
-export interface ReadStatement<R> {
+interface ReadStatement<R> {
   get(...values: Values): R | undefined;
   all(...values: Values): R[];
 }
 
-export interface WriteStatement {
+interface WriteStatement {
   run(...values: Values): void;
 }
 
-export type Prepared<S> = S extends Read<infer R> ? ReadStatement<R> : WriteStatement;
+type Prepared<S> = S extends Read<infer R> ? ReadStatement<R> : WriteStatement;
 
 export type PreparedAll<S> = { readonly [N in keyof S]: Prepared<S[N]> };
 

@@ -38,7 +38,7 @@ export interface OpenOptions {
 export type OpenStore = (options: OpenOptions) => Promise<Store>;
 
 /** One store under examination, with its data, its clock and the words in which the cases are told. */
-export class Bench {
+export class ExamStore {
   readonly clock = createManualClock(NOW);
   notices: StoreNotice[] = [];
   readonly #open: OpenStore;
@@ -50,10 +50,10 @@ export class Bench {
     this.#open = open;
   }
 
-  static async start(open: OpenStore): Promise<Bench> {
-    const bench = new Bench(open);
-    await bench.#openIn(await bench.#makeFolder());
-    return bench;
+  static async start(open: OpenStore): Promise<ExamStore> {
+    const exam = new ExamStore(open);
+    await exam.#openIn(await exam.#makeFolder());
+    return exam;
   }
 
   get store(): Store {

@@ -5,7 +5,7 @@ import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './cloud
 import { CONTENTION } from './contention.ts';
 import { COUNTING, COUNTING_AT_ONCE, countingRestartCases, REPEATED_REQUESTS, WINDOWS } from './counting.ts';
 import { DATABASE_CLOCK } from './database-clock.ts';
-import { Bench, type OpenStore } from './exam-store.ts';
+import { ExamStore, type OpenStore } from './exam-store.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './features.ts';
 import { fileCases, ownFileCases } from './files.ts';
 import { LENDING } from './lending.ts';
@@ -22,7 +22,7 @@ import { expectSound } from './soundness.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
 
-type Chapter = Readonly<Record<string, (bench: Bench) => Promise<void>>>;
+type Chapter = Readonly<Record<string, (exam: ExamStore) => Promise<void>>>;
 
 /** Looks into the folder of a store, at what no question shows. */
 type Inspect = (folder: string) => Promise<void>;
@@ -129,16 +129,16 @@ function examine(
 }
 
 async function examineCase(
-  run: (bench: Bench) => Promise<void>,
+  run: (exam: ExamStore) => Promise<void>,
   open: OpenStore,
   inspect: Inspect,
 ): Promise<void> {
-  const bench = await Bench.start(open);
+  const exam = await ExamStore.start(open);
   try {
-    await run(bench);
-    await expectSound(bench.store);
-    await inspect(bench.folder);
+    await run(exam);
+    await expectSound(exam.store);
+    await inspect(exam.folder);
   } finally {
-    await bench.end();
+    await exam.end();
   }
 }

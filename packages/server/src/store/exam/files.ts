@@ -3,7 +3,7 @@ import type { FileFacts } from '../../core/command.ts';
 import { exampleLicense, NOW } from '../../core/examples.ts';
 import { DAY_MS, HOUR_MS, plus } from '../../core/nouns/instant.ts';
 import { type License, NO_TIE } from '../../core/nouns/license.ts';
-import { type Bench, codeOf, grantedOf } from './exam-store.ts';
+import { codeOf, type ExamStore, grantedOf } from './exam-store.ts';
 
 const HOME = 'home';
 
@@ -33,14 +33,14 @@ function fileLicense(facts: Partial<License> = {}): License {
   return exampleLicense({ source: 'offline', tie: { ...NO_TIE, hardwareId: HOME }, ...facts });
 }
 
-async function take(bench: Bench, license: License, facts: FileFacts): Promise<string> {
-  return codeOf(await bench.execute({ kind: 'install_license', license, file: facts, by: 'admin' }));
+async function take(exam: ExamStore, license: License, facts: FileFacts): Promise<string> {
+  return codeOf(await exam.execute({ kind: 'install_license', license, file: facts, by: 'admin' }));
 }
 
-async function prepare(bench: Bench, ...requestIds: readonly string[]): Promise<void> {
-  await bench.execute({ kind: 'bind_hardware', hardwareId: HOME });
+async function prepare(exam: ExamStore, ...requestIds: readonly string[]): Promise<void> {
+  await exam.execute({ kind: 'bind_hardware', hardwareId: HOME });
   for (const requestId of requestIds) {
-    await bench.execute({
+    await exam.execute({
       kind: 'open_request',
       requestId,
       request: 'activation',
@@ -53,49 +53,49 @@ async function prepare(bench: Bench, ...requestIds: readonly string[]): Promise<
 /** What is believed, and that it still is after the store was opened again. */
 export function fileCases(again: 'restart' | 'crash') {
   return {
-    'a request is answered once': async (bench: Bench) => {
-      await prepare(bench, 'r1', 'r2');
-      assert.equal(await take(bench, fileLicense(), file()), 'done');
-      await bench[again]();
-      assert.equal(await take(bench, fileLicense(), file()), 'done', 'the same file again');
+    'a request is answered once': async (exam: ExamStore) => {
+      await prepare(exam, 'r1', 'r2');
+      assert.equal(await take(exam, fileLicense(), file()), 'done');
+      await exam[again]();
+      assert.equal(await take(exam, fileLicense(), file()), 'done', 'the same file again');
       const other = fileLicense({ slots: 9 });
-      assert.equal(await take(bench, other, file()), 'offline_file_outdated', 'of the same date');
+      assert.equal(await take(exam, other, file()), 'offline_file_outdated', 'of the same date');
       const foreign = fileLicense({ id: 99 as License['id'] });
-      assert.equal(await take(bench, foreign, file()), 'offline_request_used');
-      assert.equal(await take(bench, foreign, file({ requestId: 'unknown' })), 'offline_request_unknown');
-      assert.equal(await take(bench, foreign, file({ requestId: 'r2' })), 'done');
+      assert.equal(await take(exam, foreign, file()), 'offline_request_used');
+      assert.equal(await take(exam, foreign, file({ requestId: 'unknown' })), 'offline_request_unknown');
+      assert.equal(await take(exam, foreign, file({ requestId: 'r2' })), 'done');
     },
 
-    'dates only go forward, also for a license that was removed': async (bench: Bench) => {
-      await prepare(bench, 'r1', 'r2', 'r3');
-      await take(bench, fileLicense(), file({ issuedAt: plus(NOW, HOUR_MS) }));
+    'dates only go forward, also for a license that was removed': async (exam: ExamStore) => {
+      await prepare(exam, 'r1', 'r2', 'r3');
+      await take(exam, fileLicense(), file({ issuedAt: plus(NOW, HOUR_MS) }));
       const refresh = file({ requestId: null });
-      assert.equal(await take(bench, fileLicense({ slots: 9 }), refresh), 'offline_file_outdated');
+      assert.equal(await take(exam, fileLicense({ slots: 9 }), refresh), 'offline_file_outdated');
       const newer = { ...refresh, issuedAt: plus(NOW, 2 * HOUR_MS) };
-      assert.equal(await take(bench, fileLicense({ slots: 9 }), newer), 'done');
+      assert.equal(await take(exam, fileLicense({ slots: 9 }), newer), 'done');
       const { id: licenseId } = fileLicense();
-      await bench.execute({ kind: 'remove_license', licenseId, by: 'admin' });
-      await bench[again]();
-      assert.equal(await take(bench, fileLicense({ slots: 9 }), newer), 'license_not_found');
-      assert.equal(await take(bench, fileLicense(), file()), 'offline_request_used');
-      assert.equal(await take(bench, fileLicense(), file({ requestId: 'r2' })), 'offline_file_outdated');
+      await exam.execute({ kind: 'remove_license', licenseId, by: 'admin' });
+      await exam[again]();
+      assert.equal(await take(exam, fileLicense({ slots: 9 }), newer), 'license_not_found');
+      assert.equal(await take(exam, fileLicense(), file()), 'offline_request_used');
+      assert.equal(await take(exam, fileLicense(), file({ requestId: 'r2' })), 'offline_file_outdated');
       const fresh = file({ requestId: 'r3', issuedAt: plus(NOW, 3 * HOUR_MS) });
-      assert.equal(await take(bench, fileLicense(), fresh), 'done');
-      grantedOf(await bench.register('ada'));
+      assert.equal(await take(exam, fileLicense(), fresh), 'done');
+      grantedOf(await exam.register('ada'));
     },
 
-    'what is not for this server, or not signed, leaves nothing behind': async (bench: Bench) => {
-      await prepare(bench, 'r1');
-      assert.equal(await take(bench, fileLicense(), file({ isSigned: false })), 'offline_signature_mismatch');
-      assert.equal(await take(bench, fileLicense(), file({ boundTo: 'other' })), 'offline_hardware_mismatch');
-      assert.equal(await take(bench, fileLicense({ slots: 0 }), file()), 'license_not_floating');
-      await bench[again]();
-      assert.deepEqual(await bench.listLicenses(), []);
-      assert.equal(await take(bench, fileLicense(), file()), 'done', 'the request was not used up');
+    'what is not for this server, or not signed, leaves nothing behind': async (exam: ExamStore) => {
+      await prepare(exam, 'r1');
+      assert.equal(await take(exam, fileLicense(), file({ isSigned: false })), 'offline_signature_mismatch');
+      assert.equal(await take(exam, fileLicense(), file({ boundTo: 'other' })), 'offline_hardware_mismatch');
+      assert.equal(await take(exam, fileLicense({ slots: 0 }), file()), 'license_not_floating');
+      await exam[again]();
+      assert.deepEqual(await exam.listLicenses(), []);
+      assert.equal(await take(exam, fileLicense(), file()), 'done', 'the request was not used up');
     },
 
-    'a policy needs its confirmation, its signature and its number': async (bench: Bench) => {
-      await prepare(bench);
+    'a policy needs its confirmation, its signature and its number': async (exam: ExamStore) => {
+      await prepare(exam);
       const license = fileLicense({ source: 'airgap' });
       for (const [facts, code] of [
         [{ isConfirmed: false }, 'airgap_confirmation_invalid'],
@@ -103,14 +103,14 @@ export function fileCases(again: 'restart' | 'crash') {
         [{ policyId: '1' }, 'airgap_policy_mismatch'],
         [{ licenseKey: 'OTHER' }, 'airgap_policy_mismatch'],
       ] as const) {
-        assert.equal(await take(bench, license, policy(license, facts)), code);
+        assert.equal(await take(exam, license, policy(license, facts)), code);
       }
-      assert.equal(await take(bench, license, policy(license)), 'done');
-      await bench.execute({ kind: 'remove_license', licenseId: license.id, by: 'admin' });
-      await bench[again]();
-      assert.equal(await take(bench, license, policy(license)), 'done', 'it may come back');
+      assert.equal(await take(exam, license, policy(license)), 'done');
+      await exam.execute({ kind: 'remove_license', licenseId: license.id, by: 'admin' });
+      await exam[again]();
+      assert.equal(await take(exam, license, policy(license)), 'done', 'it may come back');
       const older = policy(license, { issuedAt: plus(NOW, -1) });
-      assert.equal(await take(bench, license, older), 'offline_file_outdated');
+      assert.equal(await take(exam, license, older), 'offline_file_outdated');
     },
   };
 }
@@ -118,32 +118,32 @@ export function fileCases(again: 'restart' | 'crash') {
 /** What the server itself puts into files, and what it learns from them beside licenses. */
 export function ownFileCases(again: 'restart' | 'crash') {
   return {
-    'usage files are numbered, whatever happens in between': async (bench: Bench) => {
+    'usage files are numbered, whatever happens in between': async (exam: ExamStore) => {
       const number = async () => {
-        const outcome = await bench.execute({ kind: 'number_usage', by: 'admin' });
+        const outcome = await exam.execute({ kind: 'number_usage', by: 'admin' });
         return outcome.kind === 'done' ? outcome.count : 0;
       };
       assert.equal(await number(), 1);
-      await bench[again]();
+      await exam[again]();
       assert.deepEqual([await number(), await number()], [2, 3]);
     },
 
-    'the server has one key of its own for ever': async (bench: Bench) => {
-      const before = await bench.store.read({ kind: 'find_identity_key' });
-      await bench[again]();
-      const after = await bench.store.read({ kind: 'find_identity_key' });
+    'the server has one key of its own for ever': async (exam: ExamStore) => {
+      const before = await exam.store.read({ kind: 'find_identity_key' });
+      await exam[again]();
+      const after = await exam.store.read({ kind: 'find_identity_key' });
       assert.deepEqual(Buffer.from(after), Buffer.from(before));
     },
 
-    'no reset of the clock goes below the newest file': async (bench: Bench) => {
-      await prepare(bench, 'r1');
-      await take(bench, fileLicense(), file());
-      bench.clock.advance(DAY_MS);
-      await bench.now();
-      bench.clock.setWall(plus(NOW, -DAY_MS));
-      await bench[again]();
-      assert.equal(codeOf(await bench.execute({ kind: 'reset_clock', by: 'admin' })), 'clock_reset');
-      assert.equal(await bench.now(), NOW);
+    'no reset of the clock goes below the newest file': async (exam: ExamStore) => {
+      await prepare(exam, 'r1');
+      await take(exam, fileLicense(), file());
+      exam.clock.advance(DAY_MS);
+      await exam.now();
+      exam.clock.setWall(plus(NOW, -DAY_MS));
+      await exam[again]();
+      assert.equal(codeOf(await exam.execute({ kind: 'reset_clock', by: 'admin' })), 'clock_reset');
+      assert.equal(await exam.now(), NOW);
     },
   };
 }

@@ -2,69 +2,69 @@ import assert from 'node:assert/strict';
 import { exampleLicense, NOW, register, release } from '../../core/examples.ts';
 import { MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import { type License, licenseId } from '../../core/nouns/license.ts';
-import { type Bench, codeOf, grantedOf, users } from './exam-store.ts';
+import { codeOf, type ExamStore, grantedOf, users } from './exam-store.ts';
 
 const OLDER = licenseId(1);
 const NEWER = licenseId(2);
 
 /** Licenses are added and changed while slots are held. */
 export const LICENSES = {
-  'of two licenses the newer answers, and heartbeats stay where the slot is': async (bench: Bench) => {
-    await bench.install({ id: OLDER });
-    await bench.register('ada');
-    const newer = await bench.install({ id: NEWER });
-    assert.equal(grantedOf(await bench.register('ada')).license.id, OLDER);
-    assert.equal(grantedOf(await bench.register('bob')).license.id, NEWER);
-    await bench.install({ id: OLDER, slots: 9 });
-    assert.equal(grantedOf(await bench.register('eve')).license.id, NEWER, 'a change keeps the order');
-    await bench.install({ id: NEWER, enabled: false });
-    assert.equal(grantedOf(await bench.register('zoe')).license.id, OLDER, 'passed over while unusable');
-    assert.equal(grantedOf(await bench.register('bob')).license.id, OLDER, 'theirs cannot be renewed');
-    assert.equal(await bench.countInUse(newer), 2, 'what is held there ends at its own time');
-    bench.clock.advance(10 * MINUTE_MS);
-    assert.equal(await bench.countInUse(newer), 0);
-    const ids = (await bench.listLicenses()).map(({ license }) => license.id);
+  'of two licenses the newer answers, and heartbeats stay where the slot is': async (exam: ExamStore) => {
+    await exam.install({ id: OLDER });
+    await exam.register('ada');
+    const newer = await exam.install({ id: NEWER });
+    assert.equal(grantedOf(await exam.register('ada')).license.id, OLDER);
+    assert.equal(grantedOf(await exam.register('bob')).license.id, NEWER);
+    await exam.install({ id: OLDER, slots: 9 });
+    assert.equal(grantedOf(await exam.register('eve')).license.id, NEWER, 'a change keeps the order');
+    await exam.install({ id: NEWER, enabled: false });
+    assert.equal(grantedOf(await exam.register('zoe')).license.id, OLDER, 'passed over while unusable');
+    assert.equal(grantedOf(await exam.register('bob')).license.id, OLDER, 'theirs cannot be renewed');
+    assert.equal(await exam.countInUse(newer), 2, 'what is held there ends at its own time');
+    exam.clock.advance(10 * MINUTE_MS);
+    assert.equal(await exam.countInUse(newer), 0);
+    const ids = (await exam.listLicenses()).map(({ license }) => license.id);
     assert.deepEqual(ids, [NEWER, OLDER]);
   },
 
-  'fewer slots throw nobody out, and nothing is lent until use is within them': async (bench: Bench) => {
-    const license = await bench.install({ slots: 3 });
-    for (const user of users(3)) await bench.register(user);
-    await bench.install({ slots: 1 });
-    assert.equal(grantedOf(await bench.register('user-0000')).inUse, 3);
-    assert.equal(codeOf(await bench.borrow('user-0000', 'longest')), 'floating_not_available');
+  'fewer slots throw nobody out, and nothing is lent until use is within them': async (exam: ExamStore) => {
+    const license = await exam.install({ slots: 3 });
+    for (const user of users(3)) await exam.register(user);
+    await exam.install({ slots: 1 });
+    assert.equal(grantedOf(await exam.register('user-0000')).inUse, 3);
+    assert.equal(codeOf(await exam.borrow('user-0000', 'longest')), 'floating_not_available');
     for (const [user, left] of [['user-0001', 2] as const, ['user-0002', 1] as const]) {
-      assert.equal(codeOf(await bench.register('eve')), 'floating_not_available');
-      await bench.unregister(user);
-      assert.equal(await bench.countInUse(license), left);
+      assert.equal(codeOf(await exam.register('eve')), 'floating_not_available');
+      await exam.unregister(user);
+      assert.equal(await exam.countInUse(license), left);
     }
-    assert.equal(codeOf(await bench.borrow('user-0000', 'longest')), 'granted');
-    assert.equal(codeOf(await bench.register('eve')), 'floating_not_available');
-    await bench.install({ slots: 2 });
-    assert.equal(codeOf(await bench.register('eve')), 'granted');
+    assert.equal(codeOf(await exam.borrow('user-0000', 'longest')), 'granted');
+    assert.equal(codeOf(await exam.register('eve')), 'floating_not_available');
+    await exam.install({ slots: 2 });
+    assert.equal(codeOf(await exam.register('eve')), 'granted');
   },
 
-  'a shorter validity ends every slot by then, borrowed or not': async (bench: Bench) => {
-    const license = await bench.install({ slots: 3 });
-    await bench.register('ada');
-    await bench.borrow('bob', 'longest');
-    await bench.register('eve');
+  'a shorter validity ends every slot by then, borrowed or not': async (exam: ExamStore) => {
+    const license = await exam.install({ slots: 3 });
+    await exam.register('ada');
+    await exam.borrow('bob', 'longest');
+    await exam.register('eve');
     const validUntil = plus(NOW, 5 * MINUTE_MS);
-    await bench.install({ slots: 3, validUntil });
-    for (const { endsAt } of await bench.listSlots()) assert.equal(endsAt, validUntil);
-    assert.equal((await bench.findSlot('bob'))?.borrowedUntil, validUntil);
-    bench.clock.advance(5 * MINUTE_MS);
-    assert.equal(await bench.countInUse(license), 0);
-    assert.equal(codeOf(await bench.register('ada')), 'license_expired');
-    await bench.install({ slots: 3, validUntil: null });
-    assert.equal(grantedOf(await bench.register('ada')).inUse, 1);
+    await exam.install({ slots: 3, validUntil });
+    for (const { endsAt } of await exam.listSlots()) assert.equal(endsAt, validUntil);
+    assert.equal((await exam.findSlot('bob'))?.borrowedUntil, validUntil);
+    exam.clock.advance(5 * MINUTE_MS);
+    assert.equal(await exam.countInUse(license), 0);
+    assert.equal(codeOf(await exam.register('ada')), 'license_expired');
+    await exam.install({ slots: 3, validUntil: null });
+    assert.equal(grantedOf(await exam.register('ada')).inUse, 1);
   },
 
-  'the same license again is no change and no event': async (bench: Bench) => {
-    const license = await bench.install();
-    await bench.install();
-    await bench.install({ slots: 9 });
-    const events = await bench.listEvents(license.id);
+  'the same license again is no change and no event': async (exam: ExamStore) => {
+    const license = await exam.install();
+    await exam.install();
+    await exam.install({ slots: 9 });
+    const events = await exam.listEvents(license.id);
     assert.deepEqual(
       events.map(({ kind }) => kind),
       ['license_added', 'license_changed'],
@@ -73,7 +73,7 @@ export const LICENSES = {
 };
 
 /** What no caller should send, but what must not hurt anyone else if one does. */
-function malformed(): readonly Parameters<Bench['execute']>[0][] {
+function malformed(): readonly Parameters<ExamStore['execute']>[0][] {
   const circular: Record<string, unknown> = {};
   circular.self = circular;
   const broken = { ...exampleLicense({ id: licenseId(66) }), key: 10n } as unknown as License;
@@ -93,39 +93,39 @@ function malformed(): readonly Parameters<Bench['execute']>[0][] {
       checkedHash: null,
     },
     { kind: 'sign_in', account: 10n as unknown as string, address: 'x', tokenHash: 'half', checkedHash: 'x' },
-    null as unknown as Parameters<Bench['execute']>[0],
+    null as unknown as Parameters<ExamStore['execute']>[0],
   ];
 }
 
 export const ISOLATION = {
-  'a command that throws fails alone and leaves nothing behind': async (bench: Bench) => {
-    const license = await bench.install({ slots: 100 });
-    await bench.register('held');
+  'a command that throws fails alone and leaves nothing behind': async (exam: ExamStore) => {
+    const license = await exam.install({ slots: 100 });
+    await exam.register('held');
     const bad = malformed();
-    const good = users(bad.length + 1).map((user) => bench.register(user));
+    const good = users(bad.length + 1).map((user) => exam.register(user));
     const failures = await Promise.allSettled(
       // Between the good ones, so that all of them share a batch.
-      bad.flatMap((command, index) => [bench.execute(command), bench.register(`between-${index}`)]),
+      bad.flatMap((command, index) => [exam.execute(command), exam.register(`between-${index}`)]),
     );
     assert.deepEqual(
       failures.map(({ status }) => status),
       bad.flatMap(() => ['rejected', 'fulfilled']),
     );
     for (const outcome of await Promise.all(good)) grantedOf(outcome);
-    assert.equal(bench.store.isHealthy(), true);
-    assert.equal(await bench.countInUse(license), 2 * bad.length + 2);
-    assert.ok(await bench.findSlot('held'));
-    assert.equal((await bench.listLicenses()).length, 1);
-    assert.equal(await bench.store.read({ kind: 'find_token', tokenHash: 'half' }), null);
-    assert.deepEqual(await bench.listEventsOf('signed_in', 'system'), []);
+    assert.equal(exam.store.isHealthy(), true);
+    assert.equal(await exam.countInUse(license), 2 * bad.length + 2);
+    assert.ok(await exam.findSlot('held'));
+    assert.equal((await exam.listLicenses()).length, 1);
+    assert.equal(await exam.store.read({ kind: 'find_token', tokenHash: 'half' }), null);
+    assert.deepEqual(await exam.listEventsOf('signed_in', 'system'), []);
   },
 
-  'a command that throws by itself leaves the store as it was': async (bench: Bench) => {
-    await bench.install({ slots: 3 });
-    await bench.register('held');
+  'a command that throws by itself leaves the store as it was': async (exam: ExamStore) => {
+    await exam.install({ slots: 3 });
+    await exam.register('held');
     for (const command of malformed()) {
-      await assert.rejects(bench.execute(command));
-      assert.equal(grantedOf(await bench.register('ada')).inUse, 2);
+      await assert.rejects(exam.execute(command));
+      assert.equal(grantedOf(await exam.register('ada')).inUse, 2);
     }
   },
 };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { NOW } from '../../core/examples.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
-import { type Bench, codeOf, grantedOf, measuredOf } from './exam-store.ts';
+import { codeOf, type ExamStore, grantedOf, measuredOf } from './exam-store.ts';
 
 /** How everybody who holds a slot is spelled. */
-async function listSpelled(bench: Bench): Promise<readonly string[]> {
-  return (await bench.listSlots()).map(({ user, spelling }) => spelling ?? user);
+async function listSpelled(exam: ExamStore): Promise<readonly string[]> {
+  return (await exam.listSlots()).map(({ user, spelling }) => spelling ?? user);
 }
 
 const IGNORING = { ignoresCase: true };
@@ -13,35 +13,35 @@ const EXACT = { ignoresCase: false };
 
 /** A store can be told to ignore the case of users' names, and to stop again, while slots are held. */
 export const IGNORED_CASE = {
-  'are two users until the store is told otherwise': async (bench: Bench) => {
-    const license = await bench.install();
-    await bench.register('Ada');
-    await bench.register('ada');
-    assert.equal(await bench.countInUse(license), 2);
-    assert.equal(codeOf(await bench.register('ADA')), 'floating_not_available');
+  'are two users until the store is told otherwise': async (exam: ExamStore) => {
+    const license = await exam.install();
+    await exam.register('Ada');
+    await exam.register('ada');
+    assert.equal(await exam.countInUse(license), 2);
+    assert.equal(codeOf(await exam.register('ADA')), 'floating_not_available');
   },
 
-  'are one then: one slot, which keeps the spelling it was lent to': async (bench: Bench) => {
-    await bench.restartWith(IGNORING);
-    const license = await bench.install();
-    await bench.register('Ada');
-    await bench.register('ADA');
-    assert.equal(grantedOf(await bench.borrow('ada', 'longest')).inUse, 1);
-    assert.deepEqual(await listSpelled(bench), ['Ada']);
-    await bench.restart();
-    assert.deepEqual(await listSpelled(bench), ['Ada']);
-    assert.equal(codeOf(await bench.unregister('aDA')), 'done');
-    assert.equal(await bench.countInUse(license), 0);
+  'are one then: one slot, which keeps the spelling it was lent to': async (exam: ExamStore) => {
+    await exam.restartWith(IGNORING);
+    const license = await exam.install();
+    await exam.register('Ada');
+    await exam.register('ADA');
+    assert.equal(grantedOf(await exam.borrow('ada', 'longest')).inUse, 1);
+    assert.deepEqual(await listSpelled(exam), ['Ada']);
+    await exam.restart();
+    assert.deepEqual(await listSpelled(exam), ['Ada']);
+    assert.equal(codeOf(await exam.unregister('aDA')), 'done');
+    assert.equal(await exam.countInUse(license), 0);
   },
 
-  'are found by either name, in pages too': async (bench: Bench) => {
-    await bench.restartWith(IGNORING);
-    const { id: licenseId } = await bench.install({ slots: 3 });
-    for (const user of ['Bob', 'ada', 'Eve']) await bench.register(user);
+  'are found by either name, in pages too': async (exam: ExamStore) => {
+    await exam.restartWith(IGNORING);
+    const { id: licenseId } = await exam.install({ slots: 3 });
+    for (const user of ['Bob', 'ada', 'Eve']) await exam.register(user);
     const list = async (user: string | null, after: string | null) => {
       const place = after === null ? null : { licenseId, user: after };
       const scope = { licenseId, product: null, user, limit: 2, after: place };
-      const records = await bench.store.read({ kind: 'list_registrations', ...scope });
+      const records = await exam.store.read({ kind: 'list_registrations', ...scope });
       return records.map(({ registration }) => registration.spelling ?? registration.user);
     };
     assert.deepEqual(await list('BOB', null), ['Bob']);
@@ -49,56 +49,58 @@ export const IGNORED_CASE = {
     assert.deepEqual(await list(null, 'Bob'), ['Eve']);
   },
 
-  'become one with the later end and the later borrow, and nobody is counted twice': async (bench: Bench) => {
-    const license = await bench.install({ slots: 4 });
-    await bench.borrow('Ada', plus(NOW, MINUTE_MS));
-    bench.clock.advance(5 * MINUTE_MS);
-    await bench.register('ada');
-    await bench.register('Bob');
-    await bench.borrow('ADA', plus(NOW, HOUR_MS));
-    await bench.restartWith(IGNORING);
-    assert.equal(await bench.countInUse(license), 2);
-    const [ada, bob] = await bench.listSlots();
+  'become one with the later end and the later borrow, and nobody is counted twice': async (
+    exam: ExamStore,
+  ) => {
+    const license = await exam.install({ slots: 4 });
+    await exam.borrow('Ada', plus(NOW, MINUTE_MS));
+    exam.clock.advance(5 * MINUTE_MS);
+    await exam.register('ada');
+    await exam.register('Bob');
+    await exam.borrow('ADA', plus(NOW, HOUR_MS));
+    await exam.restartWith(IGNORING);
+    assert.equal(await exam.countInUse(license), 2);
+    const [ada, bob] = await exam.listSlots();
     assert.deepEqual([ada?.user, ada?.spelling], ['ada', 'ADA']);
     assert.deepEqual([ada?.endsAt, ada?.borrowedUntil], [plus(NOW, HOUR_MS), plus(NOW, HOUR_MS)]);
     assert.deepEqual([bob?.user, bob?.spelling], ['bob', 'Bob']);
-    assert.equal(grantedOf(await bench.register('Eve')).inUse, 3, 'the slot that is left is lent again');
-    assert.equal(grantedOf(await bench.register('zoe')).inUse, 4);
-    assert.equal(codeOf(await bench.register('max')), 'floating_not_available');
+    assert.equal(grantedOf(await exam.register('Eve')).inUse, 3, 'the slot that is left is lent again');
+    assert.equal(grantedOf(await exam.register('zoe')).inUse, 4);
+    assert.equal(codeOf(await exam.register('max')), 'floating_not_available');
   },
 
-  'are told apart again by how they were spelled': async (bench: Bench) => {
-    await bench.restartWith(IGNORING);
-    const license = await bench.install({ slots: 3 });
-    await bench.register('Ada');
-    await bench.register('bob');
-    await bench.restartWith(EXACT);
-    assert.deepEqual(await bench.listUsers(), ['Ada', 'bob']);
-    assert.equal(grantedOf(await bench.register('Ada')).inUse, 2, 'the slot that they hold');
-    assert.equal(grantedOf(await bench.register('ada')).inUse, 3);
-    await bench.restartWith(IGNORING);
-    await bench.restartWith(EXACT);
-    assert.equal(await bench.countInUse(license), 2, 'what has become one stays one');
+  'are told apart again by how they were spelled': async (exam: ExamStore) => {
+    await exam.restartWith(IGNORING);
+    const license = await exam.install({ slots: 3 });
+    await exam.register('Ada');
+    await exam.register('bob');
+    await exam.restartWith(EXACT);
+    assert.deepEqual(await exam.listUsers(), ['Ada', 'bob']);
+    assert.equal(grantedOf(await exam.register('Ada')).inUse, 2, 'the slot that they hold');
+    assert.equal(grantedOf(await exam.register('ada')).inUse, 3);
+    await exam.restartWith(IGNORING);
+    await exam.restartWith(EXACT);
+    assert.equal(await exam.countInUse(license), 2, 'what has become one stays one');
   },
 
-  'repeat a request as they were spelled, whatever the store ignores': async (bench: Bench) => {
-    const license = await bench.install();
+  'repeat a request as they were spelled, whatever the store ignores': async (exam: ExamStore) => {
+    const license = await exam.install();
     const idempotency = { key: 'k', bodyHash: 'b' };
-    const count = async () => measuredOf(await bench.consume(2, { user: 'Ada', idempotency })).total;
+    const count = async () => measuredOf(await exam.consume(2, { user: 'Ada', idempotency })).total;
     assert.equal(await count(), 2);
     for (const mode of [IGNORING, EXACT]) {
-      await bench.restartWith(mode);
+      await exam.restartWith(mode);
       assert.equal(await count(), 2);
     }
-    assert.equal((await bench.readStanding(license)).total, 2);
+    assert.equal((await exam.readStanding(license)).total, 2);
   },
 
-  'leave a store alone that is opened by a command': async (bench: Bench) => {
-    await bench.restartWith(IGNORING);
-    const license = await bench.install();
-    await bench.register('Ada');
-    await bench.restartWith({});
-    await bench.register('ADA');
-    assert.equal(await bench.countInUse(license), 1);
+  'leave a store alone that is opened by a command': async (exam: ExamStore) => {
+    await exam.restartWith(IGNORING);
+    const license = await exam.install();
+    await exam.register('Ada');
+    await exam.restartWith({});
+    await exam.register('ADA');
+    assert.equal(await exam.countInUse(license), 1);
   },
 };

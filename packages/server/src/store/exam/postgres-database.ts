@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MasterKeySource } from '../../secrets/master-key.ts';
 import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/wire/open-database.ts';
+import type { PoolOptions } from '../postgres/wire/pool.ts';
 import type { Store } from '../store.ts';
 import { askBeside } from './ask-beside.ts';
 import type { OpenOptions } from './exam-store.ts';
@@ -36,11 +37,13 @@ export async function openExamined(
   { folder, clock, onNotice, ignoresCase }: OpenOptions,
   createDatabase: () => Promise<string>,
   masterKey: MasterKeySource = { value: MASTER_KEY, file: join(folder, 'master.key') },
+  open?: PoolOptions['open'],
 ): Promise<Store> {
   const file = urlFile(folder);
   if (!existsSync(file)) writeFileSync(file, await createDatabase());
   const url = readFileSync(file, 'utf8');
-  const store = await openPatiently({ url, masterKey, maxConnections: 5, onNotice, ignoresCase, clock });
+  const options = { url, masterKey, maxConnections: 5, onNotice, ignoresCase, clock, open };
+  const store = await openPatiently(options);
   let aliveAt: number = clock.readWall();
   let living: Promise<unknown> = Promise.resolve();
   /** Those who come together wait together: nobody overtakes. */

@@ -3,12 +3,12 @@ import { exampleLimits, NOW } from '../../core/examples.ts';
 import { DAY_MS } from '../../core/nouns/instant.ts';
 import { NO_TIE } from '../../core/nouns/license.ts';
 import { CLOUD, check, judge, totalOf } from './cloud.ts';
-import { type Bench, codeOf, grantedOf } from './exam-store.ts';
+import { codeOf, type ExamStore, grantedOf } from './exam-store.ts';
 
 const OLD = { takesLower: false };
 
-async function readAssurance(bench: Bench) {
-  return (await bench.listLicenses())[0]?.license.tie.assurance;
+async function readAssurance(exam: ExamStore) {
+  return (await exam.listLicenses())[0]?.license.tie.assurance;
 }
 
 /** What the cloud says where nothing shows that it is not old. */
@@ -18,95 +18,95 @@ export function unboundCases(again: 'restart' | 'crash') {
 
 function countCases(again: 'restart' | 'crash') {
   return {
-    'a lower total of the cloud is not taken, until an administrator takes it': async (bench: Bench) => {
+    'a lower total of the cloud is not taken, until an administrator takes it': async (exam: ExamStore) => {
       const assurance = { isBound: false, unconfirmed: null, keptTotal: false };
-      const license = await bench.install({ ...CLOUD, tie: { ...NO_TIE, assurance } });
-      await check(bench, license, 60, { export: 4 }, OLD);
-      await check(bench, license, 40, { export: 5 }, OLD);
-      await bench[again]();
-      assert.equal(await totalOf(bench, license), 60);
-      assert.equal((await bench.readStanding(license)).features[0]?.total, 5, 'each for itself');
-      assert.equal((await readAssurance(bench))?.keptTotal, true);
-      await check(bench, license, 40, {}, { ...OLD, acceptedBy: 'ada' });
-      assert.equal(await totalOf(bench, license), 40);
-      assert.equal((await readAssurance(bench))?.keptTotal, false);
-      const { by, before, total } = (await bench.listEventsOf('total_corrected', license.id)).at(-1) ?? {};
+      const license = await exam.install({ ...CLOUD, tie: { ...NO_TIE, assurance } });
+      await check(exam, license, 60, { export: 4 }, OLD);
+      await check(exam, license, 40, { export: 5 }, OLD);
+      await exam[again]();
+      assert.equal(await totalOf(exam, license), 60);
+      assert.equal((await exam.readStanding(license)).features[0]?.total, 5, 'each for itself');
+      assert.equal((await readAssurance(exam))?.keptTotal, true);
+      await check(exam, license, 40, {}, { ...OLD, acceptedBy: 'ada' });
+      assert.equal(await totalOf(exam, license), 40);
+      assert.equal((await readAssurance(exam))?.keptTotal, false);
+      const { by, before, total } = (await exam.listEventsOf('total_corrected', license.id)).at(-1) ?? {};
       assert.deepEqual([by, before, total], ['ada', 60, 40]);
     },
 
-    'a lower total is taken when a new window has begun': async (bench: Bench) => {
+    'a lower total is taken when a new window has begun': async (exam: ExamStore) => {
       const consumption = exampleLimits({ max: 100, period: 'daily' });
-      const license = await bench.install({ ...CLOUD, consumption });
-      await check(bench, license, 60, {}, OLD);
-      bench.clock.advance(DAY_MS);
-      await check(bench, license, 3, {}, OLD);
-      assert.equal(await totalOf(bench, license), 3);
-      await check(bench, license, 2, {}, OLD);
-      assert.equal(await totalOf(bench, license), 3);
+      const license = await exam.install({ ...CLOUD, consumption });
+      await check(exam, license, 60, {}, OLD);
+      exam.clock.advance(DAY_MS);
+      await check(exam, license, 3, {}, OLD);
+      assert.equal(await totalOf(exam, license), 3);
+      await check(exam, license, 2, {}, OLD);
+      assert.equal(await totalOf(exam, license), 3);
     },
 
-    'an old answer does not settle a report': async (bench: Bench) => {
-      const license = await bench.install(CLOUD);
-      await check(bench, license, 10, {}, OLD);
-      await bench.consume(5);
-      await bench.cutReport(license, 'a');
+    'an old answer does not settle a report': async (exam: ExamStore) => {
+      const license = await exam.install(CLOUD);
+      await check(exam, license, 10, {}, OLD);
+      await exam.consume(5);
+      await exam.cutReport(license, 'a');
       const told = { isCounted: true, isSure: false, takesLower: false, by: 'cloud' } as const;
       const report = { licenseId: license.id, feature: null, reportId: 'a' } as const;
-      await bench.execute({ kind: 'settle_report', ...report, ...told, cloudTotal: 14 });
-      await bench[again]();
-      assert.equal((await bench.readBacklog(license))?.underWay?.amount, 5);
-      await bench.execute({ kind: 'settle_report', ...report, ...told, cloudTotal: 15 });
-      assert.equal((await bench.readBacklog(license))?.underWay, null);
-      assert.equal(await totalOf(bench, license), 15);
+      await exam.execute({ kind: 'settle_report', ...report, ...told, cloudTotal: 14 });
+      await exam[again]();
+      assert.equal((await exam.readBacklog(license))?.underWay?.amount, 5);
+      await exam.execute({ kind: 'settle_report', ...report, ...told, cloudTotal: 15 });
+      assert.equal((await exam.readBacklog(license))?.underWay, null);
+      assert.equal(await totalOf(exam, license), 15);
     },
   };
 }
 
 function verdictCases(again: 'restart' | 'crash') {
   return {
-    'a verdict waits for the next check, also over a restart': async (bench: Bench) => {
-      const license = await bench.install(CLOUD);
-      await judge(bench, license, 'license_not_found', 'none');
-      await bench[again]();
-      assert.equal((await readAssurance(bench))?.unconfirmed, 'license_not_found');
-      grantedOf(await bench.register('ada'));
-      await judge(bench, license, 'license_not_enabled', 'none');
-      grantedOf(await bench.register('ada'));
-      await judge(bench, license, 'license_not_enabled', 'none');
-      assert.equal(codeOf(await bench.register('ada')), 'license_not_enabled');
-      assert.equal((await readAssurance(bench))?.unconfirmed, null);
-      await judge(bench, license, 'license_not_enabled', 'none');
-      assert.equal((await readAssurance(bench))?.unconfirmed, null, 'it is in force already');
-      assert.equal((await bench.listEventsOf('license_changed', license.id)).length, 1);
+    'a verdict waits for the next check, also over a restart': async (exam: ExamStore) => {
+      const license = await exam.install(CLOUD);
+      await judge(exam, license, 'license_not_found', 'none');
+      await exam[again]();
+      assert.equal((await readAssurance(exam))?.unconfirmed, 'license_not_found');
+      grantedOf(await exam.register('ada'));
+      await judge(exam, license, 'license_not_enabled', 'none');
+      grantedOf(await exam.register('ada'));
+      await judge(exam, license, 'license_not_enabled', 'none');
+      assert.equal(codeOf(await exam.register('ada')), 'license_not_enabled');
+      assert.equal((await readAssurance(exam))?.unconfirmed, null);
+      await judge(exam, license, 'license_not_enabled', 'none');
+      assert.equal((await readAssurance(exam))?.unconfirmed, null, 'it is in force already');
+      assert.equal((await exam.listEventsOf('license_changed', license.id)).length, 1);
     },
 
-    'a good check in between takes a waiting verdict back': async (bench: Bench) => {
-      const license = await bench.install(CLOUD);
+    'a good check in between takes a waiting verdict back': async (exam: ExamStore) => {
+      const license = await exam.install(CLOUD);
       for (let round = 0; round < 3; round++) {
-        await judge(bench, license, 'license_expired', 'none');
-        await check(bench, license, 0);
+        await judge(exam, license, 'license_expired', 'none');
+        await check(exam, license, 0);
       }
-      grantedOf(await bench.register('ada'));
-      await judge(bench, license, 'license_expired', 'license');
-      assert.equal(codeOf(await bench.register('ada')), 'license_expired', 'with its signature it counts');
+      grantedOf(await exam.register('ada'));
+      await judge(exam, license, 'license_expired', 'license');
+      assert.equal(codeOf(await exam.register('ada')), 'license_expired', 'with its signature it counts');
     },
 
     'that a cloud binds its answers is remembered and told once, until it is released': async (
-      bench: Bench,
+      exam: ExamStore,
     ) => {
       const find = (subject: string) =>
-        bench.store.read({ kind: 'find_notice', key: { kind: 'cloud_held', subject } });
+        exam.store.read({ kind: 'find_notice', key: { kind: 'cloud_held', subject } });
       const hold = { kind: 'cloud_held_to_nonces', fingerprint: 'one' } as const;
       for (let round = 0; round < 2; round++) {
-        await bench.execute({ kind: 'note', notice: hold });
-        await bench[again]();
+        await exam.execute({ kind: 'note', notice: hold });
+        await exam[again]();
       }
       assert.equal(await find('one'), NOW);
       assert.equal(await find('two'), null);
       const release = { kind: 'cloud_released_from_nonces', fingerprint: 'one', by: 'ada' } as const;
-      for (let round = 0; round < 2; round++) await bench.execute({ kind: 'note', notice: release });
+      for (let round = 0; round < 2; round++) await exam.execute({ kind: 'note', notice: release });
       assert.equal(await find('one'), null);
-      assert.deepEqual(await bench.listEvents('system'), [hold, release]);
+      assert.deepEqual(await exam.listEvents('system'), [hold, release]);
     },
   };
 }

@@ -141,8 +141,8 @@ describe('the two threads', () => {
   test('answer other questions while the audit is verified', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
-    await install(store, 20_000);
-    await Promise.all(users(20_000).map((user) => store.execute(register(user))));
+    await install(store, 10_000);
+    await Promise.all(users(10_000).map((user) => store.execute(register(user))));
     let isVerified = false;
     const verifying = store.read({ kind: 'verify_audit' }).finally(() => {
       isVerified = true;

@@ -30,7 +30,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
 
 const systemChain = told(
   z.enum(['system'], { error: 'must be "system"' }).optional(),
-  'The chain of what concerns no license.',
+  'The chain of events without a license.',
 );
 
 const auditQuery = z.object({
@@ -46,7 +46,7 @@ const eventObject = z
     at: told(z.string(), 'When it happened, UTC.'),
     kind: told(z.string(), 'What happened.'),
   })
-  .meta({ id: 'AuditEvent', description: 'Something that happened. What else it has depends on its kind.' });
+  .meta({ id: 'AuditEvent', description: 'An event. Its other fields depend on its kind.' });
 
 /** A page ends with the link that reaches the one or the other. */
 const MAX_AUDIT_LINKS = 1000;
@@ -58,7 +58,7 @@ function auditRoute(audit: AuditTrail): Route {
     methods: ['GET'],
     paths: ['/api/admin/audit'],
     access: 'operator',
-    summary: 'What happened, the newest first, in pages: continue before the last seq',
+    summary: 'List what happened, newest first, in pages: continue before the last seq',
     query: auditQuery,
     answer: {
       kind: 'json',
@@ -90,11 +90,11 @@ function auditVerifyRoute(audit: AuditTrail): Route {
     methods: ['GET'],
     paths: ['/api/admin/audit/verify'],
     access: 'operator',
-    summary: 'Checks every chain of the audit log from its first link to its head, and all of them together',
+    summary: 'Verify every chain of the audit log from its first link to its head, and all of them together',
     answer: {
       kind: 'json',
       schema: z.looseObject({
-        ok: told(z.boolean(), 'Whether the log is as it was written.'),
+        ok: told(z.boolean(), 'Whether the log is intact.'),
         links: told(z.int(), 'How many links there are.'),
         events: told(z.int(), 'How many events there are.'),
       }),
@@ -105,7 +105,7 @@ function auditVerifyRoute(audit: AuditTrail): Route {
 }
 
 function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
-  // Nobody would read the body of an answer to a HEAD, nor say that they do not.
+  // The body of an answer to HEAD is never read.
   const startExport = async ({ method, signal }: Request) =>
     method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), signal);
   return defineRoute({
@@ -119,7 +119,7 @@ function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
       about:
         'A header, a line for each link and for each chain that was thinned out, what the verification ' +
         'found, and a signature. ' +
-        'Without that last line the export was broken off.',
+        'Without the signature, the export is incomplete.',
     },
     errors: ['too_many_requests'],
     handle: async ({ request }) => ({
@@ -152,7 +152,7 @@ function auditThinRoute(audit: AuditTrail): Route {
     methods: ['POST'],
     paths: ['/api/admin/audit/thin'],
     access: 'admin',
-    summary: 'Puts totals in the place of everything that is older than a date; the log stays verifiable',
+    summary: 'Replace events older than a date with totals; the log stays verifiable',
     body: thinBody,
     answer: { kind: 'json', schema: z.object({ thinned_links: told(z.int(), 'How many links.') }) },
     errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
@@ -173,10 +173,10 @@ function readBefore(text: string | undefined): Instant {
   return instant(millis);
 }
 
-/** What goes does not come back: two answers to the question which chain are none. */
+/** Thinning cannot be undone, so an ambiguous request is refused. */
 function readChain({ license_id: id, chain }: z.output<typeof thinBody>) {
   if (id !== undefined && chain !== undefined) {
-    const message = 'Name a license or the chain "system", not both.';
+    const message = 'Send either a license or the chain "system".';
     throw new RequestError('validation_error', message, { field: 'chain' });
   }
   return chain ?? (id === undefined ? null : licenseId(id));

@@ -18,22 +18,22 @@ export function cloudRoutes(link: CloudLink): readonly Route[] {
 export const linkError = z
   .object({
     code: told(z.string(), 'The error code.'),
-    reason: told(z.string().nullable(), 'Why there was no answer, or none to be believed.'),
+    reason: told(z.string().nullable(), 'Why there was no valid answer.'),
     message: told(z.string(), 'What happened, for people.'),
   })
-  .meta({ id: 'CloudProblem', description: 'Why the licensing cloud could not be asked, or did not agree.' });
+  .meta({ id: 'CloudProblem', description: 'Why the licensing cloud could not be reached, or refused.' });
 
 const syncedLicense = z.object({
   license_id: told(z.int(), 'The id of the license.'),
   product: told(z.string(), 'Its product code.'),
-  error: told(linkError.nullable(), 'What went wrong; null: nothing.'),
+  error: told(linkError.nullable(), 'The error; null if there is none.'),
   untold: told(
     z.object({
-      pending: told(z.int(), 'What is in no report yet.'),
-      under_way: told(z.int(), 'What is on its way.'),
-      uncertain: told(z.int(), 'What nobody knows the end of.'),
+      pending: told(z.int(), 'Not in a report yet.'),
+      under_way: told(z.int(), 'In an unanswered report.'),
+      uncertain: told(z.int(), 'In reports with an unknown result.'),
     }),
-    'What the licensing cloud may not know.',
+    'What may be unknown to the licensing cloud.',
   ),
 });
 
@@ -45,18 +45,18 @@ function syncRoute(link: CloudLink): Route {
     methods: ['POST'],
     paths: ['/api/admin/licenses/sync'],
     access: 'admin',
-    summary: 'Report consumption to the licensing cloud and check licenses there, now',
+    summary: 'Report consumption to the licensing cloud and check licenses there now',
     body: z
       .object({
         license_id: strictLicenseId,
-        accept_older: told(consent, 'Take answers that are older than what is known.'),
-        accept_unbound: told(consent, 'Take answers that are not bound to requests.'),
+        accept_older: told(consent, 'Accept answers that are older than what is known.'),
+        accept_unbound: told(consent, 'Accept answers that are not bound to requests.'),
       })
-      .meta({ description: 'Without a license, of all.' }),
+      .meta({ description: 'Without a license, all licenses.' }),
     answer: {
       kind: 'json',
       schema: z.object({
-        licenses: told(z.array(syncedLicense), 'What became of each.'),
+        licenses: told(z.array(syncedLicense), 'The result for each license.'),
       }),
     },
     errors: ['license_not_found', ...CLOUD_ERRORS],
@@ -75,7 +75,7 @@ function removeLocallyRoute(link: CloudLink): Route {
     methods: ['POST'],
     paths: ['/api/admin/licenses/remove-locally'],
     access: 'admin',
-    summary: 'Remove a license without telling the licensing cloud, which keeps its activation',
+    summary: 'Remove a license without contacting the licensing cloud, where it stays activated',
     body: z.object({ license_id: strictLicenseId }).meta({ required: ['license_id'] }),
     answer: { kind: 'json', schema: removeProductAnswer },
     errors: ['missing_parameters', 'license_not_found'],
@@ -92,8 +92,8 @@ const reportObject = z
   .object({
     id: told(z.string(), 'The id of the report.'),
     amount: told(z.int(), 'How much it reports.'),
-    cut_at: told(z.string(), 'When it was made, UTC.'),
-    uncertain_at: told(z.string().nullable(), 'Since when nobody knows its end, UTC.'),
+    cut_at: told(z.string(), 'When it was created, UTC.'),
+    uncertain_at: told(z.string().nullable(), 'Since when its result is unknown, UTC.'),
   })
   .meta({ id: 'Report', description: 'A report of consumption to the licensing cloud.' });
 
@@ -101,14 +101,14 @@ const backlogRecord = z
   .object({
     license_id: told(z.int(), 'The id of the license.'),
     product: told(z.string(), 'Its product code.'),
-    is_removed: told(z.boolean(), 'Whether the license is gone from here.'),
-    feature: told(z.string().nullable(), 'The feature code; null: the license itself.'),
-    pending: told(z.int(), 'What is in no report yet.'),
-    reported: told(z.int(), 'What the licensing cloud knows.'),
-    under_way: told(reportObject.nullable(), 'The report that is on its way.'),
-    uncertain: told(z.array(reportObject), 'Reports that nobody knows the end of.'),
+    is_removed: told(z.boolean(), 'Whether the license has been removed.'),
+    feature: told(z.string().nullable(), 'The feature code; null for the license itself.'),
+    pending: told(z.int(), 'Not in a report yet.'),
+    reported: told(z.int(), 'Reported to the licensing cloud.'),
+    under_way: told(reportObject.nullable(), 'The report without an answer yet.'),
+    uncertain: told(z.array(reportObject), 'Reports with an unknown result.'),
   })
-  .meta({ id: 'Meter', description: 'What was consumed of a license or a feature.' });
+  .meta({ id: 'Meter', description: 'The consumption of a license or a feature.' });
 
 function backlogRoute(link: CloudLink): Route {
   return defineRoute({
@@ -116,7 +116,7 @@ function backlogRoute(link: CloudLink): Route {
     methods: ['GET'],
     paths: ['/api/admin/reports'],
     access: 'operator',
-    summary: 'What was consumed, and how much of it the licensing cloud knows',
+    summary: 'Consumption, and how much of it has been reported to the licensing cloud',
     answer: { kind: 'json', schema: z.object({ meters: told(z.array(backlogRecord), 'All of them.') }) },
     errors: [],
     handle: async () => {
@@ -138,7 +138,7 @@ function settleRoute(link: CloudLink): Route {
     methods: ['POST'],
     paths: ['/api/admin/reports/settle'],
     access: 'admin',
-    summary: 'Say what became of an uncertain report: counted by the vendor, or not',
+    summary: 'Say whether the vendor counted an uncertain report',
     body: z
       .object({
         report_id: told(name, 'The id of the report.'),
@@ -150,7 +150,7 @@ function settleRoute(link: CloudLink): Route {
     handle: async ({ body, caller }) => {
       const { report_id, counted } = body;
       if (report_id === undefined || counted === undefined) {
-        throw new RequestError('missing_parameters', 'Send "report_id", and whether it was "counted".');
+        throw new RequestError('missing_parameters', 'Send "report_id" and "counted".');
       }
       await link.settle(report_id, counted, actorOf(caller));
       return json({ settled: report_id });

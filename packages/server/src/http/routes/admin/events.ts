@@ -15,7 +15,7 @@ const eventsQuery = z.object({
     .optional()
     .meta({
       pattern: '^\\d{1,15}(\\.\\d{1,15})?$',
-      description: 'Continue after this event or link; otherwise it begins with now.',
+      description: 'Continue after this event or link; by default only new events are sent.',
     }),
 });
 
@@ -26,14 +26,14 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
       methods: ['GET'],
       paths: ['/api/admin/events'],
       access: 'operator',
-      summary: 'Follows the audit log: each event as it happens',
+      summary: 'Follow the audit log: each event as it happens',
       query: eventsQuery,
       headers: ['Last-Event-ID'],
       answer: {
         kind: 'events',
         about:
-          'Server-sent events without an end: an id to continue after with Last-Event-ID, the kind, and ' +
-          'the event as /api/admin/audit tells it.',
+          'An endless stream of server-sent events: an id to continue after with Last-Event-ID, the kind, ' +
+          'and the event as in /api/admin/audit.',
       },
       errors: ['too_many_subscribers'],
       handle: ({ request, query, isStillAllowed }) => {

@@ -15,11 +15,11 @@ export interface KeyAdministration {
 
 const masterKeyObject = z
   .object({
-    fingerprint: told(z.string(), 'Tells keys apart.'),
+    fingerprint: told(z.string(), 'Identifies the key.'),
     source: told(z.enum(['file', 'environment']), 'Where it comes from.'),
-    file: told(z.string().nullable(), 'The file that it stands in.'),
+    file: told(z.string().nullable(), 'The file with the key.'),
   })
-  .meta({ id: 'MasterKey', description: 'Which master key seals the secrets.' });
+  .meta({ id: 'MasterKey', description: 'The master key that seals the secrets.' });
 
 export const keysObject = z.object({ cloud_keys: cloudKeysObject, master_key: masterKeyObject });
 
@@ -41,7 +41,7 @@ function keysRoute(services: KeyAdministration): Route {
     methods: ['GET'],
     paths: ['/api/admin/keys'],
     access: 'operator',
-    summary: 'Which keys the server has, by their fingerprints',
+    summary: 'The fingerprints of the keys',
     answer: { kind: 'json', schema: keysObject },
     errors: [],
     handle: async () => json(await presentKeys(services)),
@@ -57,7 +57,8 @@ function rotateRoute({ custody }: KeyAdministration): Route {
     methods: ['POST'],
     paths: ['/api/admin/keys/rotate'],
     access: 'admin',
-    summary: 'Seal every secret with a new master key; one from the environment has to be sent along',
+    summary:
+      'Seal every secret with a new master key, which must be sent if the old one is in the environment',
     body: z.object({
       new_key: secret.meta({
         pattern: KEY_PATTERN,
@@ -78,17 +79,17 @@ const kdfObject = z.object({
   name: told(z.string(), 'Its name.'),
   n: told(z.int(), 'The cost.'),
   r: told(z.int(), 'The block size.'),
-  p: told(z.int(), 'How much may run at once.'),
+  p: told(z.int(), 'The parallelization.'),
 });
 
 const exportObject = z.object({
   format: told(z.string(), 'What this is.'),
   version: told(z.int(), 'The version of the format.'),
-  kdf: told(kdfObject, 'What makes a key of the passphrase.'),
+  kdf: told(kdfObject, 'How the key is derived from the passphrase.'),
   salt: told(z.string(), 'In base64.'),
   nonce: told(z.string(), 'In base64.'),
   sealed: told(z.string(), 'The master key, sealed; in base64.'),
-  checksum: told(z.string().optional(), 'Tells a damaged copy from a wrong passphrase.'),
+  checksum: told(z.string().optional(), 'Distinguishes a damaged copy from a wrong passphrase.'),
 });
 
 function exportRoute({ custody }: KeyAdministration): Route {
@@ -99,7 +100,9 @@ function exportRoute({ custody }: KeyAdministration): Route {
     access: 'admin',
     summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
     body: z
-      .object({ passphrase: secret.meta({ minLength: 12, description: 'What the export is opened with.' }) })
+      .object({
+        passphrase: secret.meta({ minLength: 12, description: 'The passphrase that opens the export.' }),
+      })
       .meta({ required: ['passphrase'] }),
     answer: { kind: 'json', schema: exportObject },
     errors: ['missing_parameters'],

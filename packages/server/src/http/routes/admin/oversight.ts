@@ -66,9 +66,9 @@ const endedBorrow = z
 const lostBorrow = endedBorrow
   .extend({
     code: told(z.string(), 'The error code of the reason.'),
-    reason: told(z.string(), 'Why it cannot come back.'),
+    reason: told(z.string(), 'Why it cannot be restored.'),
   })
-  .meta({ id: 'LostBorrow', description: 'A borrow that a wrong clock ended, and that cannot come back.' });
+  .meta({ id: 'LostBorrow', description: 'A borrow that a wrong clock ended and that cannot be restored.' });
 
 const consent = z.boolean({ error: 'must be true or false' }).optional();
 
@@ -77,10 +77,10 @@ const clockStatus = z
     server_at: told(z.string(), "The server's time, UTC."),
     wall_at: told(z.string(), 'The time of the wall clock, UTC.'),
     ahead_ms: told(z.number(), "How far the server's time is ahead of the wall clock."),
-    jump: told(clockJump.nullable(), 'A jump of the wall clock that is not followed.'),
+    jump: told(clockJump.nullable(), 'A jump of the wall clock that has not been accepted.'),
     jump_at_start: told(restJump.nullable(), 'The time went far ahead while the server was stopped.'),
   })
-  .meta({ id: 'Clock', description: "The server's time beside the wall clock." });
+  .meta({ id: 'Clock', description: "The server's time and the wall clock." });
 
 const date = z.string().nullable();
 
@@ -88,48 +88,48 @@ const cloudStatus = z
   .looseObject({
     state: told(
       z.enum(['not_configured', 'no_keys', 'untried', 'ok', 'refused', 'failing']),
-      'How the last call went.',
+      'The result of the last request.',
     ),
-    reached_at: told(date, 'When it was reached last, UTC.'),
+    reached_at: told(date, 'When it was last reached, UTC.'),
     failing_at: told(date, 'Since when it has not been reached, UTC.'),
-    error: told(linkError.nullable(), 'What went wrong last.'),
-    pending: told(z.int(), 'Consumption that is in no report yet.'),
+    error: told(linkError.nullable(), 'The last error.'),
+    pending: told(z.int(), 'Consumption not in a report yet.'),
     reports_under_way: told(z.int(), 'Reports that are not answered yet.'),
-    reports_uncertain: told(z.int(), 'Reports that nobody knows the end of.'),
+    reports_uncertain: told(z.int(), 'Reports with an unknown result.'),
   })
-  .meta({ id: 'CloudStatus', description: 'How the link to the licensing cloud is.' });
+  .meta({ id: 'CloudStatus', description: 'The state of the link to the licensing cloud.' });
 
 const webhookStatus = z
   .looseObject({
-    state: told(z.enum(['off', 'untried', 'ok', 'failing']), 'How the last delivery went.'),
+    state: told(z.enum(['off', 'untried', 'ok', 'failing']), 'The result of the last delivery.'),
     delivered_at: told(date, 'When the last event was delivered, UTC.'),
-    failing_at: told(date, 'Since when the receiver takes nothing, UTC.'),
-    error: told(z.string().nullable(), 'What went wrong last.'),
-    waiting: told(z.int(), 'Events that are not delivered yet; not counted beyond a thousand.'),
+    failing_at: told(date, 'Since when deliveries fail, UTC.'),
+    error: told(z.string().nullable(), 'The last error.'),
+    waiting: told(z.int(), 'Undelivered events, counted up to a thousand.'),
     delivered: told(z.int(), 'Events that were delivered since the start.'),
-    dropped: told(z.int(), 'Events that were given up since the start.'),
+    dropped: told(z.int(), 'Events that were dropped since the start.'),
   })
-  .meta({ id: 'WebhookStatus', description: 'How the delivery of events is.' });
+  .meta({ id: 'WebhookStatus', description: 'The state of the delivery of events.' });
 
 const tlsStatus = z
   .object({
     subject: told(z.string(), 'Whose certificate it is.'),
     fingerprint256: told(z.string(), 'Its fingerprint.'),
-    valid_until: told(z.string(), 'When it ends, UTC.'),
+    valid_until: told(z.string(), 'When it expires, UTC.'),
     asks_clients: told(z.boolean(), 'Whether clients are asked for certificates.'),
-    error: told(z.string().nullable(), 'Why what lies in the files now is not in force.'),
+    error: told(z.string().nullable(), 'Why the current files are not in use.'),
   })
-  .meta({ id: 'TlsStatus', description: 'The certificate in force.' });
+  .meta({ id: 'TlsStatus', description: 'The current certificate.' });
 
 const statusObject = keysObject
   .extend({
     version: told(z.string(), 'The version of the server.'),
-    tls: told(tlsStatus.nullable(), 'The certificate in force; null is plain HTTP.'),
+    tls: told(tlsStatus.nullable(), 'The current certificate; null for plain HTTP.'),
     database: told(
       z.string().nullable(),
-      'The shared database, without its secrets; null is SQLite in the data folder.',
+      'The shared database, without its secrets; null for SQLite in the data folder.',
     ),
-    leader: told(z.boolean(), 'Whether this server does the background work for all.'),
+    leader: told(z.boolean(), 'Whether this server does the background work of all servers.'),
     hardware_id: told(z.string(), 'The hardware id of this server.'),
     identity_key: told(
       z.string(),
@@ -137,7 +137,7 @@ const statusObject = keysObject
     ),
     cloud: cloudStatus,
     webhooks: webhookStatus,
-    clock: told(clockStatus.nullable(), 'The clock; null: the store cannot be read now.'),
+    clock: told(clockStatus.nullable(), 'The clock; null if the store cannot be read.'),
   })
   .loose();
 
@@ -147,8 +147,8 @@ const licenseRecord = licenseObject
     state: told(z.string(), 'Whether it can be used now.'),
     borrowed: told(z.int(), 'How many slots are borrowed.'),
     added_at: told(z.string(), 'When it was added, UTC.'),
-    checked_at: told(date, 'When the licensing cloud was asked about it last, UTC.'),
-    moved_at: told(date, 'Since when it does not fit this machine, UTC.'),
+    checked_at: told(date, 'When it was last checked at the licensing cloud, UTC.'),
+    moved_at: told(date, 'Since when it belongs to another machine, UTC.'),
   })
   .loose()
   .meta({ id: 'LicenseRecord', extends: 'License', description: 'A license as administrators see it.' });
@@ -171,7 +171,7 @@ function statusRoute(services: OversightServices): Route {
     methods: ['GET'],
     paths: ['/api/admin/status'],
     access: 'operator',
-    summary: 'How the server is',
+    summary: 'The state of the server',
     answer: { kind: 'json', schema: statusObject },
     errors: [],
     handle: async () =>
@@ -252,7 +252,7 @@ function clockRoute(oversight: Oversight): Route {
     methods: ['GET'],
     paths: ['/api/admin/clock'],
     access: 'operator',
-    summary: "The server's time beside the wall clock",
+    summary: "The server's time and the wall clock",
     answer: { kind: 'json', schema: clockStatus },
     errors: [],
     handle: async () => json(presentClock(await oversight.readClock())),
@@ -265,7 +265,7 @@ function clockAcceptRoute(oversight: Oversight): Route {
     methods: ['POST'],
     paths: ['/api/admin/clock/accept'],
     access: 'admin',
-    summary: 'Follow a wall clock that is ahead; live slots get their timeout again',
+    summary: 'Accept a wall clock that is ahead; live slots get a new timeout',
     answer: { kind: 'json', schema: clockStatus },
     errors: ['clock_not_ahead'],
     handle: async ({ caller }) => clockReply(oversight, await oversight.acceptClock(actorOf(caller))),
@@ -278,16 +278,16 @@ function clockResetRoute(oversight: Oversight): Route {
     methods: ['POST'],
     paths: ['/api/admin/clock/reset'],
     access: 'admin',
-    summary: 'Go back to the wall clock after a wrong one; borrows that the wrong time ended come back',
+    summary: 'Return to the wall clock after it was wrong, and restore borrows that this ended',
     body: z.object({
-      dry_run: told(consent, 'Change nothing; only tell what would happen.'),
-      accept_losses: told(consent, 'Go ahead although some borrows cannot come back.'),
+      dry_run: told(consent, 'Change nothing; only report what would happen.'),
+      accept_losses: told(consent, 'Continue even if some borrows cannot be restored.'),
     }),
     answer: {
       kind: 'json',
       schema: clockStatus.extend({
-        restored: told(z.array(endedBorrow), 'Borrows that come back.'),
-        lost: told(z.array(lostBorrow), 'Borrows that stay ended, and why.'),
+        restored: told(z.array(endedBorrow), 'Restored borrows.'),
+        lost: told(z.array(lostBorrow), 'Borrows that cannot be restored, and why.'),
       }),
     },
     errors: ['clock_not_poisoned', 'borrows_not_restorable'],

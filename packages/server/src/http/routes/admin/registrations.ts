@@ -19,7 +19,7 @@ const target = {
 };
 
 /** Of the connection: one address, or a range. */
-const address = told(name, 'Where it was taken from: an address, or a range such as 10.0.0.0/8.');
+const address = told(name, 'The address of the client, or a range such as 10.0.0.0/8.');
 
 const text = z.string().nullable();
 
@@ -32,9 +32,9 @@ const registrationRecord = z
     ip_local: told(text, 'The address of the host, as it was sent.'),
     user_info: told(text, 'What else was sent.'),
     address: told(text, 'The address of the connection.'),
-    credential: told(text, 'What the client has shown; null: nothing was asked for.'),
+    credential: told(text, 'The credentials of the client; null if none were required.'),
     registered_at: told(z.string(), 'Since when, UTC.'),
-    ends_at: told(z.string(), 'When the slot is free unless it is renewed, UTC.'),
+    ends_at: told(z.string(), 'When the slot becomes free unless it is renewed, UTC.'),
     is_borrowed: told(z.boolean(), 'Whether it is borrowed.'),
     borrowed_until: told(text, 'Until when, UTC.'),
   })
@@ -84,7 +84,7 @@ function releaseRoute(lending: Lending): Route {
     methods: ['POST'],
     paths: ['/api/admin/registrations/release'],
     access: 'operator',
-    summary: 'Take back a slot that is not borrowed, or with "address" everything that came from there',
+    summary: 'Release a slot that is not borrowed, or with "address" all slots of an address',
     body: z
       .object({ ...target, address })
       .meta({ not: { required: ['user', 'address'] }, description: 'Send `user` or `address`.' }),
@@ -107,7 +107,7 @@ function releaseRoute(lending: Lending): Route {
   });
 }
 
-const USER_OR_ADDRESS = 'Say whose slot with "user", or where from with "address", and not both.';
+const USER_OR_ADDRESS = 'Send either "user" or "address".';
 
 function recallRoute(lending: Lending): Route {
   return defineRoute({
@@ -115,7 +115,7 @@ function recallRoute(lending: Lending): Route {
     methods: ['POST'],
     paths: ['/api/admin/registrations/recall'],
     access: 'operator',
-    summary: 'Take back a borrowed slot before its time',
+    summary: 'Recall a borrowed slot before it ends',
     body: z.object(target).meta({ required: ['user'] }),
     answer: { kind: 'json', schema: z.object({ recalled: told(z.int(), 'How many slots.') }) },
     errors: [

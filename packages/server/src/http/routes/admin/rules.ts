@@ -12,11 +12,11 @@ const denyList = z.object({
 });
 
 const rulesObject = z.object({
-  file: told(z.string(), 'Where the rules stand.'),
+  file: told(z.string(), 'The rules file.'),
   deny: told(denyList, 'Who is barred now.'),
-  digest: told(z.string(), 'The same for the same rules; the audit log tells it, too.'),
-  changed_at: told(z.string().nullable(), 'Since when, UTC; null: there have never been rules.'),
-  error: told(z.string().nullable(), 'Why the file cannot be used as it is now.'),
+  digest: told(z.string(), 'A digest of the rules, which is also in the audit log.'),
+  changed_at: told(z.string().nullable(), 'Since when, UTC; null if there have never been rules.'),
+  error: told(z.string().nullable(), 'Why the current file is not valid.'),
 });
 
 export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
@@ -26,7 +26,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       methods: ['GET'],
       paths: ['/api/admin/rules'],
       access: 'operator',
-      summary: 'Who is barred, and what the rules file is like',
+      summary: 'Who is barred, and the state of the rules file',
       answer: { kind: 'json', schema: rulesObject },
       errors: [],
       handle: async () => {

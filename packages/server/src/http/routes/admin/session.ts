@@ -16,11 +16,11 @@ import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 const sessionObject = z.object({
-  name: told(z.string(), 'Who is asking.'),
+  name: told(z.string(), 'The caller.'),
   role: told(z.enum(ROLES).nullable(), 'What they may do.'),
   csrf_token: told(z.string().nullable(), 'For the header x-berth-csrf; only with a session.'),
-  must_set_password: told(z.boolean(), 'They can only replace the one-time password.'),
-  is_secure: told(z.boolean(), 'Whether nobody on the way can read along.'),
+  must_set_password: told(z.boolean(), 'Whether the caller can only replace the one-time password.'),
+  is_secure: told(z.boolean(), 'Whether the connection uses TLS.'),
 });
 
 interface SessionServices {
@@ -40,7 +40,7 @@ function signInRoute({ accounts, auth }: SessionServices): Route {
     paths: ['/api/admin/session/start'],
     access: 'public',
     takesPassword: true,
-    summary: 'Sign a browser in; the session is a cookie, and ends after twelve hours',
+    summary: 'Sign in a browser; the session is a cookie that expires after twelve hours',
     body: z
       .object({ name: told(name, 'The name of the account.'), password: told(secret, 'Its password.') })
       .meta({ required: ['name', 'password'] }),
@@ -79,7 +79,7 @@ function whoRoute({ auth }: SessionServices): Route {
     methods: ['GET'],
     paths: ['/api/admin/session'],
     access: 'account',
-    summary: 'Who is asking, and what they may do',
+    summary: 'The caller, and what they may do',
     answer: { kind: 'json', schema: sessionObject },
     errors: [],
     handle: async ({ request, peer, caller }) =>
@@ -104,7 +104,7 @@ function signOutRoute({ accounts }: SessionServices): Route {
     methods: ['POST'],
     paths: ['/api/admin/session/end'],
     access: 'account',
-    summary: 'Make the session or the token that asks worthless',
+    summary: "End the caller's session, or revoke the caller's token",
     answer: { kind: 'json', schema: z.object({ ended: told(z.boolean(), 'Whether there was one.') }) },
     errors: [],
     handle: async ({ peer, caller }) => {

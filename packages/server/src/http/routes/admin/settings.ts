@@ -12,7 +12,7 @@ export function settingsRoutes(settings: Config): readonly Route[] {
       methods: ['GET'],
       paths: ['/api/admin/settings'],
       access: 'operator',
-      summary: 'The settings in force, by the names of berth.yaml',
+      summary: 'The current settings, by their names in berth.yaml',
       answer: { kind: 'json', schema: z.object({ settings: told(z.looseObject({}), 'By their names.') }) },
       errors: [],
       handle: () => json({ settings: showConfig(settings) }),

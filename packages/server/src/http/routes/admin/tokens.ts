@@ -34,7 +34,7 @@ const days = z
     minimum: 1,
     maximum: MAX_DAYS,
     pattern: '^(never|0*([1-9]\\d{0,2}|[12]\\d{3}|3[0-5]\\d{2}|36[0-4]\\d|3650))$',
-    description: `How many days it counts, or "never" for no end; ${DEFAULT_TOKEN_DAYS} unless told.`,
+    description: `Days until it expires, or "never"; ${DEFAULT_TOKEN_DAYS} by default.`,
   });
 
 const tokenObject = z
@@ -42,24 +42,24 @@ const tokenObject = z
     id: told(z.string(), 'The id of the token, which is not secret.'),
     kind: told(
       z.enum(['auth', 'session', 'api']),
-      'From `/auth`, of a browser, or made by an administrator.',
+      'From `/auth`, of a browser, or created by an administrator.',
     ),
-    account: told(z.string().nullable(), 'Whose account it stands for.'),
+    account: told(z.string().nullable(), 'The account it belongs to.'),
     name: told(z.string().nullable(), 'What it is for.'),
     role: told(z.enum(ROLES), 'What it may do.'),
-    issued_at: told(z.string(), 'Since when there is the token, UTC.'),
-    used_at: told(z.string().nullable(), 'When it was used last, to the hour, UTC; null: never.'),
-    expires_at: told(z.string().nullable(), 'When it ends, UTC; null: never.'),
+    issued_at: told(z.string(), 'When the token was created, UTC.'),
+    used_at: told(z.string().nullable(), 'When it was last used, to the hour, UTC; null if never.'),
+    expires_at: told(z.string().nullable(), 'When it expires, UTC; null if never.'),
     restriction: told(
       z.enum(['until_set_up', 'password_only']).nullable(),
-      'It ends with the setup, or can only replace the one-time password.',
+      'It expires at the end of setup, or can only replace the one-time password.',
     ),
-    is_alive: told(z.boolean(), 'Whether it still counts.'),
+    is_alive: told(z.boolean(), 'Whether it is still valid.'),
   })
-  .meta({ id: 'Token', description: 'What stands for a person or a program, without its secret.' });
+  .meta({ id: 'Token', description: 'A token of a person or a program, without its value.' });
 
 const createdObject = tokenObject.pick({ id: true, expires_at: true, restriction: true }).extend({
-  token: told(z.string(), 'The token itself, told only now.'),
+  token: told(z.string(), 'The token itself, which is returned only once.'),
 });
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
@@ -72,7 +72,7 @@ function listRoute(tokens: Tokens): Route {
     methods: ['GET'],
     paths: ['/api/admin/tokens'],
     access: 'operator',
-    summary: 'What stands for people and programs: the newest thousand, never the tokens themselves',
+    summary: 'The newest thousand tokens, without their values',
     answer: { kind: 'json', schema: z.object({ tokens: told(z.array(tokenObject), 'The newest of them.') }) },
     errors: [],
     handle: async () => json({ tokens: (await tokens.list(LIMITS.pageRows)).map(presentToken) }),
@@ -93,7 +93,7 @@ function createRoute(tokens: Tokens): Route {
     methods: ['POST'],
     paths: ['/api/admin/tokens/create'],
     access: 'admin',
-    summary: 'Make a token with a name, a role and an end; it is told only now',
+    summary: 'Create a token with a name, a role and an expiry; it is returned only once',
     body: z
       .object({ name: told(name, 'What it is for.'), role: roleField, days })
       .meta({ required: ['name', 'role'], examples: [{ name: 'build server', role: 'user', days: 90 }] }),
@@ -102,7 +102,7 @@ function createRoute(tokens: Tokens): Route {
     handle: async ({ body, caller }) => {
       const { name: own, role } = body;
       if (own === undefined || role === undefined) {
-        const message = `Say what the token is for ("name"), and which "role": ${ROLES.join(', ')}.`;
+        const message = `Send what the token is for as "name", and a "role": ${ROLES.join(', ')}.`;
         throw new RequestError('missing_parameters', message);
       }
       const count = body.days ?? DEFAULT_TOKEN_DAYS;
@@ -126,12 +126,16 @@ function revokeRoute(tokens: Tokens): Route {
     methods: ['POST'],
     paths: ['/api/admin/tokens/revoke'],
     access: 'admin',
-    summary: 'Make a token worthless, by its id or its name',
+    summary: 'Revoke a token by its id or name',
     body: z.object({ id: told(name, 'Its id or its name.') }).meta({ required: ['id'] }),
     answer: { kind: 'json', schema: z.object({ revoked: told(z.int(), 'How many tokens.') }) },
     errors: ['missing_parameters', 'token_not_found'],
     handle: async ({ body, caller }) => {
-      if (body.id === undefined) throw new RequestError('missing_parameters', 'Say which token: "id".');
+      if (body.id === undefined)
+        throw new RequestError(
+          'missing_parameters',
+          '"id" is missing. Send the id or the name of the token.',
+        );
       return countReply('revoked', await tokens.revoke(body.id, actorOf(caller)));
     },
   });

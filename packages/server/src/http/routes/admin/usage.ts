@@ -13,7 +13,7 @@ export function usageRoutes(offline: Offline): readonly Route[] {
       methods: ['POST'],
       paths: ['/api/admin/usage'],
       access: 'admin',
-      summary: 'Make a file with what was consumed of licenses that came in files, for the vendor',
+      summary: 'Create a file for the vendor with the consumption of licenses installed from files',
       answer: { kind: 'json', schema: usageAnswer, textToo: 'the file' },
       errors: [],
       handle: async ({ request, caller }) => {

@@ -25,16 +25,16 @@ const userObject = z
   .object({
     name: told(z.string(), 'The name of the account.'),
     role: told(z.enum(ROLES), 'What it may do.'),
-    one_time_password: told(z.boolean(), 'The server made its password up, and it has to be replaced.'),
-    one_time_until: told(z.string().nullable(), 'When a one-time password ends, UTC.'),
-    created_at: told(z.string(), 'Since when there is the account, UTC.'),
+    one_time_password: told(z.boolean(), 'Whether it has a one-time password, which must be replaced.'),
+    one_time_until: told(z.string().nullable(), 'When a one-time password expires, UTC.'),
+    created_at: told(z.string(), 'When the account was created, UTC.'),
   })
   .meta({ id: 'Account', description: 'An account.' });
 
 const passwordSet = z
   .object({
     name: told(z.string(), 'The name of the account.'),
-    password: told(z.string().nullable(), 'Made up by the server, and told only now.'),
+    password: told(z.string().nullable(), 'The generated password, which is returned only once.'),
   })
   .meta({ id: 'AccountPassword', description: 'An account whose password was set.' });
 
@@ -75,7 +75,7 @@ function addRoute(accounts: Accounts): Route {
     paths: ['/api/admin/users/add'],
     access: 'admin',
     takesPassword: true,
-    summary: 'Make an account; without a password the server makes one up and tells it once',
+    summary: 'Add an account; without a password the server generates one and returns it once',
     body: z
       .object({
         name: account,
@@ -88,7 +88,7 @@ function addRoute(accounts: Accounts): Route {
     handle: async ({ body, caller }) => {
       const user = requireName(body);
       if (body.role === undefined) {
-        throw new RequestError('missing_parameters', `Say which "role": ${ROLES.join(', ')}.`);
+        throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
       }
       const wish = { name: user, role: body.role, password: body.password ?? null };
       return passwordReply(user, await accounts.add(wish, actorOf(caller)));
@@ -103,11 +103,11 @@ function passwordRoute(accounts: Accounts): Route {
     paths: ['/api/admin/users/password'],
     access: 'admin',
     takesPassword: true,
-    summary: 'Give another account a new password, and sign it out everywhere',
+    summary: 'Set the password of another account, and end its sessions',
     body: z
       .object({
         name: account,
-        password: secret.meta({ ...NEW_PASSWORD, description: 'Left out, the server makes one up.' }),
+        password: secret.meta({ ...NEW_PASSWORD, description: 'If missing, the server generates one.' }),
       })
       .meta({ required: ['name'] }),
     answer: { kind: 'json', schema: passwordSet },
@@ -125,7 +125,7 @@ function requireAnother(user: string, { holder }: Caller): void {
   if (holder?.account !== user) return;
   throw new RequestError(
     'forbidden',
-    'Change your own password at /api/v4/setPassword, which also asks for the old one.',
+    'Change your own password with /api/v4/setPassword, which requires the old one.',
   );
 }
 
@@ -135,14 +135,14 @@ function roleRoute(accounts: Accounts): Route {
     methods: ['POST'],
     paths: ['/api/admin/users/role'],
     access: 'admin',
-    summary: 'Give an account another role, at once',
+    summary: 'Change the role of an account at once',
     body: z.object({ name: account, role: roleField }).meta({ required: ['name', 'role'] }),
     answer: { kind: 'json', schema: z.object({ changed: told(z.int(), 'How many accounts.') }) },
     errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
     handle: async ({ body, caller }) => {
       const user = requireName(body);
       if (body.role === undefined) {
-        throw new RequestError('missing_parameters', `Say which "role": ${ROLES.join(', ')}.`);
+        throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
       }
       return countReply('changed', await accounts.setRole(user, body.role, actorOf(caller)));
     },
@@ -155,7 +155,7 @@ function removeRoute(accounts: Accounts): Route {
     methods: ['POST'],
     paths: ['/api/admin/users/remove'],
     access: 'admin',
-    summary: 'Remove an account, and sign it out everywhere',
+    summary: 'Remove an account and end its sessions',
     body: z.object({ name: account }).meta({ required: ['name'] }),
     answer: { kind: 'json', schema: z.object({ removed: told(z.int(), 'How many accounts.') }) },
     errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
@@ -165,7 +165,8 @@ function removeRoute(accounts: Accounts): Route {
 }
 
 function requireName({ name: user }: { readonly name?: string | undefined }): string {
-  if (user === undefined) throw new RequestError('missing_parameters', 'Say whose account: "name".');
+  if (user === undefined)
+    throw new RequestError('missing_parameters', '"name" is missing. Send the name of the account.');
   return user;
 }
 

@@ -52,7 +52,7 @@ function featureReleaseRoute(counting: Counting): Route {
     methods: ['POST'],
     paths: ['/api/v4/featureRelease', '/api/v4/feature_release'],
     access: 'client',
-    summary: 'Give the slot of a feature back',
+    summary: 'Return the slot of a feature',
     body: featureReleaseRequest,
     answer: { kind: 'text', example: 'feature_released' },
     errors: [
@@ -76,7 +76,7 @@ function featureReleaseAllRoute(counting: Counting): Route {
     methods: ['GET', 'POST'],
     paths: ['/api/v4/featureRelease/all', '/api/v4/feature_release/all'],
     access: 'admin',
-    summary: 'Take back every feature slot of every license',
+    summary: 'Release all feature slots of all licenses',
     answer: { kind: 'empty' },
     errors: [],
     handle: async ({ caller }) => {

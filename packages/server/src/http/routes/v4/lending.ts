@@ -81,7 +81,7 @@ function unregisterRoute(lending: Lending): Route {
     methods: ['POST'],
     paths: ['/api/v4/unregister', '/api/v4/floating/unregister'],
     access: 'client',
-    summary: 'Give a slot back, borrowed or not',
+    summary: 'Return a slot, borrowed or not',
     body: unregisterRequest,
     answer: { kind: 'text', example: 'user_unregistered' },
     errors: [
@@ -104,7 +104,7 @@ function unregisterAllRoute(lending: Lending): Route {
     methods: ['GET', 'POST'],
     paths: ['/api/v4/unregister/all', '/api/v4/floating/unregister/all'],
     access: 'admin',
-    summary: 'Take back every slot of every license, borrowed ones too',
+    summary: 'Release all slots of all licenses, including borrowed ones',
     answer: { kind: 'empty' },
     errors: [],
     handle: async ({ caller }) => {

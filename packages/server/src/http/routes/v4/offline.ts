@@ -10,7 +10,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import { readUploadText } from '../../input/read-body.ts';
+import { readUploadText } from '../../read-input.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { fileReply, json, jsonText, type Reply } from '../../reply/reply.ts';
@@ -32,7 +32,7 @@ function generateRoute(offline: Offline): Route {
     methods: ['POST'],
     paths: ['/api/v4/license/generate'],
     access: 'admin',
-    summary: 'Make a file that asks the vendor for a license, or gives one back; text/plain answers the file',
+    summary: 'Create a file that requests or returns a license; text/plain returns the file',
     body: generateRequest,
     answer: { kind: 'json', schema: generateAnswer, textToo: 'the file' },
     errors: ['license_not_found', 'missing_parameters'],
@@ -63,7 +63,7 @@ function uploadRoute(offline: Offline): Route {
     methods: ['POST'],
     paths: ['/api/v4/license/upload'],
     access: 'admin',
-    summary: 'Take a license file: the answer to a request, or a refresh of a license that is here',
+    summary: 'Install a license file: the answer to a request, or a refresh of an installed license',
     takesFile: true,
     answer: { kind: 'json', schema: licenseObject },
     errors: [
@@ -83,7 +83,7 @@ function uploadRoute(offline: Offline): Route {
       const text = await readUploadText(request);
       // A file may come slowly, and credentials that were good may be revoked meanwhile.
       if (!(await isStillAllowed())) {
-        throw new RequestError('unauthorized', 'The token was revoked meanwhile. Get a new one from /auth.');
+        throw new RequestError('unauthorized', 'The token has been revoked. Get a new one from /auth.');
       }
       return licenseReply(await offline.install(text, actorOf(caller)));
     },
@@ -96,7 +96,7 @@ function airgapGenerateRoute(offline: Offline): Route {
     methods: ['POST'],
     paths: ['/api/v4/airgap/generate'],
     access: 'admin',
-    summary: "Turn the vendor's initialization code into this server's activation code",
+    summary: "Create this server's activation code from the vendor's initialization code",
     body: airgapGenerateRequest,
     answer: { kind: 'json', schema: airgapGenerateAnswer },
     errors: ['missing_parameters', 'airgap_code_invalid'],
@@ -114,7 +114,7 @@ function airgapLicenseRoute(offline: Offline): Route {
     methods: ['POST'],
     paths: ['/api/v4/airgap/license'],
     access: 'admin',
-    summary: 'Take a policy file and the confirmation code of the vendor for it',
+    summary: "Install a policy file with the vendor's confirmation code",
     body: airgapLicenseRequest,
     holdsFile: true,
     answer: { kind: 'json', schema: licenseObject },

@@ -21,7 +21,7 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
       paths: ['/api/v4/setPassword'],
       access: 'account',
       takesPassword: true,
-      summary: 'Replace the password of the account that asks, or of the first administrator; prefer POST',
+      summary: "Change the caller's password, or that of the first administrator; prefer POST",
       query: setPasswordRequest,
       body: setPasswordRequest,
       answer: { kind: 'json', schema: setPasswordAnswer },
@@ -44,7 +44,7 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
         const change = { account, oldPassword, newPassword, keptToken, ...from };
         const outcome = await accounts.changePassword(change, actorOf(caller));
         if (outcome.kind === 'refused') return refusalReply(outcome);
-        return json({ message: `The password of "${account}" was replaced.` });
+        return json({ message: `The password of "${account}" has been changed.` });
       },
     }),
   ];

@@ -36,8 +36,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
     methods: ['GET', 'POST'],
     paths: ['/api/v4/addProduct'],
     access: 'admin',
-    summary:
-      'Activate a license at the licensing cloud and add it, or refresh one that is known; prefer POST',
+    summary: 'Activate a license at the licensing cloud and add it, or refresh an installed one; prefer POST',
     query: addProductRequest,
     body: addProductRequest,
     answer: { kind: 'json', schema: licenseObject },

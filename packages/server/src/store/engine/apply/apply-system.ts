@@ -1,10 +1,12 @@
 import type { SystemChange } from '../../../core/decision.ts';
-import type { Instant } from '../../../core/nouns/instant.ts';
-import { orNoRules, type Rules } from '../../../core/rules/rules.ts';
+import { orNoRules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
+import { signHeads } from '../audit/sign-heads.ts';
+import { putSegment } from '../audit/thin-audit.ts';
+import type { Batch } from '../batch.ts';
+import { prolongLive, pullBack, putTie, restoreBorrows } from '../move-clock.ts';
 import { tokenRow } from '../rows.ts';
 import { putSecret, resealSecrets } from '../sealed-secrets.ts';
-import type { Statements } from '../statements.ts';
 import type { Appliers } from './apply.ts';
 
 /** Requests that nobody answers are forgotten one day; answered ones never are. */
@@ -13,15 +15,7 @@ const MAX_OPEN_REQUESTS = 1000;
 /** Programs that sign in again and again keep this many tokens of one account. */
 const MAX_TOKENS_OF_ACCOUNT = 10_000;
 
-/** What a change to the server itself is applied to. */
-interface SystemTarget {
-  readonly statements: Statements;
-  readonly now: Instant;
-  masterKey: MasterKey;
-  rules: Rules;
-}
-
-const APPLY: Appliers<SystemTarget, SystemChange> = {
+const APPLY: Appliers<Batch, SystemChange> = {
   add_request({ statements, now }, { requestId: id, request, product }) {
     statements.offline_request.add({ id, request, product, made_at: now, answered_by: null });
     statements.removeOldRequests.run(MAX_OPEN_REQUESTS);
@@ -90,9 +84,20 @@ const APPLY: Appliers<SystemTarget, SystemChange> = {
   remove_dead_tokens({ statements }, { authUsedBy, sessionIssuedBy }) {
     statements.removeDeadTokens.run(authUsedBy, sessionIssuedBy);
   },
+
+  set_hardware_id: ({ statements }, { hardwareId }) => statements.saveHardwareId.run(hardwareId),
+  put_tie: (batch, { license }) => putTie(batch, license),
+  sign_heads: (batch, { heads }) => signHeads(batch, heads),
+  put_segment: (batch, { segment }) => putSegment(batch, segment),
+  move_clock: (batch, { to }) => {
+    batch.now = to;
+  },
+  prolong_live: (batch, { since }) => prolongLive(batch, since),
+  restore_borrows: (batch, { restoration }) => restoreBorrows(batch, restoration),
+  pull_back: (batch, { from }) => pullBack(batch, from),
 };
 
-export function applySystemChange(target: SystemTarget, change: SystemChange): void {
-  const apply = APPLY[change.kind] as (target: SystemTarget, change: SystemChange) => void;
-  apply(target, change);
+export function applySystemChange(batch: Batch, change: SystemChange): void {
+  const apply = APPLY[change.kind] as (batch: Batch, change: SystemChange) => void;
+  apply(batch, change);
 }

@@ -14,7 +14,7 @@ export interface ChainHead {
 
 export const EMPTY_HEAD: ChainHead = { n: 0, mac: new Uint8Array(0) };
 
-export interface LinkContent {
+interface LinkContent {
   readonly chain: number;
   readonly n: number;
   readonly at: Instant;
@@ -52,7 +52,7 @@ const MAC_BYTES = 32;
  * that is cut off changes the sum, however well the rest of the file is made to match, and nobody without the
  * key can say what the sum would be then.
  */
-export interface Anchor {
+interface Anchor {
   readonly links: number;
   /** The digests of all heads, one on top of the other: one is taken out as easily as it is put in. */
   readonly heads: Uint8Array;

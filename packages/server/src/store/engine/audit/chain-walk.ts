@@ -41,7 +41,7 @@ export function askSegments(): Asked<ReadonlyMap<number, StoredSegment>> {
 export type LinkRow = RowOf<'audit_link'>;
 
 /** What is asked of one chain. */
-export interface WalkedChain {
+interface WalkedChain {
   readonly key: Uint8Array;
   readonly chain: number;
   readonly segment: StoredSegment | null;

@@ -3,7 +3,7 @@ import type { HeadsSigned } from '../../../core/nouns/audit-event.ts';
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import { type ChainHead, headsText } from './audit-chain.ts';
 
-export interface KnownChains {
+interface KnownChains {
   /** The private key of the server, in DER form. */
   readonly identity: Uint8Array;
   readonly heads: ReadonlyMap<number, ChainHead>;

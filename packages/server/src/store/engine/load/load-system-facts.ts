@@ -24,7 +24,7 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.token && { token: findToken(statements, needs.token) }),
     ...(needs.notice && { notedValue: findNotice(statements, needs.notice) }),
     ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
-    ...(needs.clock && { clock: { jump: clock.jump, wall: clock.readWall() } }),
+    ...(needs.clock && { clock }),
     ...(needs.licenses && { licenses: listLicenses(batch) }),
     ...(needs.heads && { heads: loadHeads(batch) }),
     ...(needs.chains && { chains: loadChains(batch, needs.chains) }),

@@ -57,28 +57,26 @@ export function loadView(source: ViewSource, entry: LoadedLicense, command: Lice
     registration,
     endedBorrow:
       needs.endedBorrow && registration === null ? findEndedBorrow(statements, id, user as string) : null,
-    crowd: needs.crowd === null ? null : countCrowd(statements, id, needs.crowd, now),
-    holders: needs.holders.length === 0 ? NONE : listHolders(statements, entry, needs.holders),
+    crowd: needs.crowd ? countCrowd(statements, id, needs.crowd, now) : null,
+    holders: needs.holders ? listHolders(statements, entry, needs.holders) : NONE,
     ...loadDenials(statements, id, needs.denials),
-    rememberedAnswer: needs.answer === null ? null : findAnswer(statements, id, needs.answer),
+    rememberedAnswer: needs.answer ? findAnswer(statements, id, needs.answer) : null,
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
-    meters: needs.meters.map((need) => entry.meters.get(statements, need)),
+    meters: needs.meters?.map((need) => entry.meters.get(statements, need)) ?? NONE,
   };
 }
 
 function loadDenials(
   statements: Statements,
   id: LicenseId,
-  scope: DenialScope | null,
+  scope: DenialScope | null | undefined,
 ): Pick<LicenseView, 'denials' | 'placeDenials'> {
-  if (scope === null) return NO_DENIALS;
+  if (!scope) return NO_DENIALS;
   const { user, place } = scope;
   return {
-    denials: statements.denial.list({ license_id: id, user: user }).map(denialFromRow),
+    denials: statements.denial.list({ license_id: id, user }).map(denialFromRow),
     placeDenials:
-      place === null
-        ? NONE
-        : statements.place_denial.list({ license_id: id, place: place }).map(placeDenialFromRow),
+      place === null ? NONE : statements.place_denial.list({ license_id: id, place }).map(placeDenialFromRow),
   };
 }
 
@@ -164,8 +162,8 @@ type Housekeeping = Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'st
 
 const NO_HOUSEKEEPING: Housekeeping = { staleDenials: NONE, stalePlaceDenials: NONE, staleAnswers: 0 };
 
-function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds | null): Housekeeping {
-  if (stale === null) return NO_HOUSEKEEPING;
+function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds | undefined): Housekeeping {
+  if (stale === undefined) return NO_HOUSEKEEPING;
   const { denialsBy, placesBy, answersBy } = stale;
   return {
     staleDenials: statements.listDenialsBy.all(id, denialsBy, COLLECT_LIMIT).map(denialFromRow),

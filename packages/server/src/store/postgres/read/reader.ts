@@ -16,7 +16,7 @@ import { listAudit } from './read-audit.ts';
 import { describeStore, listSecrets, openSecret } from './read-server.ts';
 import { verifyAudit } from './verify-audit.ts';
 
-export interface PostgresReaderOptions {
+interface PostgresReaderOptions {
   readonly pool: Pick<Pool, 'use'>;
   /** For what takes minutes: a silent connection is not a lost one there. */
   readonly patientPool: Pick<Pool, 'use'>;

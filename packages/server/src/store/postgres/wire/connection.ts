@@ -6,7 +6,7 @@ import type { DatabaseTarget } from './database-url.ts';
 import { encodeParameters, type Parameter, WIRE_TYPES } from './encode-parameter.ts';
 
 /** `count`: how many rows the statement touched, even if it returned none. */
-export type Rows<R = Row> = R[] & { readonly count: number };
+type Rows<R = Row> = R[] & { readonly count: number };
 
 export interface ConnectionOptions {
   readonly target: DatabaseTarget;

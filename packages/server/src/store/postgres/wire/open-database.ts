@@ -58,6 +58,8 @@ export interface DatabaseOptions {
   readonly clock?: Clock;
   /** Longer ones, for tests on a machine that is busy with other things. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Opens connections for commands and questions, in tests. */
+  readonly open?: PoolOptions['open'];
 }
 
 /** How long a server waits for its database before clients hear that it is away. */
@@ -115,8 +117,9 @@ function openPools({ maxConnections, timeouts }: DatabaseOptions, opening: Openi
 
 type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
 
-function openingOptions({ url, prepareStatements, timeouts }: DatabaseOptions): Opening {
+function openingOptions({ url, prepareStatements, timeouts, open }: DatabaseOptions): Opening {
   return {
+    open,
     target: readTarget(url),
     prepareStatements,
     connectTimeoutMs: timeouts?.connectMs ?? TIMEOUTS.connectMs,

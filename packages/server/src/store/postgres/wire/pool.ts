@@ -7,6 +7,8 @@ export interface PoolOptions extends OpeningOptions {
   readonly max: number;
   /** How long to wait for a connection while all are in use. */
   readonly acquireTimeoutMs: number;
+  /** Opens a connection; tests keep some for the next pool. */
+  readonly open?: typeof openConnection | undefined;
 }
 
 interface Waiter {
@@ -35,7 +37,8 @@ export class Pool {
   async acquire(): Promise<Connection> {
     await this.#takePlace();
     try {
-      return this.#takeIdle() ?? (await openConnection(this.#options));
+      const { open = openConnection } = this.#options;
+      return this.#takeIdle() ?? (await open(this.#options));
     } catch (error) {
       this.#freePlace();
       throw error;

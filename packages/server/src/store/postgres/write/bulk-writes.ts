@@ -58,7 +58,7 @@ interface TableSql {
 const LICENSES = 'SELECT value::bigint AS id FROM json_array_elements_text($1::text::json) AS value';
 
 /** The types of columns in PostgreSQL. */
-export const TYPES = { number: 'bigint', text: 'text', bytes: 'bytea' } as const;
+const TYPES = { number: 'bigint', text: 'text', bytes: 'bytea' } as const;
 
 export function typeOf(table: TableName, column: string): string {
   return TYPES[tableOf(table).columns[column]?.kind ?? 'text'];

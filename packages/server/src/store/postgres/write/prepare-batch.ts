@@ -27,7 +27,7 @@ export function prepareBatch(
     licenses: new LoadedLicenses(licenses, { productCount: byProduct.size, lastOrder, removed }, (row) =>
       texts.read(row),
     ),
-    clock: { jump: null, readWall: () => wall, moveTo: () => {}, remember: () => () => {} },
+    clock: { jump: null, wall },
     now: instant(Math.max(wall, ...marks.map((row) => row.mark ?? 0))),
     masterKey,
     rules,

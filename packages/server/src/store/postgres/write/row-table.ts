@@ -46,7 +46,7 @@ interface Knowledge {
 }
 
 /** Notes how to undo a step. */
-export type Journal = (undo: () => void) => void;
+type Journal = (undo: () => void) => void;
 
 /**
  * The rows of one table as a transaction knows them: as read, with its own changes. `undefined` means

@@ -12,7 +12,7 @@ import { type MemoryOptions, WriterMemory } from './memory.ts';
 import { resume } from './resume.ts';
 import type { Lane } from './scope.ts';
 
-export interface WriterOptions extends MemoryOptions {
+interface WriterOptions extends MemoryOptions {
   readonly pool: Pool;
   /** This process, among the servers on one database. */
   readonly serverId: string;

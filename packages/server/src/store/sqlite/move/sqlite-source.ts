@@ -11,7 +11,7 @@ import { openReadOnly } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
 import { markMoved } from './moved-mark.ts';
 
-export interface SqliteSourceOptions {
+interface SqliteSourceOptions {
   readonly folder: string;
   readonly masterKey: GivenKey;
 }

@@ -18,7 +18,7 @@ import { anchorAll } from '../write/audit-ledger.ts';
 import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { forgetMoved, isMoved } from './moved-mark.ts';
 
-export interface SqliteTargetOptions {
+interface SqliteTargetOptions {
   /** Callers must hold its lock. */
   readonly folder: string;
   /** Of the data that is moved here. */

@@ -5,7 +5,7 @@ import type { AuditVerdict } from '../../query.ts';
 import type { ReaderThread } from '../wire/reader-client.ts';
 import { storeFault } from '../wire/thread-messages.ts';
 
-export interface VerifierOptions {
+interface VerifierOptions {
   /** Opens a thread with a connection of its own, for one answer. */
   readonly openThread: () => ReaderThread;
   /** All keys that may seal the secrets at this moment; a new list when they change. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { exampleLicense, LICENSE_ID, NOW, register, unregister } from '../../../core/examples.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
@@ -19,8 +19,22 @@ import { verifyAudit } from './verify-audit.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
-/** A closed store with six links on the license's chain and two on the system's. */
+let history: string | undefined;
+
+after(() => {
+  if (history !== undefined) rmSync(dirname(history), { recursive: true });
+});
+
+/** A closed store with six links on the license's chain and two on the system's: a copy of one for all. */
 async function writeHistory(file: string): Promise<void> {
+  if (history === undefined) {
+    history = join(mkdtempSync(join(tmpdir(), 'berth-history-')), 'berth.db');
+    await makeHistory(history);
+  }
+  copyFileSync(history, file);
+}
+
+async function makeHistory(file: string): Promise<void> {
   const clock = createManualClock(NOW);
   const store = openInThreadStore({ file, masterKey, clock, onNotice: () => {} });
   await store.execute({ kind: 'install_license', license: exampleLicense({ slots: 2 }), by: 'admin' });

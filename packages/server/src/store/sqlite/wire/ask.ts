@@ -3,7 +3,7 @@ import type { Asked } from '../../engine/asked.ts';
 import type { Row } from '../../engine/rows.ts';
 
 /** Values for `:name` in a statement. */
-export type Named = Readonly<Record<string, SQLInputValue>>;
+type Named = Readonly<Record<string, SQLInputValue>>;
 
 /** Prepares SQL that both stores share. */
 export function prepare(db: DatabaseSync, sql: string): StatementSync {

@@ -52,16 +52,6 @@ export class ServerClock {
     this.#state = { mark: now, jump: null };
   }
 
-  /** Returns a function that restores the time as it is now, for a command that fails. */
-  remember(): () => void {
-    const state = this.#state;
-    const monotonicAtMark = this.#monotonicAtMark;
-    return () => {
-      this.#state = state;
-      this.#monotonicAtMark = monotonicAtMark;
-    };
-  }
-
   /** Forgets a jump that could not be recorded, so that the next reading finds it again. */
   forgetJump(): void {
     this.#state = { ...this.#state, jump: null };

@@ -27,7 +27,7 @@ import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly masterKey: MasterKey;
@@ -249,7 +249,7 @@ export class SqliteWriter {
       statements: this.#statements,
       savepoint: savepointOf(this.#statements),
       licenses: this.#licenses,
-      clock: this.#clock,
+      clock: { jump: this.#clock.jump, wall: this.#clock.readWall() },
       now: reading.now,
       masterKey: this.#masterKeys[0] as MasterKey,
       rules: this.#rules,
@@ -267,6 +267,7 @@ export class SqliteWriter {
       const results = work(batch);
       if (batch.isChanged) this.#commit(batch);
       else this.#statements.rollback.run();
+      if (batch.now !== reading.now) this.#clock.moveTo(batch.now);
       return results;
     } catch (error) {
       this.#masterKeys = [...this.#masterKeys, batch.masterKey];

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseTimestamp } from '@berth/protocol/timestamp';
-import { resolve, whyNot } from '../../../../../test/support/json-schema.ts';
-import { CONTROL, openTestApp } from '../../../../../test/support/test-app.ts';
-import { testLicense } from '../../../../../test/support/test-license.ts';
-import { exampleFeature, exampleLimits } from '../../core/examples.ts';
-import { RequestError } from '../../services/request-error.ts';
-import type { Route } from '../route.ts';
+import { resolve, whyNot } from '../../../../test/support/json-schema.ts';
+import { CONTROL, openTestApp } from '../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../test/support/test-license.ts';
+import { exampleFeature, exampleLimits } from '../core/examples.ts';
+import { RequestError } from '../services/request-error.ts';
 import { readInput } from './read-input.ts';
+import type { Route } from './route.ts';
 
 type Schema = Parameters<typeof whyNot>[1];
 

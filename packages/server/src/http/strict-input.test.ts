@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CONTROL, openTestApp, readTraces, type TestApp } from '../../../../../test/support/test-app.ts';
-import { isStrict, type Route } from '../route.ts';
+import { CONTROL, openTestApp, readTraces, type TestApp } from '../../../../test/support/test-app.ts';
+import { isStrict, type Route } from './route.ts';
 
 interface Sent {
   readonly what: string;
@@ -54,11 +54,12 @@ describe('every route under /api/admin', () => {
     const { body } = await app.post('/api/admin/audit/thin', { before: '2030-01-01', licenseid: 1 });
     assert.equal(
       body.message,
-      'This request has no field "licenseid". Did you mean "license_id"? It takes before, license_id, chain.',
+      'This request has no field "licenseid". Did you mean "license_id"? ' +
+        'Its fields are before, license_id, chain.',
     );
     assert.equal(body.field, 'licenseid');
     const none = await app.post('/api/admin/clock/accept', { dry_run: true });
-    assert.equal(none.body.message, 'This request has no field "dry_run". It takes none.');
+    assert.equal(none.body.message, 'This request has no field "dry_run". It has no fields.');
     const long = await app.post('/api/admin/clock/accept', { ['x'.repeat(60_000)]: 1 });
     assert.ok(long.text.length < 400);
   });

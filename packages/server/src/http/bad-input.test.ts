@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { openTestApp, readTraces } from '../../../../../test/support/test-app.ts';
-import { LIMITS } from '../../config.ts';
+import { openTestApp, readTraces } from '../../../../test/support/test-app.ts';
+import { LIMITS } from '../config.ts';
 
 interface Refusal {
   readonly status: number;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CONTROL, openTestApp, type TestApp } from '../../../../../test/support/test-app.ts';
-import { testLicense } from '../../../../../test/support/test-license.ts';
-import { inputOf, isStrict, type Route } from '../route.ts';
+import { CONTROL, openTestApp, type TestApp } from '../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../test/support/test-license.ts';
+import { inputOf, isStrict, type Route } from './route.ts';
 
 const TARGET = { product: 'cad', user: 'ann', feature: 'export', licenseKey: 'K' };
 
