@@ -1,6 +1,5 @@
 import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
-import { pickValues } from '../../engine/row-sql.ts';
 import type { Row } from '../../engine/rows.ts';
 import { type TableName, tableOf } from '../../engine/tables.ts';
 
@@ -73,12 +72,28 @@ export class RowTable {
 
   /** All rows of a group, ordered by the rest of the key; `undefined`: not all of them are known. */
   list(group: HeldRow): readonly HeldRow[] | undefined {
+    const found = this.#findGroup(group);
+    if (found === undefined) return undefined;
+    const rows = [...found.values()].filter((row) => row !== null);
+    return rows.length < 2 ? rows : rows.sort((a, b) => compareTexts(a, b, this.#order));
+  }
+
+  /** `null`: there is no such row; `undefined`: not known. */
+  find(key: HeldRow): HeldRow | null | undefined {
+    const group = this.#findGroup(key);
+    return group === undefined ? undefined : (group.get(this.#keyOf(key)) ?? null);
+  }
+
+  #findGroup(group: HeldRow): ReadonlyMap<string, HeldRow | null> | undefined {
     const known = this.#licenses.get(group.license_id);
     if (known === undefined) return undefined;
     const name = nameOf(group, this.#group);
     if (!known.complete.has(name) && known.horizon !== Number.POSITIVE_INFINITY) return undefined;
-    const rows = [...(known.groups.get(name)?.values() ?? [])].filter((row) => row !== null);
-    return rows.length < 2 ? rows : rows.sort((a, b) => compareTexts(a, b, this.#order));
+    return known.groups.get(name) ?? NO_ROWS;
+  }
+
+  #keyOf(row: HeldRow): string {
+    return nameOf(row, this.#key);
   }
 
   /** The rows of a license that end at or before `now`, the first to end first; at most `limit`. */
@@ -125,7 +140,7 @@ export class RowTable {
 
   #change(key: HeldRow, row: HeldRow | null): void {
     const group = this.#groupOf(key);
-    const name = nameOf(key, this.#key);
+    const name = this.#keyOf(key);
     const [rowBefore, changeBefore] = [group.get(name), this.#changes.get(name)];
     const changes = this.#changes;
     this.#journal(() => {
@@ -140,7 +155,7 @@ export class RowTable {
   learn(rows: readonly HeldRow[]): void {
     for (const row of rows) {
       const group = this.#groupOf(row);
-      const name = nameOf(row, this.#key);
+      const name = this.#keyOf(row);
       if (!group.has(name)) group.set(name, row);
     }
   }
@@ -219,11 +234,15 @@ export class RowTable {
   }
 }
 
+const NO_ROWS: ReadonlyMap<string, HeldRow> = new Map();
+
 /** No text in PostgreSQL has this character. */
 const SEPARATOR = '\u0000';
 
 function nameOf(row: Row, columns: readonly string[]): string {
-  return pickValues(row, columns).join(SEPARATOR);
+  let name = '';
+  for (const column of columns) name += `${row[column]}${SEPARATOR}`;
+  return name;
 }
 
 function endOf(row: Row): number {

@@ -1,10 +1,10 @@
 import type { Savepoint } from '../../engine/batch.ts';
 import { MissingRows } from '../../engine/execute-command.ts';
-import { type AllRows, accessRows } from '../../engine/row-sql.ts';
+import { accessRows } from '../../engine/row-sql.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
-import { type Prepare, prepareAll, type Values } from '../../engine/sql.ts';
+import type { Prepare, Values } from '../../engine/sql.ts';
 import type { StatementName, Statements } from '../../engine/statements.ts';
-import { TABLE_NAMES, type TableName } from '../../engine/tables.ts';
+import { TABLE_NAMES, TABLES, type TableName } from '../../engine/tables.ts';
 import type { Parameter } from '../wire/encode-parameter.ts';
 import { readGroups, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
 import { holdRows, type RowRequest } from './held-rows.ts';
@@ -30,6 +30,37 @@ class Missing extends MissingRows {
     super('Rows that were not read yet.');
     this.request = request;
     this.writes = writes;
+  }
+}
+
+type Name = StatementName | TableName;
+
+function isTable(name: Name): name is TableName {
+  return name in TABLES;
+}
+
+/** Makes statements when they are first used: a transaction uses few of them. */
+class LazyStatements {
+  readonly #make: (name: Name) => unknown;
+  readonly #made = new Map<Name, unknown>();
+
+  constructor(make: (name: Name) => unknown) {
+    this.#make = make;
+  }
+
+  static {
+    for (const name of [...Object.keys(POSTGRES_STATEMENTS), ...TABLE_NAMES] as Name[]) {
+      const get = function (this: LazyStatements) {
+        return this.#find(name);
+      };
+      Object.defineProperty(LazyStatements.prototype, name, { get });
+    }
+  }
+
+  #find(name: Name): unknown {
+    const found = this.#made.get(name) ?? this.#make(name);
+    this.#made.set(name, found);
+    return found;
   }
 }
 
@@ -73,14 +104,11 @@ export class WorkingSet {
       run: this.#run.bind(this),
       miss: (request: RowRequest) => this.#miss(request),
     };
-    const rows = TABLE_NAMES.map((name) => {
-      const aside = accessRows(name, prepare);
-      return [name, isHeld(name) ? holdRows(this.tables[name], aside, holder) : aside];
-    });
-    this.statements = {
-      ...prepareAll(POSTGRES_STATEMENTS, prepare),
-      ...(Object.fromEntries(rows) as AllRows),
-    };
+    this.statements = new LazyStatements((name) => {
+      if (!isTable(name)) return prepare(POSTGRES_STATEMENTS[name]);
+      const aside = () => accessRows(name, prepare);
+      return isHeld(name) ? holdRows(this.tables[name], aside, holder) : aside();
+    }) as unknown as Statements;
     this.savepoint = {
       set: () => this.#startOver(),
       release: () => this.#release(),
