@@ -35,7 +35,7 @@ test('the receiver of the page takes what is genuine and fresh, and nothing else
     const webhooks = createHttpWebhooks({ ...options, present: () => ({ ...event }) });
     return webhooks.send({ id: '1.0', licenseId: null, at: instant(0), event });
   };
-  const refused = { kind: 'failed', reason: 'it answered with the status 401' };
+  const refused = { kind: 'failed', reason: 'it answered with status 401' };
   assert.deepEqual(await send('y'.repeat(32), 0), refused, 'another secret');
   assert.deepEqual(await send(SECRET, -301_000), refused, 'too old');
   const printed = once(lines, 'line');
