@@ -100,7 +100,7 @@ describe('an export into a file', () => {
     assert.match(again.stderr, /already exists\. Choose another file/);
     assert.equal(readFileSync(file, 'utf8'), before);
     const nowhere = await run(`key export --out ${join(file, 'none')}`, `${PASSPHRASE}\n`);
-    assert.match(nowhere.stderr, /^\S+ cannot be written: a part of its path is a file/);
+    assert.match(nowhere.stderr, /^\S+ cannot be written: part of its path is a file/);
     const exports = succeeded(await run('audit list --system')).match(/master_key_exported/g);
     assert.equal(exports?.length, 1, 'only what was kept is recorded');
     const { fingerprint } = JSON.parse(

@@ -22,7 +22,7 @@ export function parseAddress(text: string): Address | null {
   return value >> 32n === MAPPED ? { bits: 32, value: value & LAST_32_BITS } : { bits: 128, value };
 }
 
-/** What stands in front of an IPv4 address that is written as an IPv6 one. */
+/** The prefix of an IPv4-mapped IPv6 address. */
 const MAPPED = 0xffffn;
 const LAST_32_BITS = 0xffffffffn;
 
@@ -56,7 +56,7 @@ export function isWithin(address: Address, { first, prefix }: AddressRange): boo
   return address.bits === first.bits && address.value >> shift === first.value >> shift;
 }
 
-/** The one way in which an address is written, so that the same one is the same text. */
+/** The canonical text of an address. */
 export function formatAddress({ bits, value }: Address): string {
   if (bits === 32) return split(value, 8, 4).join('.');
   const groups = split(value, 16, 8).map((group) => group.toString(16));
@@ -138,7 +138,7 @@ function join(parts: readonly number[], size: number): bigint {
 /** A household has at least this much of IPv6, and may use a new address for every request. */
 const HOUSEHOLD_BITS = 64;
 
-/** What counts as one place that requests come from: an address of IPv4, a network of IPv6. */
+/** The unit of client limits: an IPv4 address, or an IPv6 network. */
 export function placeOf(address: string): string {
   if (!address.includes(':')) return address;
   const place = placeRange(address);
@@ -151,7 +151,7 @@ export function placeRange(address: string): AddressRange | null {
   return parsed === null ? null : startRange(parsed, Math.min(parsed.bits, HOUSEHOLD_BITS));
 }
 
-/** What often belongs to one owner, from the widest to one place. */
+/** Networks that often have one owner, from the widest to one place. */
 const NETWORK_PREFIXES = { 32: [16, 24, 32], 128: [32, 48, 64] } as const;
 
 /** The networks that an address is in, the widest first; the last is its place. */

@@ -58,10 +58,10 @@ export const userName = orUndefined(nameText, (value) =>
   typeof value === 'string' ? value.normalize('NFC') : value,
 ).meta(NAME_JSON);
 
-/** What text becomes that was no text: a secret that holds it is not the one that was meant. */
+/** The replacement character: a secret that contains it was not valid text. */
 const REPLACEMENT_CHARACTER = '\uFFFD';
 
-/** A key that somebody else made up: kept as sent. What is wrong with one is told without showing it. */
+/** A key from outside, kept as sent. Errors do not show it. */
 export const secret = orUndefined(
   z
     .string({ error: 'must be text' })
@@ -78,7 +78,7 @@ function description(maxLength: number) {
       .string({ error: 'must be text' })
       .max(maxLength, { error: `must not be longer than ${maxLength} characters` })
       .transform((text) => text.toWellFormed().replace(CONTROL_CHARACTERS, ' '))
-      // What was nothing but control characters says nothing.
+      // Text of only control characters is empty.
       .transform((text) => (text.trim() === '' ? undefined : text)),
   ).meta({ type: 'string', maxLength });
 }
@@ -114,10 +114,10 @@ export const licenseId = z
     description: 'The id of a license; 0 is none. Without it, the license of the product that answers first.',
   });
 
-/** `license_id` of an administrator's request. There "none" is often "all of them", so it takes no 0. */
+/** `license_id` of an administrator's request, where "none" often means "all", so 0 is not allowed. */
 export const strictLicenseId = told(positiveInteger, 'The id of a license.');
 
-/** The fields that stand in most requests. */
+/** The fields of most requests. */
 export const product = told(
   name,
   'The product code. It may be left out where the server holds licenses of one product only.',

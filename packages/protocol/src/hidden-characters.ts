@@ -8,7 +8,7 @@ const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u{
 /** Ordinary names contain these: joiners between letters and in emoji, and the selectors of variants. */
 const USED_IN_NAMES = /\u{200C}|\u{200D}|\p{Variation_Selector}/u;
 
-/** What a terminal may act upon, and what people cannot see on it. */
+/** Characters that a terminal may interpret, or that are invisible on it. */
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
@@ -34,7 +34,7 @@ function hexOf(character: string): string {
   return (character.codePointAt(0) as number).toString(16);
 }
 
-/** For a terminal: what it would act upon, and what nobody would see, written out as \u{202e}. */
+/** Escapes control characters and invisible characters for a terminal, such as \u{202e}. */
 export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${hexOf(character)}}`);
 }

@@ -1,7 +1,7 @@
 /** How deep objects and arrays may be nested. Deeper input is refused before it is parsed. */
 export const MAX_JSON_DEPTH = 32;
 
-/** Why a text was refused: not JSON at all, or JSON of a shape that we do not take. */
+/** Why a text was refused: not JSON, or JSON with an invalid shape. */
 export class JsonTextError extends Error {
   readonly code: 'invalid_json' | 'validation_error';
 
@@ -83,7 +83,7 @@ export function parseJsonText(text: string): unknown {
   const written = countWrittenKeys(text);
   const value = parse(text);
   if (countParsedKeys(value) !== written) {
-    throw new JsonTextError('validation_error', 'The JSON holds the same key twice.');
+    throw new JsonTextError('validation_error', 'The JSON has the same key twice.');
   }
   return value;
 }

@@ -4,10 +4,10 @@
  */
 const FORM = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?)?$/i;
 
-/** What clients send for "not set". */
+/** What clients send if it is not set. */
 const NOT_SET_YEAR = 1;
 
-/** Milliseconds since 1970, `null` for "not set", or `undefined` when the text is no date. */
+/** Milliseconds since 1970, `null` if not set, or `undefined` if the text is not a date. */
 export function parseTimestamp(text: string): number | null | undefined {
   const trimmed = text.trim();
   if (trimmed === '') return null;
@@ -32,7 +32,7 @@ function utcMillis([year, month, day, hour, minute, second]: Six, millis: number
   return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1000 + millis;
 }
 
-/** `undefined` for an offset that cannot be. */
+/** `undefined` for an invalid offset. */
 function zoneOffsetMillis(zone: string): number | undefined {
   if (zone.length === 1) return 0;
   const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4))];
@@ -52,7 +52,7 @@ export function isTimestamp(text: string): boolean {
   return OWN_FORM.test(text);
 }
 
-/** The same instant on the clocks around here, to the second: `2026-11-15 20:56:03 +01:00`. */
+/** The instant in local time, to the second: `2026-11-15 20:56:03 +01:00`. */
 export function formatLocalTime(millis: number): string {
   const ahead = -new Date(millis).getTimezoneOffset();
   const clock = new Date(millis + ahead * 60_000).toISOString().replace('T', ' ').slice(0, -'.000Z'.length);

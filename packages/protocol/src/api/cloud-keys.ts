@@ -19,7 +19,7 @@ const fingerprints = {
   shared_key_fingerprint: told(fingerprint, 'Tells shared keys apart; null: none is set.'),
 };
 
-/** Which keys are set, without showing them. */
+/** Fingerprints of the keys. */
 export const cloudKeysObject = z
   .object(fingerprints)
   .meta({ id: 'CloudKeys', description: 'Which keys for the licensing cloud are set.' });

@@ -8,10 +8,10 @@ const WEEK_MS = 7 * DAY_MS;
 /** 1970-01-01 was a Thursday; weeks start on Monday. */
 const FIRST_MONDAY_MS = 4 * DAY_MS;
 
-/** A total that is never reset has one window, from the beginning of time. */
+/** A total that is never reset has one window, from the epoch. */
 const ALWAYS = 0;
 
-/** The first instant of the window that holds `now`, in UTC. A reset needs no timer: it is another window. */
+/** The start of the window that contains `now`, in UTC. A reset needs no timer: it is another window. */
 export function windowStartMillis(period: ConsumptionPeriod | null, now: number): number {
   const date = new Date(now);
   switch (period) {
@@ -28,7 +28,7 @@ export function windowStartMillis(period: ConsumptionPeriod | null, now: number)
   }
 }
 
-/** The first instant of the next window; `null` when there is none. */
+/** The start of the next window; `null` if there is none. */
 export function windowEndMillis(period: ConsumptionPeriod | null, now: number): number | null {
   const start = windowStartMillis(period, now);
   const date = new Date(start);

@@ -18,12 +18,12 @@ export const host = {
   user_info: userInfo.meta({ description: 'Anything worth showing to an administrator.' }),
 };
 
-/** As far as a pattern can tell. */
+/** As precise as a pattern can be. */
 export const DATE_PATTERN =
   '^\\s*(\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?([Zz]|[+-]\\d{2}:\\d{2})?)?)?\\s*$';
 
 /**
- * Anything but text cannot be read as a date either; that is told like any other date that cannot be read.
+ * A value that is not text is reported like any other invalid date.
  */
 export const anyDate = z
   .preprocess(
@@ -48,8 +48,8 @@ export const registerRequest = z.object({ ...target, ...host }).meta({
 });
 
 /**
- * The date is any text here: whether it can be read, and whether the license allows it, is one question with
- * one answer (`borrow_until_not_valid`), and it is decided after the license's own refusals.
+ * The date may be any text here: invalid dates and dates that the license does not allow get the same refusal
+ * (`borrow_until_not_valid`), which comes after the license's own refusals.
  */
 export const borrowRequest = z
   .object({

@@ -59,8 +59,8 @@ const productDetails = z
   .meta({ id: 'ProductDetails', description: 'The product of a license.' });
 
 /**
- * The license as clients read it. There is no hardware id of the server in it: clients compare that field
- * with their own, and would refuse the license.
+ * The license as clients read it, without the server's hardware id: clients compare that field with their own
+ * and would refuse the license.
  */
 export const licenseObject = z
   .object({

@@ -2,17 +2,17 @@ import { suggest } from '../console/suggest.ts';
 import { FIELD_ALIASES } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
-/** What decides how much is counted. Left out by a slip of the finger, it would count something else. */
+/** The fields that decide how much is counted. A misspelt one would change the count. */
 const COUNTED_FIELDS = ['consumptions', 'max_overages', 'allow_overages'] as const;
 
-/** Words that look like these and are none: clients may send back what they were answered. */
+/** Similar names that are valid: clients may send back fields of an answer. */
 const OTHER_WORDS = new Set([
   ...Object.keys(FIELD_ALIASES).map((alias) => alias.toLowerCase()),
   ...Object.keys(licenseObject.shape),
   ...Object.keys(featureObject.shape),
 ]);
 
-/** Nothing longer is near to one of the counted fields. */
+/** A longer name is not similar to a counted field. */
 const LONGEST_SLIP = 24;
 
 interface Fields {
@@ -25,9 +25,9 @@ interface Misspelt {
 }
 
 /**
- * The key that was probably meant for a counted field that is missing from a body; `null` when there is none.
- * All other unknown keys are ignored, because clients send more than we know. `inUrl`: the names of
- * parameters, which such a request does not take at all.
+ * A key that is probably a misspelt counted field; `null` if there is none. All other unknown keys are
+ * ignored, because clients send more than we know. `inUrl`: the names of URL parameters, which such a request
+ * does not accept.
  */
 export function findMisspeltCount(
   { shape }: { readonly shape: Fields },

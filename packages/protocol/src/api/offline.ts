@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { licenseId, licenseKey, MAX_NAME_LENGTH, name, told } from '../fields.ts';
 
-/** A whole file as text: no bound of its own below that of a body. */
+/** A whole file as text, limited only by the size of the body. */
 const fileText = z
   .string({ error: 'must be text' })
   .nullish()
   .transform((text) => (text === null || text?.trim() === '' ? undefined : text));
 
-/** Codes are typed by people, in groups and lines as they like; see `typed-code.ts`. */
+/** Codes may be typed in any groups and lines; see `typed-code.ts`. */
 const code = z
   .preprocess((value) => (typeof value === 'string' ? value.replace(/[\t-\r]+/g, ' ').trim() : value), name)
   .meta({ type: 'string', maxLength: MAX_NAME_LENGTH, pattern: '^[^\\x00-\\x08\\x0e-\\x1f\\x7f-\\x9f]*$' });
@@ -30,7 +30,7 @@ export const generateRequest = z
       .meta({
         type: 'string',
         enum: REQUESTS,
-        description: 'Whether a license is wanted, which is the default, or given back.',
+        description: 'Whether to request a license, which is the default, or to return one.',
       }),
   })
   .meta({ examples: [{}, { product: 'cad', license_key: 'AAAA-BBBB-CCCC-DDDD' }] });

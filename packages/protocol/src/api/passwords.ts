@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secret, told } from '../fields.ts';
 
-/** How long a new password may be, for the API document; whoever sets it decides. */
+/** The length of a new password, for the API document; the service checks it. */
 export const NEW_PASSWORD = { minLength: 12, maxLength: 256 };
 
 /** The old password and the new one; `passwordOld` and `passwordNew` are aliases of these. */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { licenseId, licenseKey, name, product, told } from '../fields.ts';
 
-/** Kept exactly as it is typed: a password may begin or end with a blank. */
+/** Kept exactly as typed: a password may begin or end with a blank. */
 const password = told(
   z.string({ error: 'must be text' }).max(1024, { error: 'is too long' }).nullish(),
   "The user's password at the licensing cloud.",
 );
 
-/** Adds a license: by its key, or by the user that it was issued to. */
+/** Adds a license by its key, or by the user it was issued to. */
 export const addProductRequest = z
   .object({
     product: told(name, 'The product code.'),

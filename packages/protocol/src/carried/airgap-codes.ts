@@ -2,18 +2,18 @@ import { createECDH, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 import { decodeBase64 } from './canonical-base64.ts';
 
 /**
- * The short codes that people type where no file may travel: ECDSA over P-256, as base64 of r and s. Any
- * valid signature counts; the library refuses r and s outside of their range, and points off the curve.
+ * The short codes that people type where no files are allowed: ECDSA over P-256, as base64 of r and s. Any
+ * valid signature counts; the library refuses r and s out of range, and points off the curve.
  */
 const CURVE = 'prime256v1';
 const NUMBER_BYTES = 32;
 const CODE_BYTES = 2 * NUMBER_BYTES;
 
-/** How many bytes each code has, for whoever reads what people typed. */
+/** How many bytes each code has, for parsing typed codes. */
 export const INITIALIZATION_CODE_BYTES = NUMBER_BYTES;
 export const SIGNED_CODE_BYTES = CODE_BYTES;
 
-/** The key pair of an initialization code: its bytes are the private number. `null`: it is no such number. */
+/** The key pair of an initialization code: its bytes are the private number. `null` if that is invalid. */
 export function readInitializationCode(code: string): KeyObject | null {
   const scalar = decodeBase64(code);
   return scalar === null || scalar.length !== NUMBER_BYTES ? null : privateKeyOf(scalar);
@@ -38,7 +38,7 @@ function coordinates(point: Buffer): { readonly x: string; readonly y: string } 
   };
 }
 
-/** A public key as base64 of x and y; `null` when it is none of this curve. */
+/** Reads a public key from base64 of x and y; `null` if it is not on this curve. */
 export function readAirgapPublicKey(text: string): KeyObject | null {
   const point = decodeBase64(text.trim());
   if (point === null || point.length !== CODE_BYTES) return null;
@@ -49,7 +49,7 @@ export function readAirgapPublicKey(text: string): KeyObject | null {
   }
 }
 
-/** The other way round, of either half of the pair, for whoever hands the key out. */
+/** The reverse, from either half of the pair. */
 export function writeAirgapPublicKey(key: KeyObject): string {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
@@ -61,7 +61,7 @@ interface ActivationFacts {
   readonly licenseKey: string;
 }
 
-/** Shows that whoever has the initialization code has this key on this machine. */
+/** Proves that the holder of the initialization code has this key on this machine. */
 export function makeActivationCode(key: KeyObject, { hardwareId, licenseKey }: ActivationFacts): string {
   return signCode('sha1', key, hardwareId + licenseKey);
 }
@@ -78,7 +78,7 @@ interface ConfirmationFacts extends ActivationFacts {
   readonly policyId: string;
 }
 
-/** Shows that the vendor gave this policy to this key on this machine; not what the policy says. */
+/** Proves that the vendor granted this policy to this key on this machine, but not its content. */
 export function makeConfirmationCode(
   key: KeyObject,
   { hardwareId, licenseKey, policyId }: ConfirmationFacts,

@@ -1,6 +1,6 @@
 /**
- * Base64 in its one canonical form. A decoder that skips what it does not know, or that ignores the last
- * bits, takes many texts for the same bytes; then a changed file could pass for the original.
+ * Base64 in its canonical form. A decoder that skips unknown characters or ignores the last bits accepts many
+ * texts for the same bytes, so a changed file could pass as the original.
  */
 export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
@@ -11,7 +11,7 @@ export function encodeBase64(bytes: Uint8Array | string): string {
   return Buffer.from(bytes as Uint8Array).toString('base64');
 }
 
-/** The same for text, which has to be valid UTF-8. */
+/** The same for text, which must be valid UTF-8. */
 export function decodeBase64Text(text: string): string | null {
   const bytes = decodeBase64(text);
   if (bytes === null) return null;

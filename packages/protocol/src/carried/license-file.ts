@@ -15,10 +15,10 @@ interface LicenseFile {
   readonly signedText: string;
 }
 
-/** A license file is too damaged to be read; the message says how. */
+/** The license file cannot be read; the message says why. */
 export class LicenseFileError extends Error {}
 
-/** Base64 of a JSON object; strict, so that no two files are taken for the same one. */
+/** Base64 of a JSON object; strict, so that no two files count as the same. */
 export function readLicenseFile(file: string): LicenseFile {
   const trimmed = file.trim();
   if (trimmed.length > MOST_LICENSE_FILE_BYTES) {
@@ -40,13 +40,13 @@ function parseFields(text: string): Readonly<Record<string, unknown>> {
     }
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
-    // Written for the bodies of requests, and this is none.
-    throw new LicenseFileError(error.code === 'invalid_json' ? 'What it holds is not JSON.' : error.message);
+    // The message is for request bodies, which this is not.
+    throw new LicenseFileError(error.code === 'invalid_json' ? 'Its content is not JSON.' : error.message);
   }
-  throw new LicenseFileError('It holds no JSON object.');
+  throw new LicenseFileError('Its content is not a JSON object.');
 }
 
-/** The license that the fields describe. A policy says the type of its license under another name. */
+/** The license in the fields. A policy has the license type under another name. */
 export function readLicenseFields(fields: LicenseFile['fields']): CloudLicense {
   const license_type = fields.default_license_type ?? fields.license_type;
   const parsed = cloudLicense.safeParse({ ...fields, license_type });
@@ -55,7 +55,7 @@ export function readLicenseFields(fields: LicenseFile['fields']): CloudLicense {
   throw new LicenseFileError(`"${issue?.path.join('.')}" ${issue?.message}.`);
 }
 
-/** Why no server could read this license, given as JSON, as a sentence; `null` when servers can. */
+/** Explains why servers cannot read this license (as JSON); `null` if they can. */
 export function findUnreadable(text: string): string | null {
   const size = Buffer.byteLength(text);
   if (size > MOST_LICENSE_BYTES) {
@@ -71,8 +71,8 @@ export function findUnreadable(text: string): string | null {
 }
 
 /**
- * Whether the vendor has signed this file. `license_signature_v2` covers all of it and has to be there;
- * `license_signature`, of older portals, has to be right where it is there.
+ * Whether the vendor has signed this file. `license_signature_v2` covers all of it and is required;
+ * `license_signature`, of older portals, must be valid if present.
  */
 export function isVendorFile({ fields, signedText }: LicenseFile, publicKey: KeyObject): boolean {
   const { license_signature: v1, license_signature_v2: v2 } = fields;
@@ -94,7 +94,7 @@ function firstSignatureText(fields: Readonly<Record<string, unknown>>): string {
   );
 }
 
-/** Writes a file. One that answers a request carries both signatures, a refresh the newer one alone. */
+/** Writes a file. An answer to a request has both signatures, a refresh only the newer one. */
 export function writeLicenseFile(
   fields: Readonly<Record<string, unknown>>,
   privateKey: KeyObject,

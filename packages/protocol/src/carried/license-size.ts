@@ -1,6 +1,6 @@
 /**
- * How large a license may be: the JSON that a cloud answers with, and that a file holds. Servers refuse more,
- * so whoever grants a license has to stay below it.
+ * The maximum size of a license as JSON, in a cloud answer or a file. Servers refuse larger ones, so vendors
+ * must not grant them.
  */
 export const MOST_LICENSE_BYTES = 1024 * 1024;
 

@@ -6,31 +6,31 @@ import { findMemberText } from '../json-members.ts';
 import { parseJsonText } from '../json-text.ts';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
 
-/** What a server without internet asks the vendor for, in a file that a person carries. */
+/** A request of a server without internet to the vendor, in a file that a person carries. */
 export interface OfflineRequest {
   readonly request: 'activation' | 'deactivation';
   readonly requestId: string;
   readonly product: string | null;
   readonly licenseKey: string | null;
-  /** Whose license it is, where licenses are issued to users. */
+  /** The user, if licenses are issued to users. */
   readonly username: string | null;
   readonly hardwareId: string;
   /** ISO 8601, UTC. */
   readonly date: string;
-  /** The server's own public key, in base64 of its DER form: its usage files are signed with it. */
+  /** The server's public key as base64 of its DER form; it verifies the server's usage files. */
   readonly serverKey: string;
   readonly hostname: string;
   readonly appVersion: string;
-  /** What was counted so far, for a deactivation: see `usage-file.ts`. `null`: nothing is told. */
+  /** The consumption so far, for a deactivation: see `usage-file.ts`. `null` if not included. */
   readonly usage: unknown;
 }
 
-/** Who vouches for a request: the keys for the vendor's cloud, or else the server alone. */
+/** What a request is signed with: the cloud keys, or else only the server key. */
 export type RequestSigner =
   | { readonly kind: 'cloud-keys'; readonly keys: CloudKeys }
   | { readonly kind: 'server'; readonly privateKey: KeyObject };
 
-/** The file: base64 of a JSON object with the request and a signature over the request's own JSON text. */
+/** The file: base64 of a JSON object with the request and a signature over its JSON text. */
 export function writeOfflineRequest(request: OfflineRequest, signer: RequestSigner): string {
   const fields = describe(request, signer);
   const text = JSON.stringify(fields);
@@ -67,7 +67,7 @@ function describeKeys(request: OfflineRequest, { apiKey, sharedKey }: CloudKeys)
   return { api_key: apiKey, signature: hmac(sharedKey, text) };
 }
 
-/** What the signature inside of a request covers; the name in front is part of the protocol. */
+/** What the inner signature of a request covers; the prefix is part of the protocol. */
 function innerText(of: { date: string; whose: string; hardwareId: string; apiKey: string }): string {
   return `licenseSpring\ndate: ${of.date}\n${of.whose}\n${of.hardwareId}\n${of.apiKey}`;
 }
@@ -76,7 +76,7 @@ function hmac(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64');
 }
 
-/** Names are as strict as those that are sent over the network: they end up in the same places. */
+/** Names are as strict as in network requests, because they are stored in the same places. */
 const schema = z.object({
   request: z.object({
     request: z.enum(['activation', 'deactivation']),
@@ -104,7 +104,7 @@ export interface ReadRequest {
   readonly signature: string;
 }
 
-/** Reads the file; `null` when it is none. The functions below say whether its signature is right. */
+/** Parses the file; `null` if it is not a request. The functions below verify its signature. */
 export function readOfflineRequest(file: string): ReadRequest | null {
   const text = decodeBase64Text(file.trim());
   if (text === null) return null;
@@ -121,7 +121,7 @@ export function readOfflineRequest(file: string): ReadRequest | null {
   }
 }
 
-/** Both signatures have to be right: the one over the request, and the one inside of it. */
+/** Both signatures must be valid: the one over the request, and the one inside it. */
 export function isSignedWithKeys({ fields, text, signature }: ReadRequest, sharedKey: string): boolean {
   const { date, license_key, username, hardware_id: hardwareId, api_key } = fields;
   const inner = innerText({ date, whose: license_key ?? username ?? '', hardwareId, apiKey: api_key ?? '' });

@@ -1,12 +1,12 @@
 import { encode } from 'uqr';
 
-/** Which modules of a QR code are dark, row by row, with the light margin that scanners need around it. */
+/** The dark modules of a QR code, row by row, with the light margin that scanners need. */
 export type QrCode = readonly (readonly boolean[])[];
 
-/** As wide as the standard asks for. */
+/** As required by the standard. */
 const MARGIN = 4;
 
-/** Level M: it can be read with a seventh of it spoiled, and is not much larger for that. */
+/** Level M: readable with a seventh of it damaged, and not much larger. */
 export function makeQrCode(text: string): QrCode {
   return encode(text, { ecc: 'M', boostEcc: false, border: MARGIN }).data;
 }
@@ -31,7 +31,7 @@ const AS_BEFORE = '\u001b[0m';
 
 /** Where a QR code is shown. */
 export interface QrScreen {
-  /** Of a terminal; `null`: it is none, but a file or another program. */
+  /** The width of a terminal; `null` for a file or a pipe. */
   readonly columns: number | null;
   /** Writes it as it is, colours and all. */
   draw(picture: string): void;
@@ -43,8 +43,8 @@ export function showQrCode(text: string, isWanted: boolean | undefined, screen: 
 }
 
 /**
- * The colours of a terminal may be either way round, and scanners expect dark on light, so they are set
- * there. Where it does not fit, broken lines would be of no use.
+ * Scanners expect dark on light, but terminal colours vary, so they are set. If the code does not fit, it is
+ * not drawn, because broken lines would be useless.
  */
 export function renderQrCode(text: string, columns: number | null): string {
   const lines = drawQrCode(makeQrCode(text));

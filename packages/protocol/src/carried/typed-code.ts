@@ -1,20 +1,20 @@
 import { encodeBase64 } from './canonical-base64.ts';
 
 /**
- * A code as people copy it by hand. The same bytes as the base64 code, in Crockford's base32: no difference
- * between small and capital letters, and no I, L, O and U, which are taken for others. A line has 24 symbols
- * and then one that checks them, in groups of five. The check covers the number of its line, so it finds
- * every wrong symbol, any two that were swapped, and lines in the wrong order; and it says where to look.
+ * A code for copying by hand. It has the same bytes as the base64 code, in Crockford's base32: upper and
+ * lower case are the same, and I, L, O and U, which are easily confused, do not occur. A line has 24 symbols
+ * and a check symbol, in groups of five. The check includes the line number, so it detects every wrong
+ * symbol, any two swapped symbols, and lines in the wrong order, and locates the mistake.
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const LINE_SYMBOLS = 25;
 const GROUP_SYMBOLS = 5;
 const SYMBOL_BITS = 5;
 
-/** How codes are grouped does not matter: blanks, line breaks and dashes are left out. */
+/** Grouping does not matter: blanks, line breaks and dashes are ignored. */
 const SEPARATORS = /[\s\u002d\u2010-\u2015\u2212]+/g;
 
-/** What base64 has and groups do not: every code ends in "=" there. */
+/** Only base64 has these: every code ends with "=" there. */
 const BASE64_ONLY = /[+/=]/;
 
 /** The code in lines of groups. */
@@ -43,7 +43,7 @@ function toSymbols(bytes: Uint8Array): string {
     .join('');
 }
 
-/** `null`: the bits that fill up the last symbol are not zeros. */
+/** `null` if the padding bits of the last symbol are not zero. */
 function toBytes(symbols: string): Buffer | null {
   const bits = Array.from(symbols, (symbol) =>
     ALPHABET.indexOf(symbol).toString(2).padStart(SYMBOL_BITS, '0'),
@@ -54,8 +54,7 @@ function toBytes(symbols: string): Buffer | null {
 }
 
 /**
- * A sum over the field of 32 elements in which every place has another weight: a single wrong symbol changes
- * it, and so does swapping two.
+ * A weighted sum over the field of 32 elements: a single wrong symbol changes it, and so does swapping two.
  */
 function checkOf(line: string, lineNumber: number): string {
   const sum = Array.from(line, (symbol) => ALPHABET.indexOf(symbol)).reduce(
@@ -74,8 +73,8 @@ function timesX(value: number): number {
 type TypedCode = { readonly code: string } | { readonly fault: string };
 
 /**
- * Reads a code of so many bytes that somebody typed, as base64 or in groups. A mistake in groups is told with
- * its line. Base64 has nothing to check: whatever cannot be told apart from it is left to the signature.
+ * Parses a typed code of the given length, as base64 or in groups. A mistake in groups is reported with its
+ * line. Base64 has no check symbols: mistakes are left to the signature.
  */
 export function readTypedCode(text: string, bytes: number): TypedCode {
   const compact = text.replace(SEPARATORS, '');
@@ -88,23 +87,23 @@ export function readTypedCode(text: string, bytes: number): TypedCode {
   return { code: encodeBase64(decoded) };
 }
 
-/** Small and capital letters, and not as many as there should be: base64 that was cut short. */
+/** Mixed case and too short: truncated base64. */
 function isMixed(compact: string, bytes: number): boolean {
   return compact.length !== countSymbols(bytes) && /[a-z]/.test(compact) && /[A-Z]/.test(compact);
 }
 
-/** Letters that look like digits are those digits. */
+/** Letters that look like digits count as those digits. */
 function unify(compact: string): string {
   return compact.toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1');
 }
 
-/** How many symbols a code of so many bytes has, with its checks. */
+/** How many symbols a code of this length has, including its check symbols. */
 function countSymbols(bytes: number): number {
   const symbols = Math.ceil((bytes * 8) / SYMBOL_BITS);
   return symbols + Math.ceil(symbols / (LINE_SYMBOLS - 1));
 }
 
-/** What is wrong, and in which line, as a sentence; `null`: nothing. */
+/** Explains what is wrong and in which line; `null` if nothing. */
 function findFault(text: string, bytes: number): string | null {
   const lengths = splitLines('.'.repeat(countSymbols(bytes)), LINE_SYMBOLS).map(({ length }) => length);
   const typed = text.split('\n').map((line) => unify(line.replace(SEPARATORS, '')));
@@ -135,7 +134,7 @@ function mistakeIn(line: number): string {
   return `There is a mistake in line ${line}.`;
 }
 
-/** Whether everything is there: for whoever reads line by line. */
+/** Whether the code is complete, for readers line by line. */
 export function isWholeCode(text: string, bytes: number): boolean {
   const compact = text.replace(SEPARATORS, '');
   return compact.includes('=') || compact.length >= countSymbols(bytes);
@@ -144,15 +143,15 @@ export function isWholeCode(text: string, bytes: number): boolean {
 const HARDWARE_ID = /^[0-9a-f]{64}$/;
 const HARDWARE_ID_BYTES = 32;
 
-/** A hardware id in groups; `null` for one that somebody chose, which has to be copied as it is. */
+/** A hardware id in groups; `null` for one from the settings, which must be copied as it is. */
 export function groupHardwareId(id: string): string | null {
   return HARDWARE_ID.test(id) ? groupCode(Buffer.from(id, 'hex').toString('base64')) : null;
 }
 
-/** No id that a person chose looks like this: so many groups were copied from a screen. */
+/** No id from the settings looks like this, so it was copied in groups. */
 const TELLING_GROUPS = 8;
 
-/** The other way round. Whatever is not in groups is an id as it is. */
+/** The reverse. Text that is not in groups is an id as it is. */
 export function readHardwareId(text: string): string | { readonly fault: string } {
   const groups = text.split(SEPARATORS);
   const isGrouped = groups.filter(({ length }) => length === GROUP_SYMBOLS).length >= TELLING_GROUPS;

@@ -7,9 +7,9 @@ import { decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
 import { isSignedByServer } from './offline-request.ts';
 
 /**
- * What was consumed where no cloud can be told, in a file. Its amounts are everything that this server ever
- * counted, so a file that got lost does no harm, and one that is handed in twice counts once: the portal adds
- * what is new. The sequence grows with every file; the portal takes no step back.
+ * The consumption of a server without a cloud, in a file. Its amounts are everything that this server ever
+ * counted, so a lost file does no harm, and a file submitted twice counts once: the portal adds what is new.
+ * The sequence grows with every file; the portal does not accept an older file.
  */
 const amounts = z.object({
   license_id: z.int().positive(),
@@ -40,11 +40,11 @@ export function writeUsageFile(content: Usage, privateKey: KeyObject): string {
 
 export interface ReadUsage {
   readonly usage: Usage;
-  /** It was signed with the key that it names. Whether that key is known is another question. */
+  /** Whether it is signed with the key that it contains. The caller decides whether that key is known. */
   readonly isSigned: boolean;
 }
 
-/** Reads the file; `null` when it is none. */
+/** Parses the file; `null` if it is not a usage file. */
 export function readUsageFile(file: string): ReadUsage | null {
   const text = decodeBase64Text(file.trim());
   if (text === null) return null;

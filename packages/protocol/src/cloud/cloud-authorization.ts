@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a caller proves itself with to the licensing cloud. The shared key never travels. */
+/** The credentials of a caller at the licensing cloud. The shared key is never sent. */
 export interface CloudKeys {
   readonly apiKey: string;
   readonly sharedKey: string;
@@ -12,7 +12,7 @@ export const DATE_TOLERANCE_MS = 15 * 60 * 1000;
 const ALGORITHM = 'hmac-sha256';
 const SIGNED_HEADERS = 'date';
 
-/** The name in front is part of the protocol; every client of such a cloud signs with it. */
+/** The prefix is part of the protocol; every client signs with it. */
 function signedText(date: string): string {
   return `licenseSpring\ndate: ${date}`;
 }

@@ -1,20 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * How an answer of the cloud is bound to one request. The server sends a nonce; the cloud repeats it inside
- * the signed body, with what it understood of the request. A recorded answer, an answer to somebody else and
- * an answer to a request that was changed on its way are then told from the real one.
+ * How an answer of the cloud is bound to one request. The server sends a nonce; the cloud repeats it in the
+ * signed body, with what it understood of the request. This reveals replayed answers, answers to other
+ * servers, and answers to a request that was changed on its way.
  */
 export const NONCE_HEADER = 'Berth-Nonce';
 
 /** What a bound answer repeats, refusals included. */
 export interface AnswerBinding {
   readonly nonce: string;
-  /** `null`: no license was identified. */
+  /** `null` if no license was identified. */
   readonly license_id: number | null;
-  /** `null`: the request named none, or was refused before it was read. */
+  /** `null` if the request had none, or was refused before it was read. */
   readonly hardware_id: string | null;
-  /** `null`: the request was refused before it was read. */
+  /** `null` if the request was refused before it was read. */
   readonly request_digest: string | null;
 }
 
@@ -39,12 +39,12 @@ export function digestRequest(operation: string, content: string | Uint8Array): 
 /** Fields that only files have: license files, refreshes and policies. No answer of the cloud has one. */
 const FILE_FIELDS = ['date', 'request_id', 'default_license_type', 'license_signature_v2'] as const;
 
-/** Files and answers are signed with one key, so their content has to tell them apart. */
+/** Files and answers are signed with one key, so their content must distinguish them. */
 export function isFileContent(fields: Readonly<Record<string, unknown>>): boolean {
   return FILE_FIELDS.some((name) => Object.hasOwn(fields, name));
 }
 
-/** The same from the other side: what is bound to a request is an answer, and no file. */
+/** The reverse: what is bound to a request is an answer, not a file. */
 export function isAnswerContent(fields: Readonly<Record<string, unknown>>): boolean {
   return Object.hasOwn(fields, 'nonce');
 }

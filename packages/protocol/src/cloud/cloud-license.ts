@@ -3,8 +3,8 @@ import { CONSUMPTION_PERIODS, FEATURE_TYPES, LICENSE_TYPES } from '../api/licens
 import { parseTimestamp } from '../timestamp.ts';
 
 /**
- * A license as a licensing cloud hands it out, read leniently: what is missing or `null` gets the value that
- * grants nothing. What is there in a wrong shape is refused, for a license must not be guessed.
+ * A license from a licensing cloud, parsed leniently: missing and `null` fields get a value that grants
+ * nothing. Fields with a wrong shape are refused, because a license must not be guessed.
  */
 const flag = z
   .boolean()
@@ -126,7 +126,7 @@ export type CloudFeature = CloudLicense['product_features'][number];
 export const reportAnswer = z.object({
   total_consumptions: z.int(),
   report_id: z.string().nullish(),
-  /** A whole license, however genuine, is the answer to another question. */
+  /** A genuine license is the answer to a different request. */
   product_details: z.undefined().optional(),
 });
 

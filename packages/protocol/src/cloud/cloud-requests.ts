@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hostText, licenseId, name, userInfo } from '../fields.ts';
 
-/** How a caller says which license it means, and for which machine. A key, or a user with a password. */
+/** The license and the machine of a request: a key, or a user with a password. */
 const identification = {
   hardware_id: name,
   product: name,
@@ -26,11 +26,11 @@ export const checkQuery = z.object({ ...identification, ...host });
 export const deactivateRequest = z.object(identification);
 export const productQuery = z.object({ product: name });
 
-/** Says that the amount was already used, on a floating server, and is only told afterwards. */
+/** Says that a floating server has already counted the amount and reports it afterwards. */
 export const SYNC_EVENT = 'offline_floating_consumptions_sync';
 
 /** The answer to a successful deactivation, as bare text. */
 export const DEACTIVATED_TEXT = 'license_deactivated';
 
-/** The same as JSON, for whoever asked with a nonce. */
+/** The same as JSON, for requests with a nonce. */
 export const deactivatedAnswer = z.object({ code: z.literal(DEACTIVATED_TEXT) });

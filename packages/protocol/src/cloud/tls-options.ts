@@ -1,6 +1,6 @@
 /**
- * How both programs speak TLS. Every key is made for one connection and forgotten: whoever records
- * connections and gets the certificate's key later still reads none of them.
+ * How both programs use TLS. Every key is made for one connection and forgotten, so recorded connections
+ * cannot be decrypted later, even with the certificate's key.
  */
 export const TLS_OPTIONS = {
   minVersion: 'TLSv1.2',
@@ -19,7 +19,7 @@ export const TLS_OPTIONS = {
 } as const;
 
 /**
- * On every answer over TLS: a browser that came this way never comes without TLS again. Behind a proxy this
- * is the proxy's to say, which may serve other things under the same name.
+ * On every answer over TLS: browsers then always use TLS for this host. Behind a proxy, the proxy decides,
+ * because it may serve other things under the same name.
  */
 export const TLS_HEADERS = new Map([['Strict-Transport-Security', 'max-age=31536000; includeSubDomains']]);

@@ -21,7 +21,7 @@ export function licenseSignatureText(
   return `${hardwareId}#${licenseKey}#${validityPeriod ?? ''}`.toLowerCase();
 }
 
-/** Tells vendors apart, by the key that they sign with. */
+/** Identifies a vendor by its signing key. */
 export function fingerprintKey(publicKey: KeyObject): string {
   return createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))

@@ -19,7 +19,8 @@ import { removeLicense } from './decisions/remove-license.ts';
 import { resolveReport } from './decisions/resolve-report.ts';
 import { settleReport } from './decisions/settle-report.ts';
 import { unregister } from './decisions/unregister.ts';
-import { withOrigin } from './lending/with-origin.ts';
+import type { Actor } from './nouns/actor.ts';
+import type { LicenseEvent } from './nouns/audit-event.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { LicenseView } from './view.ts';
 
@@ -45,6 +46,8 @@ const MODULES = {
   resolve_report: resolveReport,
 } satisfies { [K in LicenseCommand['kind']]: CommandModule<Extract<LicenseCommand, { kind: K }>> };
 
+export const COMMAND_KINDS = Object.keys(MODULES);
+
 export function isLicenseCommand(command: Command): command is LicenseCommand {
   return command.kind in MODULES;
 }
@@ -61,4 +64,22 @@ export function decide(command: LicenseCommand, view: LicenseView, now: Instant)
   const module = moduleOf(command);
   const decision = module.decide(command, view, now);
   return module.isFromClients ? withOrigin(decision, command) : decision;
+}
+
+/** Events that a command only comes across: the sender did not cause them. */
+const FOUND: ReadonlySet<LicenseEvent['kind']> = new Set([
+  'slot_expired',
+  'feature_expired',
+  'denials_repeated',
+]);
+
+/** Names the sender of a command, and their address, on every event that they caused. */
+export function withOrigin(decision: Decision, command: object): Decision {
+  const by = 'by' in command ? (command.by as Actor | undefined) : undefined;
+  if (by === undefined || decision.events.length === 0) return decision;
+  return { ...decision, events: decision.events.map((event) => sign(event, by)) };
+}
+
+function sign(event: LicenseEvent, by: Actor): LicenseEvent {
+  return FOUND.has(event.kind) || event.by != null ? event : { ...event, by };
 }

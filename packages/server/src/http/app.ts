@@ -23,14 +23,14 @@ interface AppOptions {
   readonly slowRequestMs: number;
   /** From one address; 0 is without a limit. */
   readonly clientRequestsPerMinute: number;
-  /** Milliseconds that never run back. */
+  /** A monotonic clock in milliseconds. */
   readonly readMonotonicMs: () => number;
 }
 
 /** What the server around the app tells about a request; a test passes it by hand. */
 export type AppEnv = { Bindings: { readonly peer: Peer } };
 
-/** The whole HTTP side as one function from request to response: it needs no socket. */
+/** The whole HTTP API as one function from request to response, without a socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
   // Not strict: a slash behind a path is left out before it is looked up.
   const app = new Hono<AppEnv>({ strict: false });
@@ -98,7 +98,7 @@ async function handle(route: Route, request: Request, peer: Peer, options: Handl
   return route.handle({ request, caller, peer, isStillAllowed, query, body });
 }
 
-/** Looking at the headers of an answer must not change anything. */
+/** A HEAD must not change anything. */
 function takesHead(route: Route): boolean {
   return route.methods.includes('GET') && !isChanging(route) && route.takesPassword !== true;
 }
@@ -108,7 +108,7 @@ function allowHeader(route: Route): Readonly<Record<string, string>> {
   return { Allow: [...route.methods, ...head, 'OPTIONS'].join(', ') };
 }
 
-/** What can be done at a path, told to whoever asks. */
+/** Answers OPTIONS with the methods of a path. */
 function optionsOf(route: Route): Reply {
   return { status: 204, body: null, type: 'text', headers: allowHeader(route) };
 }

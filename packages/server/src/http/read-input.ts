@@ -13,13 +13,13 @@ type Fields = Record<string, unknown>;
 interface Input {
   readonly query: Fields;
   readonly body: Fields;
-  /** The body was read, which may have taken its time. */
+  /** Called after the body was read, which may take a while. */
   readonly hasBody: boolean;
 }
 
 const NO_FIELDS = z.object({});
 
-/** Reads what a request carries, and checks it against the route's schemas. */
+/** Reads the input of a request and validates it with the route's schemas. */
 export async function readInput(route: Route, request: Request): Promise<Input> {
   const { query, body } = inputOf(route, request.method);
   if (isStrict(route)) return readStrictly(route, request, { query, body });
@@ -30,7 +30,7 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
   };
 }
 
-/** Also where a route takes nothing: whoever sends something means something by it. */
+/** Also for a route without fields: a sent field is probably a mistake. */
 async function readStrictly(
   route: Route,
   request: Request,
@@ -44,7 +44,7 @@ async function readStrictly(
   };
 }
 
-/** The longest name of a field that is worth repeating. */
+/** Longer field names are not repeated in messages. */
 const MAX_SHOWN = 64;
 
 function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
@@ -69,7 +69,7 @@ async function readBody(request: Request, { holdsFile }: Pick<Route, 'holdsFile'
   return parseJsonObject(await readBodyText(request, limit));
 }
 
-/** Unknown keys are left to be ignored, unless they look like a count that is missing. */
+/** Unknown keys are ignored, unless they look like a misspelt count. */
 async function readLeniently(route: Route, schema: z.ZodObject, request: Request): Promise<Fields> {
   const fields = withoutAliases(await readBody(request, route));
   const misspelt = findMisspeltCount(schema, fields, namesInUrl(request.url));
@@ -103,7 +103,7 @@ function withoutAliases(fields: Fields): Fields {
   return fields;
 }
 
-/** A parameter that is given twice is refused: either reading would be a guess. */
+/** A repeated parameter is refused, because it is ambiguous. */
 function readQuery(url: string, spell = (name: string) => name): Fields {
   const start = url.indexOf('?');
   const fields: Fields = {};
@@ -129,8 +129,8 @@ function validate(schema: z.ZodObject, fields: Fields): Fields {
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The body as text, bounded. What is too large is read and thrown away for a while, so that the answer
- * arrives.
+ * Reads the body as text, up to a limit. An oversized body is read and discarded for a while, so that the
+ * answer arrives.
  */
 async function readBodyText(request: Request, limit: number): Promise<string> {
   const bytes = await readBytes(request, limit);
@@ -183,7 +183,7 @@ async function readWithin(request: Request, limit: number): Promise<ArrayBuffer 
     // The HTTP parser ends the body at its declared length.
     return declared <= limit ? await request.arrayBuffer() : await readBounded(request, limit);
   } catch {
-    // The client went away, or was cut for its slowness. That is no bug of ours.
+    // The client disconnected, or was too slow. This is not a bug.
     throw new RequestError('bad_request', 'The connection was closed before the end of the body.');
   }
 }
@@ -216,8 +216,8 @@ function joinChunks(chunks: readonly Uint8Array[], size: number): ArrayBuffer {
 }
 
 /**
- * The answer does not wait for the rest, but the rest is taken in: left unread it would stand in the way of
- * the next request on this connection. A client that goes on for too long is cut by the HTTP server.
+ * The answer does not wait for the rest, but the rest must be read, or it would block the next request on
+ * this connection. The HTTP server closes connections that take too long.
  */
 function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.read().then(

@@ -6,18 +6,18 @@ import type { Reply } from './reply/reply.ts';
 
 interface LoggedRequest {
   readonly route: string;
-  /** Where it came from, so that somebody who tries doors can be found. */
+  /** The address of the client, so that attackers can be found. */
   readonly address: string;
 }
 
 export interface RequestLog {
   /**
-   * A request was answered. Writes a line only where it is worth one, or where every request is asked for.
+   * A request was answered. Logs it if it is notable, or if all requests are logged.
    */
   note(request: LoggedRequest, reply: Reply, durationMs: number): void;
-  /** Something that the server stands on is away. Told once a second at most: such things come in floods. */
+  /** A dependency failed. Logged at most once a second. */
   noteFault(route: string, error: Fault): void;
-  /** A bug: the caller gets a request id, the log gets the rest under it. */
+  /** A bug: the caller gets a request id, the log has the details. */
   noteBug(route: string, error: unknown): Reply;
 }
 
@@ -30,7 +30,7 @@ interface RequestLogOptions {
 
 const FAULT_INTERVAL_MS = 1000;
 
-/** What an attempt to come in looks like: no credentials, not enough of them, too many tries. */
+/** Statuses of possible attacks: no credentials, insufficient ones, too many attempts. */
 const REFUSED = new Set([401, 403, 429]);
 
 export function createRequestLog(options: RequestLogOptions): RequestLog {
@@ -38,7 +38,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   let lastFaultMs = Number.NEGATIVE_INFINITY;
   const refused = new Map<string, { lastMs: number; more: number }>();
 
-  /** One line a second for each route and status: whoever tries doors makes floods, too. */
+  /** One line per second for each route and status, because attacks come in floods. */
   function noteRefused(facts: LoggedRequest & { status: number; ms: number }): void {
     const key = `${facts.route} ${facts.status}`;
     const nowMs = readMonotonicMs();

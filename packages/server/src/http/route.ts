@@ -4,10 +4,10 @@ import type { Caller, Peer } from './access/caller.ts';
 import type { Reply } from './reply/reply.ts';
 
 /**
- * Who may call a route: its class, and the least role where a role is asked for. Every route declares one.
- * `public`: anyone. `client`: anyone who reaches the port, or a user where clients have to show who they are.
- * `account`, `operator` and `admin`: of the class admin, for whoever has that role at least, and for the
- * local caller during setup.
+ * Who may call a route: its class, and the lowest role if it requires one. Every route declares one.
+ * `public`: anyone. `client`: anyone who reaches the port, or users if clients must authenticate. `account`,
+ * `operator` and `admin`: class admin, for callers with at least that role, and for local callers during
+ * setup.
  */
 export const ACCESS = {
   public: { class: 'public', role: null },
@@ -40,34 +40,34 @@ export type Tag = keyof typeof TAGS;
 
 /** One operation of the API: its callers, its input, its answers and its handler. */
 export interface Route {
-  /** How the operation is called in the log and in the API document. */
+  /** The name of the operation in the log and in the API document. */
   readonly name: string;
   readonly methods: readonly ('GET' | 'POST')[];
   /** The path, then its aliases. */
   readonly paths: readonly [string, ...string[]];
   readonly access: Access;
   readonly summary: string;
-  /** Under which heading the API document has it; the route table says so. */
+  /** Its heading in the API document, from the route table. */
   readonly tag?: Tag;
-  /** A route that has both takes its fields from the query of a GET and from the body of a POST. */
+  /** A route with both takes its fields from the query of a GET or the body of a POST. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
-  /** Headers that mean something to it alone. */
+  /** Headers that only this route uses. */
   readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID')[];
-  /** It is sent a password: not over plain HTTP where TLS is asked for. */
+  /** Whether it receives a password, which is refused over plain HTTP if TLS is required. */
   readonly takesPassword?: boolean;
-  /** The body is a file, which the handler reads: in a form, or as it is. */
+  /** Whether the body is a file, which the handler reads from a form or as it is. */
   readonly takesFile?: boolean;
-  /** A field of the body holds a whole license file, so the body may be as large as one. */
+  /** Whether a field of the body contains a whole license file, so the body may be large. */
   readonly holdsFile?: boolean;
   readonly answer: AnswerShape;
-  /** Refusals of its own, beside those that every route can answer with. */
+  /** Its own refusals, in addition to those of every route. */
   readonly errors: readonly ErrorCode[];
   handle(input: RouteInput): Promise<Reply> | Reply;
 }
 
 type AnswerShape =
-  /** With `textToo`, whoever accepts plain text alone gets what it says. */
+  /** With `textToo`, clients that only accept plain text get what it names. */
   | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string }
   | { readonly kind: 'text'; readonly example: string }
   /** A stream: one JSON object a line, or server-sent events. */
@@ -79,13 +79,13 @@ export interface RouteInput {
   readonly request: Request;
   readonly caller: Caller;
   readonly peer: Peer;
-  /** Whether they might ask for the same now: what runs for long looks again. */
+  /** Whether the caller is still allowed to do this: long answers check again. */
   isStillAllowed(): Promise<boolean>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a route is written as: its handler knows the types of its own schemas. */
+/** How a route is written: its handler has the types of its schemas. */
 type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<Route, 'query' | 'body' | 'handle'> & {
   readonly query?: Q;
   readonly body?: B;
@@ -100,21 +100,20 @@ export function defineRoute<Q extends z.ZodObject = z.ZodObject, B extends z.Zod
   return route as unknown as Route;
 }
 
-/** A GET that has a POST beside it changes something. */
+/** A GET with an equivalent POST changes something. */
 export function isChanging({ methods }: Pick<Route, 'methods'>): boolean {
   return methods.includes('POST');
 }
 
 /**
- * Berth's own routes refuse fields that they do not know and fields without a value: a slip of the finger in
- * an administrator's request must not do more than was meant. Those of the v4 API ignore them, since its
- * clients send more than it knows.
+ * Berth's own routes refuse unknown and empty fields: a typo in an administrator's request must not do more
+ * than intended. Routes of the v4 API ignore them, because its clients send unknown fields.
  */
 export function isStrict({ paths }: Pick<Route, 'paths'>): boolean {
   return paths[0].startsWith('/api/admin/');
 }
 
-/** Where a request with this method carries its fields. */
+/** Where a request with this method has its fields. */
 export function inputOf({ query, body }: Route, method: string): RouteFields {
   if (query === undefined || body === undefined) return { query, body };
   return method === 'POST' ? { query: undefined, body } : { query, body: undefined };

@@ -55,8 +55,8 @@ async function followEvents({
 
 /** Without this, a stream without events would look like a failure. */
 function describeFollowing({ after, limit }: Flags): string {
-  const past = after === undefined ? '' : `  after ${after}`;
-  const end = limit === undefined ? '' : `  Stops after ${limit}.`;
+  const past = after === undefined ? '' : ` after ${after}`;
+  const end = limit === undefined ? '' : ` Stops after ${limit}.`;
   return `Listening for events of all licenses and of the server${past}.${end} Press Ctrl-C to stop.`;
 }
 

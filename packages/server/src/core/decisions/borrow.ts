@@ -39,7 +39,7 @@ export const borrow = {
   },
 } satisfies CommandModule<Borrow>;
 
-/** The end of the borrow, or why there is none. */
+/** The end of the borrow, or why there is none, for `needs` as for `decide`. */
 function chooseUntil(
   command: Borrow,
   head: LicenseHead,

@@ -34,6 +34,7 @@ export const register = {
   },
 } satisfies CommandModule<Register>;
 
+/** `needs` and `decide` both call it, so that a refusal cannot be forgotten in one of them. */
 function refuseEarly(
   command: Register,
   head: LicenseHead,

@@ -1,5 +1,5 @@
 import type { LicenseCommand } from '../command.ts';
-import { decide, moduleOf } from '../decide.ts';
+import { decide, moduleOf, withOrigin } from '../decide.ts';
 import type { Decision } from '../decision.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
@@ -11,7 +11,6 @@ import { newestOf } from './choose-license.ts';
 import { collect } from './collect.ts';
 import { combineRefusals } from './combine-refusals.ts';
 import { freeSlot } from './free-slot.ts';
-import { withOrigin } from './with-origin.ts';
 
 /** The licenses of a product, for a command that names none of them. */
 export interface Pool {

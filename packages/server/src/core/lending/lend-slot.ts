@@ -1,10 +1,11 @@
-import type { Borrow, Register } from '../command.ts';
+import { type AddressRange, placeRange } from '@berth/protocol/address-range';
+import type { AddressLimits, Borrow, Register } from '../command.ts';
+import { addressOf } from '../nouns/actor.ts';
 import type { Instant } from '../nouns/instant.ts';
-import type { Registration } from '../nouns/registration.ts';
-import type { Refused } from '../outcome.ts';
+import { isBorrowed, type Registration } from '../nouns/registration.ts';
+import { type Refused, refuse } from '../outcome.ts';
 import { lenderOf, refuseFull } from '../refusals.ts';
-import type { LicenseHead, LicenseView, ViewNeeds } from '../view.ts';
-import { crowdToCount, refuseCrowd } from './address-limits.ts';
+import type { Crowd, LicenseHead, LicenseView, ViewNeeds } from '../view.ts';
 import type { Collected } from './collect.ts';
 import { denialScope } from './deny.ts';
 
@@ -41,4 +42,53 @@ export function refuseSlot(
 ): Refused | null {
   if (refusal === 'full') return refuseFull(lenderOf(view, base));
   return refusal ?? refuseCrowd(command, view, base.held, now);
+}
+
+/**
+ * The addresses whose slots must be counted before the command is decided; `null`: none. Only somebody who
+ * takes more than they hold is counted, so a heartbeat costs nothing here.
+ */
+export function crowdToCount(
+  command: Register | Borrow,
+  held: Registration | null,
+  now: Instant,
+): AddressRange | null {
+  const address = limitFor(command, held, now) === null ? null : addressOf(command.by);
+  return address === null ? null : placeRange(address);
+}
+
+/** Why the address gets no more; `null`: it does. A holder may renew from anywhere. */
+function refuseCrowd(
+  command: Register | Borrow,
+  { license, crowd }: LicenseView,
+  held: Registration | null,
+  now: Instant,
+): Refused | null {
+  const limit = limitFor(command, held, now);
+  if (limit === null || crowd === null) return null;
+  const isFull = (kind: keyof Crowd) => limit[kind] > 0 && crowd[kind] >= limit[kind];
+  if (isFull('slots'))
+    return refuseMore(`${crowd.slots} slots of "${license.product}" are held`, limit.slots);
+  if (!isFull('borrows')) return null;
+  return refuseMore(`${crowd.borrows} slots of "${license.product}" are borrowed`, limit.borrows);
+}
+
+/** The limits that this request can reach; `null`: none. */
+function limitFor(command: Register | Borrow, held: Registration | null, now: Instant): AddressLimits | null {
+  const { perAddress = NO_LIMITS } = command;
+  const slots = held === null ? perAddress.slots : 0;
+  const isBorrow = command.kind === 'borrow' && (held === null || !isBorrowed(held, now));
+  const borrows = isBorrow ? perAddress.borrows : 0;
+  return slots === 0 && borrows === 0 ? null : { slots, borrows };
+}
+
+const NO_LIMITS: AddressLimits = { slots: 0, borrows: 0 };
+
+function refuseMore(what: string, limit: number): Refused {
+  return refuse(
+    'address_limit_reached',
+    `${what} from this address, and the administrator allows no more than ${limit}. ` +
+      'Give one back, or ask the administrator.',
+    { limit },
+  );
 }

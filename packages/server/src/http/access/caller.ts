@@ -4,13 +4,12 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 
 /**
- * Who asks, and what they may do. `local`: somebody on this machine, while the server is being set up.
- * `control`: somebody who may read the data folder, which is the command line. `certificate`: somebody who
- * has shown a client certificate.
+ * The caller and what they may do. `local`: a user of this machine, during setup. `control`: the command
+ * line, which can read the data folder. `certificate`: a client with a client certificate.
  */
 export interface Caller {
   readonly kind: 'anyone' | 'local' | 'control' | 'holder' | 'certificate';
-  /** How the audit log calls them. */
+  /** The name in the audit log. */
   readonly name: string;
   readonly role: Role | null;
   readonly address: string;
@@ -32,7 +31,7 @@ export function credentialOf({ kind, name, holder }: Caller): string | undefined
   return holder.account === null ? `token ${holder.tokenId}` : `account ${holder.account}`;
 }
 
-/** What is known about a request beside its bytes. */
+/** The connection of a request. */
 export interface Peer {
   /** The address at the other end of the connection. */
   readonly address: string;

@@ -18,7 +18,7 @@ interface Visit {
   readonly isUse: boolean;
 }
 
-/** Who is behind a request; throws when the route is not for them. Credentials that are sent decide alone. */
+/** Identifies the caller; throws if they may not use the route. Sent credentials always decide. */
 export async function identifyCaller(visit: Visit): Promise<Caller> {
   const { route, peer, auth } = visit;
   const { class: kind, role } = ACCESS[route.access];
@@ -70,7 +70,7 @@ function withCertificate(peer: Peer): Caller {
   return { ...nobody(peer), kind: 'certificate', name: `certificate ${peer.certificate}`, role: 'user' };
 }
 
-/** A session counts only where browsers send it by themselves. */
+/** A session is only accepted as a cookie. */
 async function findHolder(authorization: string, visit: Visit): Promise<Holder> {
   const token = /^Bearer +([\w-]{16,256})$/i.exec(authorization)?.[1];
   const holder = token === undefined ? null : await visit.accounts.tokens.find(token, visit);
@@ -90,7 +90,7 @@ function tooOld(): RequestError {
   return new RequestError('unauthorized', 'The token is unknown or expired. Get a new one from /auth.');
 }
 
-/** Without credentials, only a caller on this machine administrates, and only until the server is set up. */
+/** Without credentials, only local callers may administer the server, and only during setup. */
 async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<void> {
   const why = whyNotLocal(request.headers, peer, auth) ?? (await whySetupIsOver(auth, accounts));
   if (why === null) return;

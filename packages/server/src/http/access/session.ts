@@ -34,12 +34,12 @@ export function readSessionToken(request: Request, peer: Peer, { requireTls }: A
   return parse(cookies, name)[name] ?? null;
 }
 
-/** Made from the session itself: whoever can read it has the session, and nobody else can make it. */
+/** Derived from the session, so only its holder can compute it. */
 export function csrfTokenOf(session: string): string {
   return createHash('sha256').update(`berth csrf\n${session}`).digest('base64url');
 }
 
-/** A browser sends the cookie whoever asks it to; what changes something must come from our own page. */
+/** Browsers send the cookie for requests of any page, so changes must prove that they come from ours. */
 export function requireOwnPage(request: Request, peer: Peer, session: string): void {
   requireSameOrigin(request, peer);
   if (isSameText(request.headers.get(CSRF_HEADER) ?? '', csrfTokenOf(session))) return;
@@ -65,7 +65,7 @@ export function ownOriginOf(request: Request, { isSecure }: Peer): string {
 
 const OWN_SITES = new Set(['same-origin', 'none']);
 
-/** A password over plain HTTP is read by everybody on the way. */
+/** A password over plain HTTP can be read on the network. */
 export function requireTlsIfAsked({ isSecure, isControl }: Peer, { requireTls }: AuthSettings): void {
   if (!requireTls || isSecure === true || isControl) return;
   throw new RequestError(

@@ -7,8 +7,8 @@ import type { Reply, TextReply } from './reply.ts';
 import { toWire } from './to-wire.ts';
 
 /**
- * The one place where the four kinds of "no" become answers: refusals of the core, rejections of the request,
- * faults of what the server stands on, and bugs. Always `{status, code, message}`, with facts behind it.
+ * Turns the four kinds of failure into answers: refusals of the core, rejected requests, faults of the store
+ * or the cloud, and bugs. Always `{status, code, message}`, followed by facts.
  */
 export function problem(
   code: ErrorCode,
@@ -27,7 +27,7 @@ export function refusalReply({ code, message, details }: Refused): Reply {
   return problem(code, message, details);
 }
 
-/** `null` for a bug: whatever it is, its text stays in the log. */
+/** `null` for a bug: its message is only logged. */
 export function errorReply(error: unknown): Reply | null {
   if (error instanceof RequestError) {
     return problem(error.code, error.message, error.details, error.retryAfterSeconds);

@@ -1,6 +1,6 @@
 /**
- * What a route answers. The body is text that is ready to be sent, so that nothing is serialised twice; or a
- * stream, where it is long or never ends.
+ * The answer of a route. The body is text that is ready to send, so that nothing is serialised twice, or a
+ * stream if it is long or endless.
  */
 export interface Reply {
   readonly status: number;
@@ -23,8 +23,7 @@ const TYPES = {
 } as const;
 
 /**
- * On every answer: nothing is cached, framed, sniffed, referred, or allowed to load anything but our own
- * style.
+ * On every answer: no caching, framing, sniffing or referrers, and it may only load our own style sheet.
  */
 const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
@@ -56,7 +55,7 @@ export function text(body: string): Reply {
   return { status: 200, body, type: 'text' };
 }
 
-/** A file to be kept. Its name is ours, and plain. */
+/** A download. We choose its name, which is plain ASCII. */
 export function fileReply(body: string, fileName: string): Reply {
   const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` };
   return { status: 200, body, type: 'text', headers };

@@ -3,11 +3,11 @@ import { LIMITS } from '../../config.ts';
 import { RequestError } from '../../services/request-error.ts';
 import type { Peer } from '../access/caller.ts';
 
-/** Throws when an address has asked too much. */
+/** Throws if an address has sent too many requests. */
 export type AdmitClient = (peer: Peer) => void;
 
 interface RateOptions {
-  /** 0 is without a limit. */
+  /** 0 means no limit. */
   readonly requestsPerMinute: number;
   readonly readMonotonicMs: () => number;
 }
@@ -15,8 +15,8 @@ interface RateOptions {
 const MINUTE_MS = 60_000;
 
 /**
- * How often one address may ask. Each has a bucket with the requests of a minute, which fills up evenly. A
- * bucket is kept as one number: when it will be full again.
+ * The request rate per address. Each has a token bucket with the requests of a minute, which refills evenly.
+ * A bucket is stored as one number: when it will be full again.
  */
 export function createClientRate({ requestsPerMinute, readMonotonicMs }: RateOptions): AdmitClient {
   if (requestsPerMinute === 0) return () => {};
@@ -31,7 +31,7 @@ export function createClientRate({ requestsPerMinute, readMonotonicMs }: RateOpt
     // Parts of a millisecond are what fractions lose on the way.
     const waitMs = Math.floor(before - nowMs - mostMs);
     if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000));
-    // Set anew, it stands last; the first one is then the one that was silent longest.
+    // Reinserted, it becomes the last; the first is then the one idle longest.
     fullAtMs.delete(address);
     fullAtMs.set(address, before + intervalMs);
     if (fullAtMs.size > LIMITS.countedAddresses) fullAtMs.delete(fullAtMs.keys().next().value as string);

@@ -30,7 +30,7 @@ export interface Connections {
 
 interface WatchOptions {
   readonly isTls: boolean;
-  /** Milliseconds that never run back. */
+  /** A monotonic clock in milliseconds. */
   readonly readMonotonicMs: () => number;
 }
 

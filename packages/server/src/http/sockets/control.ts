@@ -10,13 +10,13 @@ import { toResponse } from '../reply/reply.ts';
 import type { Answering } from './listen.ts';
 import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
 
-/** The longest path that every system takes for a socket. */
+/** The longest socket path that every system supports. */
 const MAX_SOCKET_PATH = 100;
 
 /**
- * The way in for the command line: a socket in the data folder that only its owner can open. Where the system
- * has no such sockets, or the path is too long for one: a port on loopback and a token in a file that only
- * its owner can read.
+ * The control socket of the command line, in the data folder, which only its owner can open. If the system
+ * has no such sockets, or the path is too long: a loopback port and a token in a file that only its owner can
+ * read.
  */
 export async function listenControl(app: Answering, dataFolder: string): Promise<() => Promise<void>> {
   const path = join(dataFolder, CONTROL.socket);

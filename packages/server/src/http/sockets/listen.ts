@@ -21,12 +21,12 @@ import { HEADERS, toResponse } from '../reply/reply.ts';
 import { type Connections, watchConnections } from './connections.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
 
-/** What a socket hands its requests to. */
+/** The handler of a socket's requests. */
 export type Answering = Pick<Hono<AppEnv>, 'fetch'>;
 
 /**
- * Stands where the app will be, so that the port can be bound before anything is created: a start that fails
- * on a busy port leaves no trace. Whoever comes early is told to come again.
+ * A placeholder for the app, so that the port can be bound before anything is created: a start that fails on
+ * a busy port leaves no trace. Early clients are told to retry.
  */
 export interface Entrance extends Answering {
   open(app: Answering): void;
@@ -46,9 +46,9 @@ export function createEntrance(): Entrance {
 }
 
 interface Listening {
-  /** Where it can be reached. */
+  /** Its URL. */
   readonly url: string;
-  /** Takes no new connections, answers what it has, then ends. */
+  /** Accepts no new connections, finishes the current requests, then ends. */
   stop(): Promise<void>;
 }
 
@@ -58,13 +58,13 @@ interface ListenOptions {
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly trustedProxies: readonly string[];
-  /** `null` is plain HTTP. */
+  /** `null` for plain HTTP. */
   readonly certificates: Certificates | null;
-  /** Milliseconds that never run back. */
+  /** A monotonic clock in milliseconds. */
   readonly readMonotonicMs: () => number;
 }
 
-/** Why it cannot be listened there, and what to do. */
+/** Why the server cannot listen there, and what to do. */
 export class ListenError extends Error {}
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -74,7 +74,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'this host name is unknown. Choose an address with --host.',
 };
 
-/** Serves the app over TCP or over TLS, with every bound of the connection itself. */
+/** Serves the app over TCP or TLS, with all limits on connections. */
 export async function listen(app: Answering, options: ListenOptions): Promise<Listening> {
   const { certificates, readMonotonicMs } = options;
   const isTls = certificates !== null;
@@ -84,7 +84,7 @@ export async function listen(app: Answering, options: ListenOptions): Promise<Li
   const server = createHttpServer(getRequestListener(fetch as never, LISTENER_OPTIONS), certificates);
   server.maxConnections = options.maxConnections;
   limitPerAddress(server, options.maxConnectionsPerAddress, peers);
-  // Looked at now, while they are there: of one that is gone, no address is known.
+  // Read now: a closed connection has no address.
   if (isTls) server.on('secureConnection', peers.meet);
   const connections = watchConnections(server, { isTls, readMonotonicMs });
   try {
@@ -107,7 +107,7 @@ function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): E
   return reason === undefined ? error : new ListenError(`Cannot listen on ${host} port ${port}: ${reason}`);
 }
 
-/** Requests that are HTTP but cannot be turned into a request of ours, such as one with a broken Host. */
+/** Valid HTTP that cannot be turned into a `Request`, such as one with an invalid Host. */
 export const LISTENER_OPTIONS = {
   hostname: 'localhost',
   errorHandler: (error: unknown) =>
@@ -143,7 +143,7 @@ export function createHttpServer(handle: Handle, certificates: Certificates | nu
   return server;
 }
 
-/** A client without a certificate, or with one that is not believed, is a client like any other. */
+/** A client without a trusted certificate is treated like any other. */
 function createSecureServer(options: object, certificates: Certificates): Server {
   const context = certificates.read();
   const server = createTlsServer({
@@ -153,7 +153,7 @@ function createSecureServer(options: object, certificates: Certificates): Server
     requestCert: context.ca !== undefined,
     rejectUnauthorized: false,
   });
-  // Connections that are open go on with what they were opened with.
+  // Open connections keep their old certificate.
   const named = new Set<Socket>();
   server.on('secureConnection', (socket) => {
     if (!socket.authorized) return;
@@ -165,13 +165,13 @@ function createSecureServer(options: object, certificates: Certificates): Server
     server.setSecureContext(changed);
     if (String(changed.ca) === String(believed)) return;
     believed = changed.ca;
-    // Whom a certificate named is looked at anew: its signer may be believed no more.
+    // Client certificates are checked again: their CA may no longer be trusted.
     for (const socket of named) socket.destroy();
   });
   return server;
 }
 
-/** HTTP/1.1 demands it. */
+/** HTTP/1.1 requires it. */
 function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1';
 }
@@ -194,7 +194,7 @@ const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
 };
 
-/** What is not HTTP never reaches the app; it is answered here, in JSON like everything else. */
+/** Invalid HTTP never reaches the app; it is answered here, in JSON like everything else. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -205,8 +205,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
 }
 
 /**
- * Node lets go of a connection that asks for a tunnel: nobody else hears of its errors, which would end the
- * process, and nobody else closes it when the client does not.
+ * Node gives up a connection that asks for a tunnel: we must handle its errors, which would end the process,
+ * and close it.
  */
 function refuseTunnel(socket: Socket): void {
   socket.on('error', () => socket.destroy());
@@ -215,13 +215,13 @@ function refuseTunnel(socket: Socket): void {
   socket.resume();
 }
 
-/** The same answer as everywhere, for a connection on which no request can be answered. */
+/** Sends the usual error on a connection without a valid request. */
 function endWith(socket: Socket, code: ErrorCode, message: string): void {
   const { status, body, headers } = lastAnswer(code, message);
   const all = [...Object.entries(headers), ...(socket instanceof TLSSocket ? TLS_HEADERS : [])];
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`);
-  // Closed with something unread, the connection would break before the answer is there. Who reads slowly
-  // on purpose gets no more than a moment.
+  // Closing with unread data would break the connection before the answer arrives. Slow readers get only a
+  // moment.
   setTimeout(() => socket.destroy(), LIMITS.farewellMs).unref();
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
@@ -233,7 +233,7 @@ function lastAnswer(code: ErrorCode, message: string) {
   return { status, body, headers: { ...HEADERS.json, 'Content-Length': length, Connection: 'close' } };
 }
 
-/** One address cannot take all connections from the others. Behind a proxy there are many. */
+/** Limits connections per address. A trusted proxy is exempt, because many clients share it. */
 function limitPerAddress(server: Server, most: number, peers: NetworkPeers): void {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {

@@ -17,11 +17,11 @@ export interface Batch {
   readonly clock: SystemFacts['clock'];
   /** Another time after a command that moves the clock. */
   now: Instant;
-  /** What seals the secrets; another one after a command that replaces it. */
+  /** Seals the secrets; a command may replace it. */
   masterKey: MasterKey;
-  /** Those in force; others after a command that sets them. */
+  /** The rules in force; a command may replace them. */
   rules: Rules;
-  /** Whether users that differ only in case are one. */
+  /** Users that differ only in case are the same. */
   readonly ignoresCase: boolean;
   /** The system's events, as texts. */
   readonly systemEvents: string[];
@@ -31,27 +31,26 @@ export interface Batch {
   /** The heads that this commit signs. */
   signed: HeadsSigned | null;
   readonly answers: AnswerCount;
-  /** Something has to be committed. */
+  /** There is something to commit. */
   isChanged: boolean;
 }
 
-/** Undoes what one command has written, while the commands before it stay. */
+/** Undoes what one command has written, but not the commands before it. */
 export interface Savepoint {
   set(): void;
   release(): void;
   rollBack(): void;
-  /** Whether an error concerns all commands of the transaction, and not only the one that met it. */
+  /** Returns whether an error concerns all commands of the transaction, and not only this one. */
   concernsAll(error: unknown): boolean;
 }
 
-/** Vouches for the log. */
 export interface HeadSigner {
   /** The key of the chains. */
   readonly key: Uint8Array;
-  /** Whether anything was written since the heads were signed. */
+  /** Nothing was written since the heads were last signed. */
   readonly isSigned: boolean;
   sign(heads: HeadsSigned['heads']): HeadsSigned;
 }
 
-/** Takes back what a command has left in memory. */
+/** Undoes what a command has left in memory. */
 export type Undo = () => void;

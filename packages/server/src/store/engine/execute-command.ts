@@ -6,10 +6,10 @@ import type { Batch, Undo } from './batch.ts';
 import { executeOnLicense } from './execute-on-license.ts';
 import { executeSystem } from './execute-system.ts';
 
-/** What became of one command: an outcome, or an error that concerns it alone. */
+/** The outcome of a command, or an error that concerns it alone. */
 export type CommandResult = { readonly outcome: Executed } | { readonly error: unknown };
 
-/** Decides one command and writes what was decided. A command that throws is undone, and fails alone. */
+/** Decides a command and writes what was decided. A command that throws is undone, and fails alone. */
 export function executeCommand(batch: Batch, command: Command): CommandResult {
   const undo: Undo[] = [];
   batch.savepoint.set();
@@ -26,10 +26,7 @@ export function executeCommand(batch: Batch, command: Command): CommandResult {
   }
 }
 
-/**
- * A database that takes its time does not hold these rows ready yet. The command is undone; when they have
- * come it is tried again.
- */
+/** Rows of a remote database are not loaded yet. The command is undone, and tried again when they are. */
 export class MissingRows extends Error {
   override readonly name = 'MissingRows';
 }

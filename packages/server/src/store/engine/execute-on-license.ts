@@ -35,7 +35,7 @@ export function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Un
   return write(batch, entry, decideOn(batch, entry, command));
 }
 
-/** One decision over several licenses; what it changes on each of them is one commit. */
+/** One decision on several licenses, in one commit. */
 function executeOnPool(
   batch: Batch,
   entries: readonly LoadedLicense[],
@@ -54,7 +54,6 @@ export function decideOn(batch: Batch, entry: LoadedLicense, command: LicenseCom
   return decide(command, loadView(batch, entry, command), batch.now);
 }
 
-/** A file is judged by what is known of its license, here or removed, and of the request that it answers. */
 function refuseFile({ licenses, statements }: Batch, { license, file }: InstallLicense): Refused | null {
   if (file === undefined) return null;
   const held = licenses.find(license.id);
@@ -67,7 +66,7 @@ function refuseFile({ licenses, statements }: Batch, { license, file }: InstallL
   });
 }
 
-/** A license that was removed comes back with all that is kept of it. */
+/** A removed license comes back with everything that was kept of it. */
 function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Executed {
   const { id } = command.license;
   const removed = batch.licenses.findRemoved(id);

@@ -29,7 +29,7 @@ function rememberSystem(batch: Batch): Undo {
   };
 }
 
-/** What changes every license may also move the time. */
+/** A command on all licenses may also move the time. */
 function rememberAll(batch: Batch, undo: Undo[]): void {
   const { now, isChanged } = batch;
   for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));

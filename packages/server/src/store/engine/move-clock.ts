@@ -13,8 +13,7 @@ import { listRestorable } from './restore-borrows.ts';
 
 /**
  * Nobody could send a heartbeat since then: the server was down, or follows a clock that is ahead. Slots
- * that were live then have a whole timeout ahead of them afterwards. Ended ones are left ended, borrows
- * keep their date.
+ * that were live then get a whole timeout. Ended ones stay ended, and borrows keep their date.
  */
 export function prolongLive(
   { statements, licenses, now }: Batch,
@@ -31,7 +30,7 @@ export function prolongLive(
   }
 }
 
-/** What has ended is collected first: the borrows among it may come back. */
+/** Collects what has ended first, because the borrows among it may come back. */
 export function loadReset(batch: Batch): ResetFacts {
   const to = chooseResetTime(batch.clock.wall, listLicenses(batch));
   if (!isResettable(batch.now, to)) return { to, licenses: [] };
@@ -71,7 +70,7 @@ export function pullBack(batch: Batch, from: Instant): void {
   pullBackRest(batch);
 }
 
-/** Nothing that is not about one license happened later than now either. */
+/** Pulls back all other dates: nothing happened later than now. */
 function pullBackRest({ statements, now }: Batch): void {
   statements.removeSettledBorrows.run({ now });
   statements.pullBackEndedBorrows.run({ now });
@@ -83,7 +82,7 @@ function pullBackRest({ statements, now }: Batch): void {
   statements.pullBackRules.run({ now });
 }
 
-/** What is live gets one timeout; its borrow stays if its date is ahead and could be chosen now. */
+/** Live slots get one timeout. A borrow stays if its date is ahead and could be chosen now. */
 function pullBackLicense(batch: Batch, entry: LoadedLicense, from: Instant): void {
   const license = pullBackTie(entry.license, batch.now);
   if (license !== entry.license) putTie(batch, license);

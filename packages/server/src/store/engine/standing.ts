@@ -2,13 +2,13 @@ import { type Standing, WHOLE_LICENSE, windowEnd, windowStart } from '../../core
 import type { ConsumptionLimits } from '../../core/nouns/feature.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
-import { countLive } from './load/load-feature-view.ts';
+import { countLive } from './load/load-view.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * What was counted of a license and its features. The same object as long as nothing has changed: so a
- * heartbeat pays nothing for it, and whoever makes a text from it can keep the text.
+ * What was counted of a license and its features. Returns the same object while nothing changes, so a
+ * heartbeat costs nothing here, and callers can cache what they make of it.
  */
 export function standingOf(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
   const kept = entry.standing;
@@ -36,7 +36,7 @@ function makeStanding(statements: Statements, entry: LoadedLicense, now: Instant
   };
 }
 
-/** Whether so many slots ended at once that some are still stored: then the stored numbers are behind. */
+/** Returns whether so many slots ended at once that some are still stored and counted. */
 function hasEnded(statements: Statements, entry: LoadedLicense, now: Instant): boolean {
   if (!mayHaveFeatureSlots(entry)) return false;
   const { id } = entry.license;
@@ -44,7 +44,7 @@ function hasEnded(statements: Statements, entry: LoadedLicense, now: Instant): b
   return ends.some((end) => end !== null && end <= now);
 }
 
-/** The first instant at which one of the totals starts anew. */
+/** When the first of the totals is reset. */
 function firstWindowEnd(license: License, now: Instant): Instant | null {
   const limits = [license.consumption, ...license.features.map((feature) => feature.consumption)];
   const ends = limits.map(({ period }) => windowEnd(period, now)).filter((end) => end !== null);

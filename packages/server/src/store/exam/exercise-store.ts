@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { COMMAND_KINDS } from '../../core/decide.ts';
 import { ACCOUNTS } from './accounts.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './clock.ts';
 import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './cloud.ts';
@@ -97,7 +99,25 @@ export function exerciseStore(
   open: OpenStore,
   { servers, inspect }: { readonly servers: 'alone' | 'several'; readonly inspect: Inspect },
 ): void {
-  examine(name, { ...EXAM, ...(servers === 'alone' ? ALONE : SHARED) }, open, inspect);
+  const executed = new Set<string>();
+  examine(name, { ...EXAM, ...(servers === 'alone' ? ALONE : SHARED) }, noteKinds(open, executed), inspect);
+  test(`${name} was examined with every kind of command`, () => {
+    assert.deepEqual(new Set(COMMAND_KINDS).difference(executed), new Set());
+  });
+}
+
+/** Adds the kind of every command that the store executes. */
+function noteKinds(open: OpenStore, executed: Set<string>): OpenStore {
+  return async (options) => {
+    const store = await open(options);
+    const execute = store.execute.bind(store);
+    store.execute = (command) => {
+      // Some cases send what is no command.
+      if (command !== null) executed.add(command.kind);
+      return execute(command);
+    };
+    return store;
+  };
 }
 
 /** The part that asks for no clock of its own, for stores that run on the machine's. */

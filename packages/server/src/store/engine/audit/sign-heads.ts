@@ -13,7 +13,7 @@ export function signHeads(batch: Batch, heads: HeadsSigned['heads']): void {
   batch.systemEvents.push(eventText(batch.signed));
 }
 
-/** The head of every chain before this commit, those of removed licenses too. */
+/** The head of every chain before this commit, including removed licenses. */
 export function headsOf({ licenses, systemHead }: Batch): readonly (readonly [number, ChainHead])[] {
   const heads = Array.from(licenses.entries(), ({ license, head }) => [license.id, head] as const);
   return [[SYSTEM_CHAIN, systemHead], ...heads];

@@ -10,7 +10,7 @@ import { headsOf } from './sign-heads.ts';
 
 type Wish = Pick<ThinAudit, 'before' | 'chain'>;
 
-/** The chains that are meant, a bounded number of links of them. None: there is no such chain. */
+/** The chains that are meant, with a bounded number of links. Empty: there is no such chain. */
 export function loadChains(batch: Batch, wish: Wish): readonly ThinnableChain[] {
   let budget = THIN_LIMIT;
   return listMeant(batch, wish).map(([chain, head]) => {
@@ -20,7 +20,7 @@ export function loadChains(batch: Batch, wish: Wish): readonly ThinnableChain[] 
   });
 }
 
-/** A license that was removed keeps its chain, and it can be thinned out too. */
+/** The chain of a removed license can be thinned out, too. */
 function listMeant(batch: Batch, { chain }: Wish): ReturnType<typeof headsOf> {
   const heads = headsOf(batch);
   if (chain === null) return heads;
@@ -38,7 +38,7 @@ function lookAt(
   const segment = row === undefined ? null : segmentFromRow(row);
   const thinnedTo = segment?.lastN ?? 0;
   const most = Math.min(head.n - 1, thinnedTo + budget);
-  // What comes before it in the chain was written before it, whatever date a wrong clock has put on it.
+  // All links before it are older, whatever date a wrong clock has put on them.
   const oldTo = statements.findLastLinkBefore.get(chain, thinnedTo, most, before)?.n;
   if (oldTo === undefined) return { chain, thinnedTo, oldTo: thinnedTo, isWhole: true, folded: null };
   const isKept = segment === null || isSameMac(segmentMac(ledger.key, segment), row?.mac);
@@ -49,7 +49,7 @@ function lookAt(
 
 type LinkRow = Pick<RowOf<'audit_link'>, 'n' | 'at' | 'events' | 'mac'>;
 
-/** `null`: one of them is not as it was written. */
+/** `null`: a link is not as it was written. */
 function foldLinks(
   key: Uint8Array,
   chain: number,
@@ -84,7 +84,7 @@ function foldLinks(
   };
 }
 
-/** Puts a total in the place of the links that it sums up. */
+/** Replaces links by their total. */
 export function putSegment({ statements, ledger }: Batch, segment: AuditSegment): void {
   statements.audit_segment.put(segmentRow(segment, segmentMac(ledger.key, segment)));
   statements.removeLinks.run(segment.chain, segment.lastN);

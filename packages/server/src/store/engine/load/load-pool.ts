@@ -15,7 +15,7 @@ import type { Candidate, LicenseView } from '../../../core/view.ts';
 import type { LoadedLicense, LoadedLicenses } from '../loaded-licenses.ts';
 import { findAnswer, findRegistration, loadView, type ViewSource } from './load-view.ts';
 
-/** The licenses of a product. Their views are loaded as the decision comes to them, each once. */
+/** The licenses of a product. A view is loaded when the decision asks for it, and only once. */
 export function loadPool(
   source: ViewSource,
   entries: readonly LoadedLicense[],
@@ -38,8 +38,8 @@ export function loadPool(
 }
 
 /**
- * What a license answered to this very request that the server has given up since. It is answered again, so
- * that the repeat is not counted a second time, on another license of the product.
+ * Repeats what a license that was removed since answered to this very request, so that the repeat is not
+ * counted a second time, on another license of the product.
  */
 export function repeatRemoved(
   { statements, licenses, now }: ViewSource & { readonly licenses: LoadedLicenses },

@@ -10,7 +10,7 @@ import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { findNotice } from './load-view.ts';
 
-/** What a decision about the server itself sees: the facts that it asked for, and those that cost little. */
+/** Loads the facts that a decision on the server asks for, and those that cost nothing. */
 export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<SystemFacts> {
   const { statements, rules, masterKey, clock } = batch;
   const server = statements.getServer.get();

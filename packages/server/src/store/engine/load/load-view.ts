@@ -3,6 +3,7 @@ import type { LicenseCommand } from '../../../core/command.ts';
 import { moduleOf } from '../../../core/decide.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
+import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
@@ -18,12 +19,14 @@ import {
   type MeterNeed,
   type RememberedAnswer,
   type StaleNeeds,
+  type ViewNeeds,
 } from '../../../core/view.ts';
-import { type LoadedLicense, NO_END } from '../loaded-licenses.ts';
+import { type LoadedLicense, mayHaveFeatureSlots, NO_END } from '../loaded-licenses.ts';
 import {
   answerFromRow,
   denialFromRow,
   endedBorrowFromRow,
+  featureSlotFromRow,
   originKeys,
   placeDenialFromRow,
   registrationFromRow,
@@ -31,9 +34,7 @@ import {
 } from '../rows.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
-import { listFeatureSlots, loadEndedFeatureSlots, loadFeatureView } from './load-feature-view.ts';
 
-/** Where a view is loaded from. */
 export interface ViewSource {
   readonly statements: Statements;
   readonly rules: Rules;
@@ -116,7 +117,6 @@ export function findAnswer(
   return row === undefined ? null : answerFromRow(row);
 }
 
-/** What was told before of the same thing; `null`: nothing. */
 export function findNotice(statements: Statements, key: NoticeKey): number | null {
   return statements.notice.find(key)?.value ?? null;
 }
@@ -170,4 +170,93 @@ function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds 
     stalePlaceDenials: statements.listPlaceDenialsBy.all(id, placesBy, COLLECT_LIMIT).map(placeDenialFromRow),
     staleAnswers: countOf(statements.countStaleAnswers.get(answersBy, id, COLLECT_LIMIT)),
   };
+}
+
+type FeatureView = Pick<
+  LicenseView,
+  'featureSlots' | 'featureEndedBeyond' | 'featureNextEndsAt' | 'featureSlotCount'
+>;
+
+const NO_SLOTS: readonly FeatureSlot[] = [];
+
+const NO_FEATURE_VIEW: FeatureView = {
+  featureSlots: NO_SLOTS,
+  featureEndedBeyond: 0,
+  featureNextEndsAt: null,
+  featureSlotCount: 0,
+};
+
+/** What a decision asks about feature slots. It costs nothing if nobody holds one. */
+function loadFeatureView(
+  statements: Statements,
+  entry: LoadedLicense,
+  head: LicenseHead,
+  needs: ViewNeeds,
+  user: string | null,
+  now: Instant,
+): FeatureView {
+  if (!mayHaveFeatureSlots(entry)) return NO_FEATURE_VIEW;
+  const { id } = entry.license;
+  const feature = needs.featureSlotsEnd ? (head.meter?.feature ?? WHOLE_LICENSE) : WHOLE_LICENSE;
+  return {
+    featureSlots: needs.featureSlots ? listSlotsOf(statements, id, user as string) : NO_SLOTS,
+    featureEndedBeyond: feature === WHOLE_LICENSE ? 0 : countFeatureBeyond(statements, head, feature, now),
+    featureNextEndsAt:
+      feature === WHOLE_LICENSE
+        ? null
+        : (statements.findNextFeatureEnd.get({ id, feature, now })?.ends_at ?? null),
+    featureSlotCount: needs.featureSlotCount ? countLive(statements, id, null, now) : 0,
+  };
+}
+
+/** Ended slots, and those of users whose license slot has ended. */
+function loadEndedFeatureSlots(
+  statements: Statements,
+  entry: LoadedLicense,
+  ended: readonly Registration[],
+  now: Instant,
+): readonly FeatureSlot[] {
+  if (!mayHaveFeatureSlots(entry)) return NO_SLOTS;
+  const { id } = entry.license;
+  const byThemselves = listEnded(statements, entry, now);
+  const withTheirUser = ended.flatMap(({ user }) => listSlotsOf(statements, id, user));
+  const stillAhead = withTheirUser.filter((slot) => slot.endsAt > now);
+  return stillAhead.length === 0 ? byThemselves : [...byThemselves, ...stillAhead];
+}
+
+function listEnded(statements: Statements, entry: LoadedLicense, now: Instant): readonly FeatureSlot[] {
+  if (now < entry.noFeatureEndBefore) return NO_SLOTS;
+  const { id } = entry.license;
+  const ended = statements.feature_slot.listEnded(id, now, COLLECT_LIMIT).map(featureSlotFromRow);
+  if (ended.length === 0) {
+    entry.noFeatureEndBefore = statements.feature_slot.findEnd(id) ?? NO_END;
+  }
+  return ended;
+}
+
+/** All slots of a user, ended or not. */
+function listFeatureSlots(statements: Statements, entry: LoadedLicense, user: string) {
+  return mayHaveFeatureSlots(entry) ? listSlotsOf(statements, entry.license.id, user) : NO_SLOTS;
+}
+
+function listSlotsOf(statements: Statements, id: LicenseId, user: string): readonly FeatureSlot[] {
+  return statements.feature_slot.list({ license_id: id, user }).map(featureSlotFromRow);
+}
+
+/** How many ended slots of a feature this command leaves to the next: none unless very many ended at once. */
+function countFeatureBeyond(
+  statements: Statements,
+  head: LicenseHead,
+  feature: string,
+  now: Instant,
+): number {
+  if (head.endedBeyond === 0 && head.endedFeatureSlots.length < COLLECT_LIMIT) return 0;
+  const stored = head.meter?.storedInUse ?? 0;
+  const collected = head.endedFeatureSlots.filter((slot) => slot.feature === feature).length;
+  return stored - collected - countLive(statements, head.license.id, feature, now);
+}
+
+/** Live slots of a feature, or of all features, whose user holds the license's slot. */
+export function countLive(statements: Statements, id: number, feature: string | null, now: Instant): number {
+  return countOf(statements.countLiveFeatureSlots.get({ id, feature, now }));
 }

@@ -81,7 +81,7 @@ async function requireKnownSchema(connection: Connection): Promise<number> {
   );
   const version = row?.version ?? 0;
   if (version > SCHEMA_VERSION) {
-    throw refuse(
+    throw unusable(
       `The data was written by a newer Berth (schema ${version}; this one knows ${SCHEMA_VERSION}). ` +
         'Start the newer version, or restore a backup from before the upgrade.',
     );
@@ -96,16 +96,16 @@ async function look(connection: Connection): Promise<Place> {
 
 function refuseForeign({ schema, tables, elsewhere }: Place): void {
   if (schema === null)
-    throw refuse(
+    throw unusable(
       'There is no schema to work in. Create one that the search_path of the database user names.',
     );
   if (elsewhere !== null)
-    throw refuse(
+    throw unusable(
       `The search_path of the database user begins with the schema '${schema}', but Berth's data is in ` +
         `'${elsewhere}'. Put that one first.`,
     );
   if (tables > 0)
-    throw refuse(
+    throw unusable(
       `The schema '${schema}' of the database has tables that were not created by Berth. They were left ` +
         'alone. Give Berth a database of its own.',
     );
@@ -134,7 +134,7 @@ async function createServerRow(connection: Connection): Promise<void> {
   ]);
 }
 
-function refuse(message: string): Fault {
+function unusable(message: string): Fault {
   return new Fault('store_unavailable', message);
 }
 

@@ -6,7 +6,7 @@ import { decide } from '../decide.ts';
 import { borrow, exampleLicense, exampleSlot, exampleView, from, NOW, register } from '../examples.ts';
 import { HOUR_MS, plus } from '../nouns/instant.ts';
 import type { Registration } from '../nouns/registration.ts';
-import { crowdToCount } from './address-limits.ts';
+import { crowdToCount } from './lend-slot.ts';
 
 const HERE = '192.0.2.7';
 const asked = { ...from(HERE), perAddress: { slots: 3, borrows: 1 } };
