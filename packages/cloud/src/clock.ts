@@ -1,8 +1,8 @@
-/** The clocks of the machine. The only file that reads them; everything else is handed the time. */
+/** The clocks of the machine. Only this file reads them; all other code receives the time as a parameter. */
 export interface Clock {
-  /** What the machine believes the date to be: milliseconds since 1970 in UTC. */
+  /** The wall clock: milliseconds since 1970 in UTC. */
   readWallMs(): number;
-  /** Milliseconds that never run back; only differences mean anything. */
+  /** A monotonic clock in milliseconds; only differences are meaningful. */
   readMonotonicMs(): number;
 }
 

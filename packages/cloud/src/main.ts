@@ -1,16 +1,16 @@
 import { runCli } from './cli/cli.ts';
 import { processTerminal } from './cli/terminal.ts';
 
-/** How the cloud was started, which `bin/berth.js` finds out. */
+/** How the cloud was started, as determined by `bin/berth.js`. */
 interface Launch {
-  /** What the caller types, such as `./berth cloud`. */
+  /** The command as the user typed it, such as `./berth cloud`. */
   readonly program: string;
-  /** The folder in which `./cloud-data` is when nobody names another. */
+  /** The folder of the default `./cloud-data`. */
   readonly home: string;
 }
 
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
-  // Whoever reads the log may go away before us; that must not end the cloud.
+  // The reader of the log may exit first; that must not stop the cloud.
   process.stderr.on('error', () => {});
   process.exitCode = await runCli(argv, { ...launch, env: process.env, terminal: processTerminal });
 }

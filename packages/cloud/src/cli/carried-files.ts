@@ -3,10 +3,10 @@ import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { MOST_FILE_BYTES } from '../core/judge-request.ts';
 import { ValueError } from '../core/read-values.ts';
 
-/** A file that was named cannot be used; the message says why. */
+/** A file given on the command line cannot be used; the message says why. */
 export class FileError extends Error {}
 
-/** A file that somebody brought. What is too large is not even looked at. */
+/** Reads a file from a server. Files over the size limit are not read. */
 export function readCarriedFile(path: string): string {
   const { size } = explained(path, 'read', () => statSync(path));
   if (size > MOST_FILE_BYTES) {
@@ -19,7 +19,7 @@ export function readNamedFile(path: string): string {
   return explained(path, 'read', () => readFileSync(path, 'utf8'));
 }
 
-/** For its owner alone, and without a line's end: the file is what was signed, and nothing else. */
+/** Writes the exact signed text, without a trailing newline, readable by the owner only. */
 export function writeCarriedFile(path: string, text: string): void {
   explained(path, 'written', () => {
     writeFileSync(path, text, { mode: 0o600 });

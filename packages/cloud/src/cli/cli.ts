@@ -24,21 +24,21 @@ const DEFAULT_FOLDER = './cloud-data';
 const DEFAULT_PORT = 8090;
 
 interface CliOptions {
-  /** How the caller calls us, such as `./berth cloud`; hints are written so. */
+  /** The command as the user typed it, such as `./berth cloud`; used in hints. */
   readonly program: string;
-  /** The folder in which the default data folder is. */
+  /** The folder that contains the default data folder. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: Terminal;
 }
 
-/** Runs one command and returns its exit code. */
+/** Runs a command and returns its exit code. */
 export function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
   const { env, home } = options;
   return runCommandLine(argv, {
     line: createLine(options),
     terminal: options.terminal,
-    // Whoever types a hint may be in another folder, or in a shell without our variables.
+    // Hints name the data folder: the user may run them from another folder or without our variables.
     carry: ({ data = env.LICENSING_CLOUD_DATA }) =>
       typeof data === 'string' && data !== '' ? { data: resolve(data) } : {},
     run({ command, words, flags: given }, terminal) {
@@ -52,7 +52,7 @@ export function runCli(argv: readonly string[], options: CliOptions): Promise<nu
   });
 }
 
-/** An error whose message says all that a person needs; any other is a bug, and told with its stack. */
+/** Whether the message is enough for the user. Any other error is a bug and is printed with its stack. */
 function isExpected(error: unknown): boolean {
   if (error instanceof ValueError || error instanceof DataFolderError) return true;
   if (error instanceof FileError || error instanceof ForeignDatabase || isStoreFailure(error)) return true;
@@ -61,7 +61,7 @@ function isExpected(error: unknown): boolean {
 
 const VARIABLES = ['LICENSING_CLOUD_DATA'];
 
-/** Variables with our prefix that nobody reads: most likely a typo. */
+/** Variables with our prefix that are not used: probably typos. */
 function findUnknownVariables(env: CliOptions['env']): readonly string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('LICENSING_CLOUD_') && !VARIABLES.includes(name))
@@ -70,11 +70,10 @@ function findUnknownVariables(env: CliOptions['env']): readonly string[] {
 
 interface Invocation {
   readonly flags: Flags;
-  /** The data folder. */
   readonly path: string;
   readonly terminal: Terminal;
   readonly clock: Clock;
-  /** Things that are odd but no reason to stop. */
+  /** Problems that do not stop the command. */
   readonly warnings: readonly string[];
 }
 
@@ -88,7 +87,7 @@ function run({ command }: Entry, words: readonly string[], invocation: Invocatio
   return runCommand(command, words, invocation);
 }
 
-/** A refusal is told to whoever asked; everything else went well. */
+/** Prints a refusal and returns the exit code. */
 async function withFolder(
   { path, terminal, flags }: Invocation,
   work: (folder: DataFolder) => Promise<Refusal | null>,

@@ -3,7 +3,7 @@ import type { FlagsOf } from '@berth/protocol/console/command-flags';
 import type { CommandUsage } from '@berth/protocol/console/command-help';
 import type { CloudStore } from '../store/cloud-store.ts';
 
-/** Every flag, by its name. The usage of a command says which of them it takes. */
+/** All flags by name. Each command's usage lists the ones it accepts. */
 export const FLAGS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
@@ -53,7 +53,7 @@ export const FLAGS = {
 
 export type Flags = FlagsOf<typeof FLAGS>;
 
-/** What a command is run with. */
+/** The input of a command. */
 export interface Call {
   readonly store: CloudStore;
   readonly signingKey: KeyObject;
@@ -64,16 +64,16 @@ export interface Call {
   readSecret(prompt: string): Promise<string>;
 }
 
-/** A command that works on the data and answers. */
+/** A command that works on the data and returns a result. */
 export interface Command extends CommandUsage {
-  /** It may make a data folder where there is none. */
+  /** It may create the data folder. */
   readonly mayCreate?: boolean;
-  /** The facts that `--json` prints, or a refusal. */
+  /** The result for `--json`, or a refusal. */
   run(call: Call): unknown;
-  /** The same for people. */
+  /** The result as text. */
   show(facts: never): string;
-  /** What a scanner is to read: drawn as a QR code on a terminal, and wherever --qr asks for it. */
+  /** Text for a QR code: drawn on a terminal, and elsewhere with --qr. */
   scan?(facts: never): string;
-  /** What the vendor should look at, though it was done; `null`: nothing. */
+  /** A warning for the vendor although the command succeeded; `null`: none. */
   warn?(facts: never): string | null;
 }

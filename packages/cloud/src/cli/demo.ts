@@ -11,7 +11,7 @@ import { type ServeOptions, startCloud } from './serve.ts';
 
 const DEMO = 'demo';
 
-/** Activated as often as one likes: whoever throws a demo server away and starts anew must not be stuck. */
+/** Unlimited activations, so that a new demo server can always activate it. */
 const TERMS = {
   slots: 5,
   timeoutMinutes: 10,
@@ -31,8 +31,8 @@ interface DemoFacts {
 }
 
 /**
- * Runs a cloud that holds a demo, until a signal or until standard input is closed: whoever started it as a
- * child does not leave it behind. Prints one line of JSON when it is ready.
+ * Runs a cloud with demo data until a signal or until standard input closes, so that it ends with its parent
+ * process. Prints one line of JSON when ready.
  */
 export async function serveDemo(options: ServeOptions): Promise<Refusal | null> {
   const { folder, clock, terminal } = options;
@@ -63,7 +63,7 @@ function waitForInputEnd(): Promise<void> {
   });
 }
 
-/** Each piece only if it is missing, so that a start that was cut short is made good by the next. */
+/** Creates only what is missing, so that the next start repairs an interrupted one. */
 function ensureDemo(store: CloudStore, now: number): DemoFacts | Refusal {
   const known = listKeys(store);
   const isEmpty = known.length === 0 && listProducts(store).length === 0;

@@ -24,7 +24,7 @@ export interface ServeOptions {
 const PORT = { from: 0, to: 65_535, isWhole: true } as const;
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
-/** Starts to listen. The log goes to standard error. */
+/** Starts the server. The log goes to standard error. */
 export async function startCloud(options: ServeOptions): Promise<Listening> {
   const { folder, flags, clock, terminal, defaultPort } = options;
   const { signingKey } = folder;
@@ -81,7 +81,7 @@ function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {
   return { cert: readNamedFile(cert), key: readNamedFile(key) };
 }
 
-/** Runs until a signal. Prints one line when it is ready. */
+/** Runs until a signal. Prints one line when ready. */
 export async function serve(options: ServeOptions): Promise<null> {
   const listening = await startCloud(options);
   const { url } = listening;

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { createTerminal, type LogTerminal } from '@berth/protocol/console/terminal';
 
 export interface Terminal extends LogTerminal {
-  /** A secret from standard input: never from the command line, where every user of the machine sees it. */
+  /** Reads a secret from standard input, never from the command line, which every local user can see. */
   readSecret(prompt: string): Promise<string>;
 }
 
@@ -12,7 +12,7 @@ export const processTerminal: Terminal = Object.assign(
   { readSecret },
 );
 
-/** The first line. On a terminal it is asked for, and not shown while it is typed. */
+/** Reads the first line. On a terminal it prompts and hides the input. */
 async function readSecret(prompt: string): Promise<string> {
   const isTyped = process.stdin.isTTY === true;
   if (isTyped) process.stderr.write(prompt);

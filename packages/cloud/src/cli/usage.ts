@@ -6,7 +6,7 @@ import { KEY_COMMANDS } from './commands/key-commands.ts';
 import { LICENSE_COMMANDS } from './commands/license-commands.ts';
 import { OFFLINE_COMMANDS } from './commands/offline-commands.ts';
 
-/** A command as the command line knows it: one on the data, or one that runs the cloud. */
+/** A command line command: one that works on the data, or one that runs the cloud. */
 export interface Entry extends CommandUsage {
   readonly command: Command | 'serve' | 'demo';
 }
@@ -42,7 +42,7 @@ const TO_BACK_UP = () =>
   'There is no such command. Stop the cloud and copy its whole folder, or replace the folder with a copy; ' +
   'see docs/cloud.md.';
 
-/** What people say when they look for something of ours. */
+/** Synonyms for our command names. */
 export const MEANINGS = {
   nouns: {
     start: 'serve',
@@ -72,7 +72,7 @@ export const MEANINGS = {
   },
 } as const;
 
-/** How --feature is written. */
+/** The syntax of --feature. */
 export function describeFeatures(): string {
   return `A feature is written as --feature CODE[,WORD=VALUE]…, such as render,slots=2,timeout=10 or
 export,consumptions=100,period=monthly,overages=10. The words:

@@ -10,7 +10,7 @@ import {
 
 export type FeatureDraft = Omit<Feature, 'id'>;
 
-/** What the vendor wants to be different; what is missing stays as it is. */
+/** The changes the vendor wants; missing fields stay unchanged. */
 export interface TermsChange {
   readonly type?: LicenseType;
   readonly slots?: number;
@@ -28,7 +28,7 @@ export interface TermsChange {
   readonly company?: string;
 }
 
-/** The terms after the change. A feature that is replaced keeps its id, and so what was counted of it. */
+/** The terms after the change. A replaced feature keeps its id and therefore its consumption. */
 export function changeTerms(terms: Terms, change: TermsChange, takeId: () => number): Terms {
   const consumption = { ...terms.consumption, ...change.consumption };
   const validUntil = given(change.validUntil, terms.validUntil);
@@ -47,12 +47,15 @@ export function changeTerms(terms: Terms, change: TermsChange, takeId: () => num
   };
 }
 
-/** `null` is a value here: "for ever", "as many as one likes". */
+/** `null` is a value here: "never expires", "unlimited". */
 function given<T>(wanted: T | undefined, current: T): T {
   return wanted === undefined ? current : wanted;
 }
 
-/** A license that counts is of that type; an end makes a perpetual one time-limited, and its removal back. */
+/**
+ * A license with consumption limits has that type. An end makes a perpetual license time-limited; removing
+ * the end makes it perpetual again.
+ */
 function impliedType(terms: Terms, change: TermsChange, validUntil: number | null): LicenseType {
   if (change.consumption?.max !== undefined) return 'consumption';
   if (terms.type === 'perpetual' && validUntil !== null) return 'time-limited';
@@ -84,7 +87,7 @@ function changeMetadata(metadata: Terms['metadata'], change: TermsChange): Terms
   return change.maxOfflineDays === undefined ? base : { ...base, max_offline_days: change.maxOfflineDays };
 }
 
-/** Why the change makes no sense as a whole, as a sentence; `null` when it does. */
+/** Why the change as a whole is invalid, as a sentence; `null` if it is valid. */
 export function findFaultInChange(terms: Terms, change: TermsChange, after: Terms): string | null {
   const unknown = change.withoutFeatures?.find((code) => !terms.features.some((one) => one.code === code));
   if (unknown !== undefined) return `The license has no feature "${unknown}".`;

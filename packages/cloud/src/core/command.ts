@@ -1,10 +1,10 @@
 import type { HostFacts } from './license.ts';
 
-/** Which license is meant, for which machine, and by what right. */
+/** The requested license, the machine, and the proof of the caller. */
 export interface Identity {
   readonly product: string;
   readonly hardwareId: string;
-  /** Sent by callers that know it; it then has to be the right one. */
+  /** Sent by callers that know the id; it must then match. */
   readonly licenseId: number | null;
   readonly proof: KeyProof | UserProof;
 }
@@ -42,10 +42,10 @@ export interface Count {
   /** `null`: the license itself. */
   readonly feature: string | null;
   readonly amount: number;
-  /** How the caller narrows the overage for this one call. Nothing in it can widen what is granted. */
+  /** Limits the overage for this call. It can only lower what the license allows. */
   readonly allowOverages: boolean | null;
   readonly maxOverages: number | null;
-  /** It was already used on a floating server, and is only told now. */
+  /** A floating server has already consumed it and only reports it now. */
   readonly isSync: boolean;
   readonly reportId: string | null;
 }

@@ -18,12 +18,13 @@ import {
 } from './refuse-by-state.ts';
 import type { ConsumptionLimits, Feature } from './terms.ts';
 
-/** No total is larger: beyond it numbers are no longer exact. */
+/** The largest total: numbers are exact only up to here. */
 const LARGEST_TOTAL = Number.MAX_SAFE_INTEGER;
 
 /**
- * Adds to a total, all or nothing. What a floating server has already lent out is only told here: neither a
- * limit nor the state of the license can undo it. A report id counts once and for ever.
+ * Adds to a total, all or nothing. A report from a floating server is always accepted, whatever the limit or
+ * the state of the license, because the consumption has already happened. A report id counts only once,
+ * forever.
  */
 export function decideCount(command: Count, view: View, now: number): Decision {
   const hasHappened = command.isSync || view.report !== null;
@@ -37,10 +38,10 @@ export function decideCount(command: Count, view: View, now: number): Decision {
   return refusal === null ? count(command, target) : justAnswer(refusal);
 }
 
-/** What is counted, and how much of it there is already. */
+/** The counted license or feature and its current total. */
 type Target = Counted & { readonly limits: ConsumptionLimits };
 
-/** What has happened is counted even where the vendor has changed the terms since. */
+/** Past consumption counts even if the vendor has changed the terms since. */
 function chooseTarget(
   { feature: code }: Count,
   { license, totals }: View,
@@ -74,13 +75,13 @@ function chooseFeature(
   return { kind: 'counted', license, feature, total, limits: feature.consumption };
 }
 
-/** A feature that was counted and is no longer granted, or not as one that counts. */
+/** A feature that was counted before, but is no longer granted or no longer counted. */
 function bygoneFeature(code: string): Feature {
   const consumption = { max: null, overages: 0, allowNegative: true, period: null };
   return { id: 0, code, name: code, type: 'consumption', consumption, lending: null, expiresAt: null };
 }
 
-/** The same report again hears the total; another one under the same id is a mistake of its sender. */
+/** A repeated report returns the total. A different report with the same id is an error. */
 function repeat({ feature, amount }: Count, report: Report, target: Target): Counted | Refusal {
   if (report.feature === (feature ?? WHOLE_LICENSE) && report.amount === amount) return target;
   return refuse(
@@ -114,7 +115,7 @@ function refuseAmount(command: Count, target: Target): Refusal | null {
   );
 }
 
-/** A server may take back less or more than what it told so far, as its reports overtake each other. */
+/** A server's total may drop below zero for a while, because its reports can arrive out of order. */
 function refuseNegative({ amount, isSync }: Count, { limits, total }: Target): Refusal | null {
   if (!limits.allowNegative) return refuseField('must not be negative: the license does not allow it.');
   const lowest = isSync ? -LARGEST_TOTAL : 0;
@@ -126,7 +127,7 @@ function refuseField(problem: string): Refusal {
   return refuse('validation_error', `"consumptions" ${problem}`, { field: 'consumptions' });
 }
 
-/** What a caller sends can only narrow the overage. */
+/** The caller can only lower the allowed overage. */
 function highestTotal({ isSync, allowOverages, maxOverages }: Count, limits: ConsumptionLimits): number {
   if (isSync || limits.max === null) return LARGEST_TOTAL;
   const wanted = allowOverages === false ? 0 : (maxOverages ?? limits.overages);

@@ -11,8 +11,8 @@ import {
 } from './refuse-by-state.ts';
 
 /**
- * Takes the license to a machine. The same machine again is counted once; what it tells of itself replaces
- * what was known, and what it does not tell stays.
+ * Activates the license on a machine. The same machine counts only once; the details it sends replace the
+ * stored ones, and details it does not send stay unchanged.
  */
 export function decideActivate({ who, host }: Activate, view: View, now: number): Decision {
   const { license, device, isBlocked } = view;
@@ -53,7 +53,7 @@ function tellHost(hardwareId: string, { hostname, ip }: HostFacts) {
   return { hardware_id: hardwareId, hostname, ip };
 }
 
-/** A license may be activated before it starts; it then waits on its machine. */
+/** A license may be activated before it starts. */
 function refuseFull({ license, device, deviceCount }: View): Refusal | null {
   const most = license.terms.maxActivations;
   if (device !== null || most === null || deviceCount < most) return null;
@@ -78,7 +78,7 @@ export function decideCheck({ who }: Check, view: View, now: number): Decision {
   return { outcome, changes: [{ kind: 'see_device', hardwareId }], events: [] };
 }
 
-/** Always possible for a machine that has it: whoever gives back must not be held up. */
+/** Always allowed on a machine that has the license. */
 export function decideDeactivate({ who }: Deactivate, { license, device }: View): Decision {
   const { hardwareId } = who;
   if (device === null) return justAnswer(refuseNoDevice(license, hardwareId));

@@ -3,7 +3,7 @@ import { decideCount } from './decide-count.ts';
 import { decideActivate, decideCheck, decideDeactivate } from './decide-device.ts';
 import type { Decision, View } from './decision.ts';
 
-/** What to answer, to write and to record: a function of the command, the facts and the time. */
+/** Computes the reply, the writes and the events from the command, the facts and the time. */
 export function decide(command: Command, view: View, now: number): Decision {
   switch (command.kind) {
     case 'activate':

@@ -2,28 +2,28 @@ import type { Device, HostFacts, License } from './license.ts';
 import type { Refusal } from './refusal.ts';
 import type { Feature } from './terms.ts';
 
-/** The code under which what was counted of the license itself stands beside its features. */
+/** The key for the consumption of the license itself, next to its features. */
 export const WHOLE_LICENSE = '';
 
-/** What was counted in the window that holds now, by feature. */
+/** The consumption in the current window, by feature. */
 export type Totals = ReadonlyMap<string, number>;
 
-/** The facts that a decision may look at. */
+/** The facts a decision may use. */
 export interface View {
   readonly license: License;
-  /** The device that asks, if the license is activated on it. */
+  /** The requesting device, if the license is activated on it. */
   readonly device: Device | null;
   readonly deviceCount: number;
-  /** The id that a device gets which this command adds. */
+  /** The id for a device that this command adds. */
   readonly nextDeviceId: number;
-  /** The vendor has barred the machine. */
+  /** The vendor has blocked the machine. */
   readonly isBlocked: boolean;
   readonly totals: Totals;
-  /** What was counted before under the report id of the command. */
+  /** What was counted before under the command's report id. */
   readonly report: Report | null;
 }
 
-/** An amount that was counted under an id, once and for ever. */
+/** A counted report. Each id counts only once, forever. */
 export interface Report {
   readonly id: string;
   readonly feature: string;
@@ -32,7 +32,6 @@ export interface Report {
 
 export type Outcome = Licensed | Deactivated | Counted | Refusal;
 
-/** The license is activated on this machine. */
 export interface Licensed {
   readonly kind: 'licensed';
   readonly license: License;
@@ -51,11 +50,11 @@ export interface Counted {
   readonly license: License;
   /** `null`: the license itself. */
   readonly feature: Feature | null;
-  /** In this window, with what was just counted. */
+  /** The total in this window, including this report. */
   readonly total: number;
 }
 
-/** What the store writes, in this order, in the same commit as the events. */
+/** What the store writes, in this order, in the same transaction as the events. */
 export type Change =
   | { readonly kind: 'add_device'; readonly hardwareId: string; readonly host: HostFacts }
   | { readonly kind: 'refresh_device'; readonly hardwareId: string; readonly host: HostFacts }
@@ -90,7 +89,7 @@ export type EventKind =
   | 'airgap_started'
   | 'airgap_confirmed';
 
-/** What happened, as it is kept. Facts have the names of the wire; secrets are never among them. */
+/** A stored event. Facts use the names of the API and never contain secrets. */
 export interface CloudEvent {
   readonly kind: EventKind;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -102,7 +101,7 @@ export interface Decision {
   readonly events: readonly CloudEvent[];
 }
 
-/** Nothing is written. */
+/** A decision that writes nothing. */
 export function justAnswer(outcome: Outcome): Decision {
   return { outcome, changes: [], events: [] };
 }

@@ -1,7 +1,7 @@
 import type { TermsChange } from './change-terms.ts';
 import { say } from './license.ts';
 
-/** A change as it is kept among the events: the names of the wire, dates that people can read. */
+/** The facts of a change event: API names and readable dates. */
 export function describeChange(change: TermsChange): Readonly<Record<string, unknown>> {
   return describe(change) as Readonly<Record<string, unknown>>;
 }

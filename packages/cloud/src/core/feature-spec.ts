@@ -20,7 +20,7 @@ import {
 
 const CODE = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
-/** What can follow a feature's code, each once. */
+/** The options after a feature's code, each allowed once. */
 const FEATURE_WORDS = [
   'name',
   'slots',
@@ -36,13 +36,13 @@ const FEATURE_WORDS = [
 type Word = (typeof FEATURE_WORDS)[number];
 type Words = Partial<Record<Word, string>>;
 
-/** Only one of the two: a feature either has slots or counts. */
+/** A feature has either slots or a consumption limit, not both. */
 const LENDING_WORDS: readonly Word[] = ['timeout', 'borrow-hours'];
 const COUNTING_WORDS: readonly Word[] = ['overages', 'negative', 'period'];
 
 /**
- * Reads `CODE[,WORD=VALUE]…`, such as `render,slots=2,timeout=10`. Throws a `ValueError` whose message says
- * what is wrong.
+ * Parses `CODE[,WORD=VALUE]…`, such as `render,slots=2,timeout=10`. Throws a `ValueError` that says what is
+ * wrong.
  */
 export function parseFeatureSpec(spec: string): FeatureDraft {
   const [code = '', ...parts] = spec.split(',').map((part) => part.trim());

@@ -2,7 +2,7 @@ import type { Command, UserProof } from './command.ts';
 import type { License } from './license.ts';
 import { type Refusal, refuse } from './refusal.ts';
 
-/** The license that was found, if it is the caller's to use; a refusal if not, and where there is none. */
+/** Returns the license if the caller may use it; otherwise a refusal, also if there is no license. */
 export function identify(
   { kind, who }: Command,
   license: License | null,
@@ -14,13 +14,13 @@ export function identify(
       return refuse('invalid_credentials', 'The user name or the password is wrong.');
     }
   }
-  // Who knows the key of a user's license learned it by activating it; it cannot stand in for the password.
+  // The key of a user's license is known only after activation; it cannot replace the password.
   const needsPassword = who.proof.kind === 'key' && license?.user != null && kind === 'activate';
   if (license !== null && !isOther && !needsPassword) return license;
   return refuse('license_not_found', `The license does not exist for product "${who.product}".`);
 }
 
-/** A machine that was activated with the password need not send it again. */
+/** A machine that was activated with the password does not need to send it again. */
 function isProven({ password }: UserProof, { user }: License, isOnDevice: boolean): boolean {
   if (password === 'none') return isOnDevice;
   return password !== 'wrong' && password.fits === user?.passwordHash;

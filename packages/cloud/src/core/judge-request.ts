@@ -1,13 +1,13 @@
 import { type Refusal, refuse } from './refusal.ts';
 
-/** A request that a person carried here, as it is remembered. */
+/** A stored offline request. */
 export interface SeenRequest {
-  /** Of everything that was asked. */
+  /** The digest of the whole request. */
   readonly digest: string;
   readonly licenseId: number;
 }
 
-/** An id serves once. The very same request again hears the very same answer. */
+/** An id can be used only once. Repeating the identical request returns the identical reply. */
 export function judgeRepeat(seen: SeenRequest | null, asked: SeenRequest): 'new' | 'repeat' | Refusal {
   if (seen === null) return 'new';
   if (seen.digest === asked.digest && seen.licenseId === asked.licenseId) return 'repeat';
@@ -17,37 +17,37 @@ export function judgeRepeat(seen: SeenRequest | null, asked: SeenRequest): 'new'
   );
 }
 
-/** What a file that a person carried asks for. */
+/** What an offline file asks for. */
 export type FilePurpose = 'activation' | 'deactivation' | 'usage';
 
-/** The key with which the server on a machine signs. */
+/** The signing key of the server on a machine. */
 export interface KnownKey {
   readonly key: string;
-  /** The vendor approved it, or the keys for the cloud vouched for it: it speaks for the whole machine. */
+  /** Approved by the vendor, or vouched for by API keys: it is valid for the whole machine. */
   readonly isConfirmed: boolean;
 }
 
 export interface ServerKeyFacts {
   readonly hardwareId: string;
   readonly asks: FilePurpose;
-  /** The key that the file names; `null`: none. */
+  /** The key in the file; `null`: none. */
   readonly claimed: string | null;
   readonly known: KnownKey | null;
-  /** The keys for the cloud vouch for the file. */
+  /** The file is signed with API keys. */
   readonly isVouched: boolean;
   /** The machine has a license, this one or another. */
   readonly hasLicense: boolean;
   /**
-   * Whether the known key signed for the activation of what the file is about or, where that is not on the
-   * machine, for anything that is; `null`: nothing contradicts it.
+   * Whether the known key signed the activation of the licenses in the file or, if none of them is on the
+   * machine, of any license there; `null`: nothing contradicts it.
    */
   readonly isSigned: boolean | null;
 }
 
 /**
- * A license key and a hardware id are no proof, so a key is learned only when it brings a new machine, and
- * then speaks for what it activated itself. For what came over the network or by codes nobody has shown a
- * key: there the first file waits until the vendor approves its key, unless the keys for the cloud vouch.
+ * A license key and a hardware id prove nothing, so a key is learned only together with a new machine, and is
+ * then valid for the licenses it activated. Licenses activated online or by codes have no key yet: their
+ * first file waits until the vendor approves its key, unless API keys vouch for it.
  */
 export function judgeServerKey(facts: ServerKeyFacts): 'keep' | 'learn' | 'wait' | Refusal {
   const { claimed, known, isVouched, hasLicense, isSigned } = facts;
@@ -69,7 +69,7 @@ function refuseOtherKey({ hardwareId, asks }: ServerKeyFacts): Refusal {
   );
 }
 
-/** Says it to whoever handed the file in; they and the vendor compare the fingerprint before it counts. */
+/** Shows the fingerprint to the user, who compares it with the vendor before the file is accepted. */
 export function refuseWaiting(hardwareId: string, fingerprint: string, isKept: boolean): Refusal {
   const next = isKept
     ? 'If "berth status" on the server shows this fingerprint as identity_key, ask the vendor to run ' +
@@ -83,7 +83,7 @@ export function refuseWaiting(hardwareId: string, fingerprint: string, isKept: b
   );
 }
 
-/** Bounds on the keys that wait, so that strangers can neither fill the table nor push others out. */
+/** Limits on waiting keys, so that strangers can neither fill the table nor evict other keys. */
 export const WAITING = { perMachine: 8, perAddressAndMachine: 2, inAll: 1000, days: 30 } as const;
 
 interface WaitingCounts {
@@ -92,7 +92,7 @@ interface WaitingCounts {
   readonly inAll: number;
 }
 
-/** Keys that came first stay. Files that the vendor hands in always find room; see `makeRoom`. */
+/** Older keys stay. There is always room for a file that the vendor hands in; see `makeRoom`. */
 export function hasRoomToWait(counts: WaitingCounts): boolean {
   return (
     counts.ofMachine < WAITING.perMachine &&
@@ -101,13 +101,13 @@ export function hasRoomToWait(counts: WaitingCounts): boolean {
   );
 }
 
-/** Later than every file before, whatever the clock says: of two files of a license the newer one counts. */
+/** Later than every earlier file, whatever the clock says: the newest file of a license wins. */
 export function dateFile(lastFileAt: number, now: number): number {
   return Math.max(now, lastFileAt + 1);
 }
 
 /**
- * A request has a thousand bytes; a usage file has more, with the features of the license. The amounts of two
- * licenses as large as servers take them fit in here, under the longest codes that there are.
+ * A request has about a thousand bytes; a usage file has more, because it lists features. The amounts of two
+ * licenses of the largest size that servers accept fit, with the longest codes.
  */
 export const MOST_FILE_BYTES = 512 * 1024;

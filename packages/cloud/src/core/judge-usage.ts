@@ -2,13 +2,13 @@ import type { Usage } from '@berth/protocol/carried/usage-file';
 import { WHOLE_LICENSE } from './decision.ts';
 import { type Refusal, refuse } from './refusal.ts';
 
-/** The newest usage of a server that was taken. */
+/** The newest accepted usage file of a server. */
 export interface TakenUsage {
   readonly sequence: number;
   readonly digest: string;
 }
 
-/** No step back: an older file would take back what a newer one told. */
+/** Rejects a file older than the last one, which would undo newer amounts. */
 export function judgeSequence(taken: TakenUsage | null, given: TakenUsage): 'new' | 'repeat' | Refusal {
   if (taken === null || given.sequence > taken.sequence) return 'new';
   if (given.sequence === taken.sequence && given.digest === taken.digest) return 'repeat';
@@ -20,7 +20,7 @@ export function judgeSequence(taken: TakenUsage | null, given: TakenUsage): 'new
   );
 }
 
-/** Everything that a server ever counted of a license, or of a feature of it. */
+/** The total consumption of a license or a feature on one server since the beginning. */
 export interface Told {
   readonly licenseId: number;
   readonly licenseKey: string;
@@ -29,10 +29,12 @@ export interface Told {
   readonly consumed: number;
 }
 
-/** Each amount costs a few statements, while everybody else waits. Two of the largest licenses have fewer. */
+/**
+ * Each amount takes a few statements while other callers wait. Two licenses of the largest size stay below.
+ */
 const MOST_AMOUNTS = 5000;
 
-/** The single amounts. One that is told twice is refused: either reading would be a guess. */
+/** Returns the amounts. Duplicates are refused, because they are ambiguous. */
 export function listTold({ licenses }: Usage): readonly Told[] | Refusal {
   const told = licenses.flatMap(({ license_id, license_key, consumed, features }) => {
     const of = { licenseId: license_id, licenseKey: license_key };
@@ -49,7 +51,7 @@ export function listTold({ licenses }: Usage): readonly Told[] | Refusal {
   return refuse('usage_file_invalid', 'The usage file has the same amount twice.');
 }
 
-/** The amount cannot be smaller than before, unless it may be taken back. */
+/** The amount may only decrease if the license allows negative consumption. */
 export function refuseShrunk(refusal: Refusal, told: Told, added: number): Refusal {
   if (refusal.code !== 'validation_error' || added >= 0) return refusal;
   const what = told.feature === WHOLE_LICENSE ? 'the license' : `the feature "${told.feature}"`;

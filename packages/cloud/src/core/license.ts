@@ -1,6 +1,6 @@
 import type { Feature, Terms } from './terms.ts';
 
-/** How whoever activates a license of the product proves that it is theirs. */
+/** How a caller proves that it may activate a license of the product. */
 export type AuthorizationMethod = 'license-key' | 'user';
 
 export interface Product {
@@ -15,17 +15,17 @@ export interface License {
   readonly id: number;
   readonly key: string;
   readonly product: Product;
-  /** Whose it is, where the product asks for users. */
+  /** The user, if the product requires one. */
   readonly user: { readonly name: string; readonly passwordHash: string } | null;
   readonly isEnabled: boolean;
   /** It was activated, and not reset since. */
   readonly isActive: boolean;
-  /** How often a device gave it back. */
+  /** How many times devices have deactivated it. */
   readonly transferCount: number;
   readonly terms: Terms;
 }
 
-/** What a device told about itself when it activated. */
+/** Details that a device sent with its activation. */
 export interface HostFacts {
   readonly hostname: string | null;
   readonly ip: string | null;
@@ -36,7 +36,7 @@ export interface HostFacts {
   readonly info: string | null;
 }
 
-/** Of a machine that told nothing. */
+/** The details of a machine that sent none. */
 export const UNKNOWN_HOST: HostFacts = {
   hostname: null,
   ip: null,
@@ -47,19 +47,18 @@ export const UNKNOWN_HOST: HostFacts = {
   info: null,
 };
 
-/** A machine on which a license is activated. */
 export interface Device {
   readonly id: number;
   readonly hardwareId: string;
   readonly host: HostFacts;
   readonly activatedAt: number;
-  /** When it activated or checked for the last time. */
+  /** The time of the last activation or check. */
   readonly seenAt: number;
 }
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** Over is what is neither valid nor in its grace. A comparison with the time; nothing has to be marked. */
+/** Expired means neither valid nor in the grace period. It is computed from the time; nothing is stored. */
 export function isExpired({ validUntil, graceHours }: Terms, now: number): boolean {
   return validUntil !== null && now >= validUntil + graceHours * HOUR_MS;
 }
@@ -76,12 +75,12 @@ export function isFeatureExpired({ expiresAt }: Feature, now: number): boolean {
   return expiresAt !== null && now >= expiresAt;
 }
 
-/** For sentences. The key is not in them: they end up in logs of other machines. */
+/** The name for messages. It omits the key, because messages end up in logs of other machines. */
 export function nameOf({ id, product }: License): string {
   return `${id} of "${product.code}"`;
 }
 
-/** For sentences; the wire has its own format. */
+/** The date format of messages; the API has a different one. */
 export function say(at: number): string {
   return new Date(at).toISOString();
 }

@@ -1,23 +1,23 @@
 import { parseTimestamp } from '@berth/protocol/timestamp';
 
-/** What a number that a vendor writes may be. */
+/** The allowed range of a number that the vendor enters. */
 export interface Bounds {
   readonly from: number;
   readonly to: number;
   readonly isWhole: boolean;
 }
 
-/** Beyond these a number is a slip of the hand rather than a wish. */
+/** Larger numbers are probably typing errors. */
 export const SLOTS: Bounds = { from: 0, to: 1_000_000, isWhole: true };
 export const MINUTES: Bounds = { from: 1, to: 525_600, isWhole: true };
 export const DAYS_OR_HOURS: Bounds = { from: 0, to: 87_600, isWhole: false };
 export const ACTIVATIONS: Bounds = { from: 1, to: 1_000_000, isWhole: true };
-/** Beyond it numbers are no longer exact. */
+/** Numbers are exact only up to here. */
 export const AMOUNT: Bounds = { from: 0, to: Number.MAX_SAFE_INTEGER, isWhole: true };
 
 const NUMBER = /^\d{1,16}(?:\.\d{1,3})?$/;
 
-/** A value that cannot be used. The message says what is allowed. */
+/** An invalid value. The message says what is allowed. */
 export class ValueError extends Error {}
 
 export function readAmount(name: string, text: string, { from, to, isWhole }: Bounds): number {
@@ -30,13 +30,13 @@ export function readAmount(name: string, text: string, { from, to, isWhole }: Bo
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DATE_ONLY = /^\d{4}-\d\d-\d\d$/;
 
-/** When something ends: a date without a time means the end of that day. */
+/** An end: a date without a time means the end of that day. */
 export function readEndDate(name: string, text: string): number {
   const at = readDate(name, text);
   return DATE_ONLY.test(text.trim()) ? at + DAY_MS - 1 : at;
 }
 
-/** A date without a time means the start of that day. */
+/** A start: a date without a time means the start of that day. */
 export function readDate(name: string, text: string): number {
   const at = parseTimestamp(text);
   if (typeof at === 'number') return at;

@@ -1,12 +1,12 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 
-/** A refusal is an answer, not a failure: it is returned, never thrown. */
+/** A refusal is a result, not a failure: it is returned, never thrown. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly code: ErrorCode;
   /** What happened and what to do, as a sentence. */
   readonly message: string;
-  /** Facts for the caller, under the names of the wire. */
+  /** Facts for the caller, with their API names. */
   readonly details: Readonly<Record<string, number | string | null>>;
 }
 

@@ -1,10 +1,7 @@
 import type { License } from './license.ts';
 import { type Refusal, refuse } from './refusal.ts';
 
-/**
- * What a server would refuse is refused here first: by the time that the server says so, the activation is
- * used up.
- */
+/** Refuses early what a server would refuse: once the server says so, the activation is used up. */
 export function refuseWithoutSlots({ key, terms }: License): Refusal | null {
   if (terms.lending !== null) return null;
   return refuse(
@@ -14,7 +11,7 @@ export function refuseWithoutSlots({ key, terms }: License): Refusal | null {
   );
 }
 
-/** The fault is the sentence of the reader that servers have, too. */
+/** The message comes from the same parser that servers use. */
 export function refuseUnreadable({ terms }: Pick<License, 'terms'>, fault: string): Refusal {
   const { length } = terms.features;
   return refuse(
@@ -24,5 +21,5 @@ export function refuseUnreadable({ terms }: Pick<License, 'terms'>, fault: strin
   );
 }
 
-/** Whether servers could take a license as it is granted; handed in by whoever knows how it is written. */
+/** Returns whether servers can read the granted license; passed in by the module that writes files. */
 export type JudgeLicense = (license: License) => Refusal | null;

@@ -4,17 +4,17 @@ import type { FEATURE_TYPES, LICENSE_TYPES } from '@berth/protocol/api/license-o
 export type LicenseType = (typeof LICENSE_TYPES)[number];
 type FeatureType = (typeof FEATURE_TYPES)[number];
 
-/** How slots are lent, of a license or of one of its features. */
+/** How slots of a license or a feature are lent. */
 export interface Lending {
   readonly slots: number;
   readonly timeoutMinutes: number;
-  /** 0 means no borrowing. */
+  /** 0: no borrowing. */
   readonly borrowHours: number;
 }
 
-/** How much may be consumed, of a license or of one of its features. */
+/** The consumption limit of a license or a feature. */
 export interface ConsumptionLimits {
-  /** `null`: as much as one likes. */
+  /** `null`: unlimited. */
   readonly max: number | null;
   readonly overages: number;
   readonly allowNegative: boolean;
@@ -28,21 +28,21 @@ export interface Feature {
   readonly name: string;
   readonly type: FeatureType;
   readonly consumption: ConsumptionLimits;
-  /** `null`: it has no slots of its own. */
+  /** `null`: it has no slots. */
   readonly lending: Lending | null;
   readonly expiresAt: number | null;
 }
 
-/** What the vendor grants. The vendor alone changes it; whoever uses the license never does. */
+/** What the vendor grants. Only the vendor can change it. */
 export interface Terms {
   readonly type: LicenseType;
   /** `null`: the license is not floating. */
   readonly lending: Lending | null;
   readonly startsAt: number | null;
-  /** The first instant at which it is no longer valid. `null`: for ever. */
+  /** The first instant at which it is no longer valid. `null`: never expires. */
   readonly validUntil: number | null;
   readonly graceHours: number;
-  /** On how many devices at once; `null`: as many as one likes. */
+  /** The largest number of devices at a time; `null`: unlimited. */
   readonly maxActivations: number | null;
   readonly consumption: ConsumptionLimits;
   readonly features: readonly Feature[];
@@ -57,10 +57,10 @@ export const NO_CONSUMPTION: ConsumptionLimits = {
   period: null,
 };
 
-/** How long a slot lives without a heartbeat, unless the vendor says otherwise. */
+/** How long a slot lives without a heartbeat by default. */
 export const DEFAULT_TIMEOUT_MINUTES = 60;
 
-/** What a license is before anything is said about it: for one device, for ever, nothing floating. */
+/** The defaults: one device, no expiry, not floating. */
 export const PLAIN_TERMS: Terms = {
   type: 'perpetual',
   lending: null,

@@ -20,7 +20,7 @@ async function codeOf(asked: Promise<{ status: number; body: Record<string, unkn
   return body.code;
 }
 
-/** The three that ask for a license by its identification. */
+/** The three routes that identify a license. */
 function tryAll(cloud: TestCloud, fields: Readonly<Record<string, unknown>>) {
   return Promise.all([
     codeOf(cloud.post('activate_license', fields)),

@@ -20,17 +20,17 @@ interface AppOptions {
   readonly log: Log;
 }
 
-/** What is known of a connection; without one there is no place. */
+/** The peer of the connection; without a connection there is no client address. */
 export interface AppEnv {
   readonly Bindings: { readonly place?: string };
 }
 
-/** The whole HTTP side as one function from request to response: it needs no socket. */
+/** The whole HTTP API as a function from request to response, without a socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const limitGuesses = createGuessLimit(options.clock.readMonotonicMs);
   for (const route of ROUTES) {
-    // Counted apart: a stranger at the same address who guesses at the portal does not slow down a server.
+    // Separate limits: a client that guesses in the portal does not slow down a server at the same address.
     const callers = route.needsKeys ? 'keys' : 'portal';
     app.on(route.method, route.path, (c) =>
       answer(route, options, c.req.raw, (now, asked) => {
@@ -47,7 +47,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 const NO_ROUTE = { name: 'unknown' };
 
-/** Bodies are read first: whoever holds one back must not keep others of the same place waiting. */
+/** Reads bodies first, so that a slow client does not delay others from the same address. */
 async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
   if (!route.needsKeys) return route.handle(request, context);
   authorize(context.store, request.headers, context.now);
@@ -58,7 +58,7 @@ async function handle(route: Route, request: Request, context: Context): Promise
 type Work = (now: number, asked: Asked) => Reply | Promise<Reply>;
 type Answering = Pick<Route, 'name' | 'explain'>;
 
-/** One time for the whole request. Whatever is thrown on the way becomes an answer. */
+/** Uses one time for the whole request and turns every exception into a response. */
 async function answer(
   route: Answering,
   options: AppOptions,

@@ -7,10 +7,10 @@ import type { CloudStore } from '../store/cloud-store.ts';
 import { findCaller } from '../store/keys/keys.ts';
 import { RequestError } from './problem.ts';
 
-/** Signs for keys that do not exist, so that they take as long as others. It fits nothing. */
+/** Checks unknown API keys against this dummy, so that they take as long as known ones. It never matches. */
 const NOBODYS_SHARED_KEY = '0'.repeat(64);
 
-/** Throws unless the caller knows an API key and its shared key, and asks now. In this order. */
+/** Throws unless the API key, the signature and the date are valid. Checked in this order. */
 export function authorize(store: CloudStore, headers: Headers, now: number): void {
   const authorization = parseAuthorization(headers.get('authorization') ?? '');
   if (authorization === null) {
@@ -27,7 +27,7 @@ export function authorize(store: CloudStore, headers: Headers, now: number): voi
   requireNear(date, now);
 }
 
-/** An old request cannot be sent again: its date is part of what was signed. */
+/** Prevents replays: the date is part of the signed text. */
 function requireNear(date: string, now: number): void {
   const sentAt = parseHttpDate(date);
   const here = new Date(now).toUTCString();
@@ -38,7 +38,7 @@ function requireNear(date: string, now: number): void {
   );
 }
 
-/** `null` for anything but the one form that HTTP prescribes. */
+/** `null` for every format except the one HTTP prescribes. */
 function parseHttpDate(text: string): number | null {
   const at = Date.parse(text);
   return !Number.isNaN(at) && new Date(at).toUTCString() === text ? at : null;

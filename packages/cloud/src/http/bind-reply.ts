@@ -7,9 +7,9 @@ import {
 import { MOST_BODY_BYTES, readBytes } from './read-input.ts';
 import type { Reply } from './reply.ts';
 
-/** What is known of a request so far. A refusal halfway repeats what was read until then. */
+/** What is known about a request so far. An early refusal repeats what was read until then. */
 export interface Asked {
-  /** `null`: answers keep the shape that they have for callers without a nonce. */
+  /** `null`: the caller sent no nonce, so the response has no binding. */
   readonly nonce: string | null;
   requestDigest: string | null;
   hardwareId: string | null;
@@ -21,7 +21,7 @@ export function noteAsked(headers: Headers): Asked {
   return { nonce, requestDigest: null, hardwareId: null, licenseId: null };
 }
 
-/** Notes what is asked for, to the byte, and hands on a request whose body is here already. */
+/** Stores the digest of the exact request and returns a request whose body is already read. */
 export async function noteContent(request: Request, asked: Asked): Promise<Request> {
   const { pathname, search } = new URL(request.url);
   const operation = pathname.slice(pathname.lastIndexOf('/') + 1);

@@ -13,7 +13,7 @@ import { changeLicense, resetLicense, setLicenseEnabled } from '../store/license
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SYNC = { event: [SYNC_EVENT] };
 
-/** A cloud with a license that counts to 10, active on one machine. */
+/** A cloud with a license for 10 consumptions, active on one machine. */
 async function createCountingCloud(t: TestContext, terms: TermsChange = {}) {
   const cloud = createTestCloud(t);
   const features = ['export,consumptions=5', 'render,slots=2'].map(parseFeatureSpec);

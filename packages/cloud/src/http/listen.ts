@@ -16,19 +16,19 @@ import { problem } from './problem.ts';
 import { signReply } from './sign-reply.ts';
 
 export interface Listening {
-  /** Where it can be reached. */
+  /** The address of the server. */
   readonly url: string;
-  /** Takes no new connections, answers what it has, then ends. */
+  /** Refuses new connections, completes running requests, then stops. */
   stop(): Promise<void>;
 }
 
 interface ListenOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Both PEM; `null`: without TLS. */
+  /** Both in PEM; `null`: no TLS. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
-  /** Whose word counts about where a request came from. */
+  /** Proxies trusted to report the client address. */
   readonly trustedProxies: readonly AddressRange[];
   readonly signingKey: KeyObject;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ const TIMEOUTS = {
   keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
 } as const;
 
-/** What a stop waits for before it cuts connections. */
+/** How long a stop waits before it closes connections. */
 const DRAIN_MS = 5000;
 const IDLE_CHECK_MS = 50;
 
@@ -52,7 +52,7 @@ export async function listen(app: Hono<AppEnv>, options: ListenOptions): Promise
     app.fetch(request, { place: places.ofRequest(incoming) });
   const handle = getRequestListener(fetch as never, {
     hostname: 'localhost',
-    // A Host header that is none: the app never sees it.
+    // An invalid Host header: the app never sees it.
     errorHandler: () => {
       const { status, bytes, headers } = lastAnswer(options, 'bad_request', 'The request cannot be read.');
       return new Response(bytes, { status, headers });
@@ -86,7 +86,7 @@ const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
 };
 
-/** What is not HTTP never reaches the app; it is answered here, in JSON and signed like everything else. */
+/** Answers malformed HTTP, which never reaches the app: in JSON and signed like every response. */
 function answerBrokenRequest(options: ListenOptions, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

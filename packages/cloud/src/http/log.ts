@@ -8,13 +8,13 @@ import {
 } from '@berth/protocol/console/log-line';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 
-/** A line for each thing worth telling. Facts are chosen by hand: no URL, no body, no header. */
+/** Writes one line per event. Facts are chosen by hand: no URL, no body, no header. */
 export interface Log {
   write(level: LogLevel, message: string, facts: Readonly<Record<string, unknown>>): void;
 }
 
 interface LogOptions {
-  /** The least severe lines that are written. */
+  /** The least severe level that is written. */
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly screen: Screen;

@@ -7,13 +7,13 @@ import { type Licensed, WHOLE_LICENSE } from '../core/decision.ts';
 import { isExpired, type License, type Product } from '../core/license.ts';
 import type { ConsumptionLimits, Feature, Lending } from '../core/terms.ts';
 
-/** A license that is not floating has no timeout, and lends nothing. */
+/** A license that is not floating has no timeout and lends no slots. */
 type WireLicense = Omit<LicenseObject, 'is_floating' | 'floating_timeout'> & {
   readonly is_floating: boolean;
   readonly floating_timeout: number | null;
 };
 
-/** The license as it is handed to the machine that asked. */
+/** The license as sent to the requesting machine. */
 export function presentLicensed(outcome: Licensed, signingKey: KeyObject, now: number) {
   const { license, hardwareId } = outcome;
   const fields = presentUnsigned(outcome, now);
@@ -21,7 +21,7 @@ export function presentLicensed(outcome: Licensed, signingKey: KeyObject, now: n
   return { ...fields, license_signature: signBytes(signingKey, Buffer.from(signed)) };
 }
 
-/** The same without its signature: files have signatures of their own. */
+/** The same without a signature: files are signed separately. */
 export function presentUnsigned(outcome: Licensed, now: number) {
   const { license, hardwareId, deviceId } = outcome;
   return {
@@ -63,7 +63,7 @@ function licenseFields({ license, deviceCount, totals }: Licensed, now: number):
   };
 }
 
-/** Nobody holds a slot here: that is the business of the server to which the license goes. */
+/** No slots are in use here: the license server lends them. */
 function slotFields(lending: Lending | null) {
   return {
     is_floating: lending !== null,
@@ -85,7 +85,7 @@ function activationFields({ terms, transferCount }: License, deviceCount: number
     max_activations: terms.maxActivations ?? 0,
     times_activated: deviceCount,
     allow_unlimited_activations: terms.maxActivations === null,
-    // Giving back and activating elsewhere is counted, and never limited.
+    // Deactivations are counted, but never limited.
     max_transfers: 0,
     transfer_count: transferCount,
   };

@@ -4,7 +4,7 @@ import type { Refusal } from '../core/refusal.ts';
 import { TooManyPasswords } from '../store/passwords.ts';
 import type { Reply } from './reply.ts';
 
-/** The request cannot be judged at all: thrown on the way to a decision. */
+/** The request is invalid; thrown before any decision. */
 export class RequestError extends Error {
   readonly code: ErrorCode;
   readonly details: Refusal['details'];
@@ -16,14 +16,14 @@ export class RequestError extends Error {
   }
 }
 
-/** What is wrong, before it is said in JSON or on a page. */
+/** An error, before it is written as JSON or as a page. */
 export interface Problem {
   readonly code: ErrorCode;
   readonly message: string;
   readonly details: Refusal['details'];
 }
 
-/** Always `{status, code, message}`, with facts behind it. */
+/** Always `{status, code, message}`, followed by facts. */
 export function problem(code: ErrorCode, message: string, details: Refusal['details'] = {}): Reply {
   const { status } = ERRORS[code];
   const body = JSON.stringify({ status, code, message, ...details });
@@ -34,7 +34,7 @@ export function retryHeaders(status: number): Readonly<Record<string, string>> {
   return status === 503 || status === 429 ? { 'Retry-After': '1' } : {};
 }
 
-/** `null` for a bug: whatever it is, its text stays in the log. */
+/** `null` for a bug: its text only goes to the log. */
 export function findProblem(error: unknown): Problem | null {
   if (error instanceof RequestError) return error;
   if (error instanceof JsonTextError) return { code: error.code, message: error.message, details: {} };
@@ -49,12 +49,12 @@ export function findProblem(error: unknown): Problem | null {
   return null;
 }
 
-/** Busy, locked, read-only, out of memory or of disk, input and output: the machine's trouble, no bug. */
+/** Busy, locked, read-only, out of memory or disk space, I/O error: a problem of the machine, not a bug. */
 const STORE_FAILURES = new Set([5, 6, 7, 8, 10, 13, 14]);
 
 export function isStoreFailure(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
-  // Beyond the lowest byte SQLite says more about the same kind.
+  // SQLite puts details above the lowest byte.
   return code === 'ERR_SQLITE_ERROR' && STORE_FAILURES.has(Number(errcode) & 0xff);
 }
 

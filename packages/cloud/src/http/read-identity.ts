@@ -11,7 +11,7 @@ type Fields = Pick<
   'hardware_id' | 'product' | 'license_key' | 'username' | 'password' | 'license_id'
 >;
 
-/** Which license the caller means, and by what right. The password is checked before anything is decided. */
+/** Reads which license the caller wants and its proof. Checks the password before any decision. */
 export async function readIdentity(
   store: CloudStore,
   fields: Fields,

@@ -3,12 +3,12 @@ import { parseJsonObject } from '@berth/protocol/json-text';
 import type { z } from 'zod';
 import { RequestError } from './problem.ts';
 
-/** A body has a few hundred bytes. */
+/** Bodies have a few hundred bytes. */
 export const MOST_BODY_BYTES = 64 * 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads and checks the body. Unknown keys are ignored, unless they look like a count that is missing. */
+/** Reads and validates the body. Ignores unknown fields, unless they look like a misspelled count. */
 export async function readBody<S extends z.ZodObject>(request: Request, schema: S): Promise<z.output<S>> {
   const fields = parseJsonObject(decode(await readBytes(request, MOST_BODY_BYTES)));
   const misspelt = findMisspeltCount(schema, fields);
@@ -30,8 +30,8 @@ export async function readBytes({ body }: Request, most: number): Promise<Uint8A
   try {
     for await (const chunk of body ?? []) {
       size += chunk.length;
-      // What is too large is taken in and thrown away, so that the answer arrives; the HTTP server ends it
-      // if it goes on for too long.
+      // Reads and discards an oversized body, so that the client receives the response; the HTTP server stops
+      // it if it takes too long.
       if (size <= most) chunks.push(chunk);
     }
   } catch {
@@ -41,7 +41,7 @@ export async function readBytes({ body }: Request, most: number): Promise<Uint8A
   throw new RequestError('payload_too_large', `The body is larger than ${most} bytes.`);
 }
 
-/** A parameter that is given twice is refused: either reading would be a guess. */
+/** Refuses a repeated parameter, because it is ambiguous. */
 export function readQuery<S extends z.ZodObject>(url: string, schema: S): z.output<S> {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of new URL(url).searchParams) {

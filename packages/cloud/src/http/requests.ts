@@ -5,7 +5,7 @@ import { z } from 'zod';
 const { hardware_id, product, license_key, username, password, license_id } = activateRequest.shape;
 const identification = { hardware_id, product, license_key, username, password, license_id };
 
-/** What every operation on a license is told: which one, and for which machine. */
+/** Common to all license operations: the license and the machine. */
 export type Identification = z.output<typeof checkQuery>;
 
 const LONGEST_REPORT_ID = 128;

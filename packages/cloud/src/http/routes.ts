@@ -57,13 +57,13 @@ export const ROUTES: readonly Route[] = [
   ...PORTAL_ROUTES,
 ];
 
-/** Asks the file too: a cloud that cannot read its data is not well. */
+/** Also reads the database: a cloud that cannot read its data is not healthy. */
 function tellHealth(_: Request, { store }: Context): Reply {
   store.sql.readNextId.get();
   return json({ status: 'ok' });
 }
 
-/** Lets the store decide; a refusal becomes its answer, anything else is for `present`. */
+/** Lets the store decide. Sends a refusal as is and passes any other result to `present`. */
 function answer(
   context: Context,
   command: Command,
@@ -100,7 +100,7 @@ function presentLicense(outcome: Outcome, { signingKey, now }: Context): Reply {
 
 async function deactivate(request: Request, context: Context): Promise<Reply> {
   const who = await identify(context, await readBody(request, deactivateRequest));
-  // A bare word can be bound to nothing.
+  // A bare string cannot carry a binding.
   const isBound = context.asked.nonce !== null;
   return answer(context, { kind: 'deactivate', who }, () =>
     isBound ? json({ code: DEACTIVATED_TEXT }) : text(DEACTIVATED_TEXT),

@@ -9,7 +9,7 @@ const TYPES = {
   css: 'text/css; charset=utf-8',
 } as const;
 
-/** On every answer: nothing is kept, framed, sniffed or referred, and a page loads only its own style. */
+/** Headers of every response: no caching, framing, sniffing or referrer, and pages load only their style. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy':
@@ -25,7 +25,7 @@ interface SignedReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Every answer is signed, refusals too: who stands between must not be able to say "expired". */
+/** Every response is signed, including refusals, so that a man in the middle cannot fake "expired". */
 export function signReply({ status, body, type, headers }: Reply, key: KeyObject, now: number): SignedReply {
   const bytes = Buffer.from(body);
   return {

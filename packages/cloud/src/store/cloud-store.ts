@@ -3,7 +3,7 @@ import type { CloudEvent } from '../core/decision.ts';
 import { isRefusal } from '../core/refusal.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
-/** What everything in this room works on: one connection to the file, and its statements. */
+/** The database connection and its prepared statements. */
 export interface CloudStore {
   readonly db: DatabaseSync;
   readonly sql: Statements;
@@ -13,10 +13,7 @@ export function createCloudStore(db: DatabaseSync): CloudStore {
   return { db, sql: prepareStatements(db) };
 }
 
-/**
- * All or nothing, and alone: other processes wait until it is over. A refusal changes nothing, whatever was
- * written on the way to it.
- */
+/** All or nothing, and exclusive: other processes wait. A refusal rolls back everything that was written. */
 export function transact<T>({ db, sql }: CloudStore, work: () => T): T {
   sql.begin.run();
   try {
@@ -29,12 +26,12 @@ export function transact<T>({ db, sql }: CloudStore, work: () => T): T {
   }
 }
 
-/** Inside a transaction only. */
+/** Call only inside a transaction. */
 export function takeId({ sql }: CloudStore): number {
   return sql.takeId.get()?.id as number;
 }
 
-/** Inside the transaction of the change that it tells about: one cannot exist without the other. */
+/** Call inside the transaction of the change it describes, so that neither exists without the other. */
 export function record(
   { sql }: CloudStore,
   { kind, facts }: CloudEvent,

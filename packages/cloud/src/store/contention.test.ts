@@ -13,7 +13,7 @@ const CONTENDER = new URL('../../../../test/support/cloud/cloud-contender.ts', i
 const CONTENDERS = 4;
 const ROUNDS = 25;
 
-/** All open the file first, then start at once; each answers what it was told. */
+/** All open the file first, then start at the same time. Each returns the results it received. */
 async function compete(contest: Omit<Contest, 'gate' | 'name'>): Promise<string[]> {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const workers = Array.from({ length: CONTENDERS }, (_, index) => {

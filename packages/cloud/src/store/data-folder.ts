@@ -14,7 +14,7 @@ const AIRGAP_KEY_FILE = 'airgap-key.pem';
 
 const KEY_FILES = [SIGNING_KEY_FILE, AIRGAP_KEY_FILE];
 
-/** Everything that the cloud keeps: one folder, for nobody but its owner. */
+/** All data of the cloud: one folder, accessible only to its owner. */
 export interface DataFolder {
   readonly store: CloudStore;
   readonly signingKey: KeyObject;
@@ -23,24 +23,24 @@ export interface DataFolder {
   close(): void;
 }
 
-/** The folder cannot be used as it is. The message is for people. */
+/** The folder is not usable. The message is for users. */
 export class DataFolderError extends Error {}
 
-/** Throws when nobody could tell, because the folder is somebody else's. */
+/** Throws if the folder is not accessible. */
 export function hasData(folder: string): boolean {
   requireUsable(folder);
   return existsSync(join(folder, DATABASE_FILE));
 }
 
-/** Opens a folder, or makes a new one with new keys. Others may have it open at the same time. */
+/** Opens a folder, or creates one with new keys. Other processes may have it open at the same time. */
 export function openDataFolder(folder: string): DataFolder {
-  // Whatever this process creates from here on is for its owner only.
+  // Make all files that this process creates private to their owner.
   process.umask(0o077);
   createFolder(folder);
   requireUsable(folder);
   refuseShared([folder, ...KEY_FILES.map((name) => join(folder, name))]);
   const keyFile = join(folder, SIGNING_KEY_FILE);
-  // Asked in this order, as another process may be making both: first the key, then the database.
+  // The order matters if another process is creating both: it writes the key before the database.
   const isNew = !hasData(folder);
   if (isNew) createSigningKey(keyFile);
   else if (!existsSync(keyFile)) throw new DataFolderError(missingKey('signing', keyFile));
@@ -72,7 +72,7 @@ function requireUsable(folder: string): void {
   if (problem !== null) throw new DataFolderError(problem);
 }
 
-/** Whoever can write here can sign licenses of their own. */
+/** Anyone who can write here can sign licenses. */
 function refuseShared(paths: readonly string[]): void {
   const user = {
     id: process.getuid?.() ?? null,
@@ -96,7 +96,7 @@ function readText(file: string): string | null {
   }
 }
 
-/** Data that is older than the air gap has no such key yet; once it has one, it must be that one. */
+/** Data from before the air gap has no such key yet; once created, the key must stay the same. */
 function openAirgapKey({ sql }: CloudStore, file: string): KeyObject {
   const isKnown = sql.findAirgapPublicKey.get()?.airgap_public_key !== null;
   if (!isKnown) createAirgapKey(file);
@@ -108,7 +108,7 @@ function openAirgapKey({ sql }: CloudStore, file: string): KeyObject {
   throw new DataFolderError(`${file} is a different air-gap key. Restore the right one from a backup.`);
 }
 
-/** Never replaced by a new one in silence: servers out there trust the old one alone. */
+/** Never silently replaced: deployed servers trust only the old key. */
 function missingKey(name: string, file: string): string {
   return `The ${name} key ${file} is missing. Restore it from a backup: servers trust no other key.`;
 }

@@ -2,16 +2,16 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** In order; a migration's number is its place in this list. Never changed once released, only added to. */
+/** In order; the number of a migration is its position. Released migrations never change; only append. */
 const MIGRATIONS = ['0001-cloud.sql', '0002-portal.sql', '0003-server-keys.sql'] as const;
 
-/** Marks the file as ours ("BCLD"), so that no other database is ever migrated by mistake. */
+/** Identifies our database files ("BCLD"), so that no other database is migrated by mistake. */
 const APPLICATION_ID = 0x42434c44;
 
-/** How long a statement waits for another process, in milliseconds: a command beside the running cloud. */
+/** How long a statement waits for another process, such as a command next to the running cloud. */
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Opens the file, new or not, for this process and others at once. */
+/** Opens or creates the file, which other processes may have open too. */
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
@@ -26,7 +26,7 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/** A file that this release must not touch. The message is for people. */
+/** A file that this release must not change. The message is for users. */
 export class ForeignDatabase extends Error {}
 
 function requireKnownSchema(db: DatabaseSync): void {
@@ -42,7 +42,7 @@ function requireKnownSchema(db: DatabaseSync): void {
   }
 }
 
-/** Settings on which durability rests are read back, not assumed. */
+/** Verifies the settings that durability depends on. */
 function setAndVerify(db: DatabaseSync, name: string, wanted: string, expected: string | number): void {
   if (readPragma(db, name) === expected) return;
   db.exec(`PRAGMA ${name} = ${wanted}`);
@@ -55,7 +55,7 @@ function readPragma(db: DatabaseSync, name: string): unknown {
   return row === undefined ? undefined : Object.values(row)[0];
 }
 
-/** Another process may be doing the same: which steps are missing is only known inside the transaction. */
+/** Another process may be migrating too, so the missing steps are determined inside the transaction. */
 function migrate(db: DatabaseSync): void {
   if (readPragma(db, 'user_version') === MIGRATIONS.length) return;
   db.exec('BEGIN IMMEDIATE');
@@ -74,7 +74,7 @@ function migrate(db: DatabaseSync): void {
   }
 }
 
-/** Two clouds should not hand out the same ids: a server that moves from one to another would mix them up. */
+/** Different clouds should use different ids: a server that moves to another cloud would confuse them. */
 const ID_STEP = 1000;
 const FIRST_STEPS = [100, 900_000] as const;
 

@@ -8,7 +8,7 @@ export interface ListedEvent {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** The newest first. */
+/** Newest first. */
 export function listEvents(
   { sql }: CloudStore,
   license: number | null,

@@ -17,11 +17,11 @@ import { toDevice, toLicense } from './rows.ts';
 
 interface Executed {
   readonly outcome: Outcome;
-  /** The license that was identified; `null`: none was. */
+  /** The identified license; `null`: none. */
   readonly licenseId: number | null;
 }
 
-/** Finds the license, lets the core decide, and writes what it decided with its record in one commit. */
+/** Finds the license, lets the core decide, and writes the result and its events in one transaction. */
 export function execute(store: CloudStore, command: Command, now: number): Executed {
   return transact(store, () => {
     const license = findLicense(store, command);
@@ -30,13 +30,13 @@ export function execute(store: CloudStore, command: Command, now: number): Execu
   });
 }
 
-/** The same as a part of something larger. Inside a transaction only. */
+/** The same as part of a larger operation. Call only inside a transaction. */
 export function perform(store: CloudStore, command: Command, now: number): Outcome {
   const license = findLicense(store, command);
   return isRefusal(license) ? license : performOn(store, license, command, now);
 }
 
-/** The same for a license that was found and identified. Inside a transaction only. */
+/** The same for a license that is already identified. Call only inside a transaction. */
 export function performOn(store: CloudStore, license: License, command: Command, now: number): Outcome {
   const { outcome, changes, events } = decide(command, loadView(store, command, license, now), now);
   for (const change of changes) apply(store, license, change, now);
@@ -80,7 +80,7 @@ export function countDevices({ sql }: CloudStore, licenseId: number): number {
   return sql.countDevices.get(licenseId)?.count as number;
 }
 
-/** Who counts one thing needs its total alone: a usage file may count each of a thousand features. */
+/** Loads only the total that is counted: a usage file may count each of a thousand features. */
 function listAsked(command: Command, { terms }: License): readonly string[] {
   return command.kind === 'count' ? [command.feature ?? WHOLE_LICENSE] : listCounted(terms);
 }

@@ -14,7 +14,7 @@ type User = License['user'];
 
 export interface LicenseDraft {
   readonly product: string;
-  /** `null`: one is made up. */
+  /** `null`: generate one. */
   readonly key: string | null;
   readonly user: User;
   readonly terms: TermsChange;
@@ -45,7 +45,7 @@ export function createLicense(
   });
 }
 
-/** The product of a license that can be created, as far as that is known without a password. */
+/** The product of a new license, checked as far as possible without a password. */
 export function judgeDraft(
   store: CloudStore,
   { product: code, key, userName }: Pick<LicenseDraft, 'product' | 'key'> & { userName: string | null },
@@ -67,7 +67,7 @@ function refuseKey({ sql }: CloudStore, key: string): Refusal | null {
   return refuse('validation_error', `A license with the key "${key}" already exists.`);
 }
 
-/** A user has one license of a product: sign-in names no other way to choose. */
+/** A user has at most one license of a product, because sign-in cannot choose between several. */
 function refuseUser({ sql }: CloudStore, product: Product, user: string | null): Refusal | null {
   const isWanted = product.authorizationMethod === 'user';
   if (isWanted !== (user !== null)) {
@@ -91,7 +91,7 @@ export function getLicense({ sql }: CloudStore, key: string): License | Refusal 
   return row === undefined ? refuse('license_not_found', `No license has the key "${key}".`) : toLicense(row);
 }
 
-/** `null` for nobody, and for a product or a user that does not exist. */
+/** `null` without a user, and for an unknown product or user. */
 export function findPasswordHash({ sql }: CloudStore, product: string, user: string): string | null {
   const productId = sql.findProduct.get(product)?.id ?? null;
   return (sql.findLicenseByUser.get(productId as number, user)?.password_hash as string | undefined) ?? null;
@@ -101,7 +101,7 @@ export function listLicenses({ sql }: CloudStore): readonly License[] {
   return sql.listLicenses.all().map(toLicense);
 }
 
-/** Finds the license, lets `work` change it, and records what was done: all in one commit. */
+/** Finds the license, lets `work` change it, and records the event, all in one transaction. */
 function alter(
   store: CloudStore,
   key: string,
@@ -152,7 +152,7 @@ export function setLicenseEnabled(store: CloudStore, key: string, isEnabled: boo
   });
 }
 
-/** Takes it from all devices; it has to be activated anew. What was counted stays. */
+/** Removes all devices; the license must be activated again. Consumption stays. */
 export function resetLicense(store: CloudStore, key: string, now: number) {
   return alter(store, key, now, ({ id }) => {
     const devices = Number(store.sql.removeDevices.run(id).changes);

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** 32 MiB and a few hundredths of a second for each guess. */
+/** 32 MiB and some tens of milliseconds per guess. */
 const COST = { N: 32768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
@@ -20,11 +20,11 @@ const NOBODY = [
   ...[SALT_BYTES, KEY_BYTES].map((size) => Buffer.alloc(size).toString('base64')),
 ].join('$');
 
-/** How many passwords may be checked or wait at once: each takes a core and memory. */
+/** How many password checks may run or wait at once: each takes a core and memory. */
 const MOST_AT_ONCE = 32;
 let underWay = 0;
 
-/** For a user that does not exist the work is done all the same, so that the time tells nothing. */
+/** Does the work for an unknown user too, so that the time reveals nothing. */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
   if (underWay >= MOST_AT_ONCE) throw new TooManyPasswords();
   underWay += 1;

@@ -1,6 +1,6 @@
 import type { AuthorizationMethod, Device, License, Product } from '../core/license.ts';
 
-/** Columns become the domain's own names here, and nowhere else. */
+/** Maps database columns to domain names; no other file does. */
 export type Row = Readonly<Record<string, unknown>>;
 
 export function toProduct(row: Row): Product {

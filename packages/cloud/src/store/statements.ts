@@ -4,7 +4,7 @@ const LICENSES = `
   SELECT license.*, product.code, product.name, product.authorization_method, product.metadata
   FROM license JOIN product ON product.id = license.product_id`;
 
-/** Every statement, prepared once. */
+/** All statements, prepared once. */
 const SQL = {
   // ids
   readNextId: 'SELECT next_id FROM cloud WHERE id = 1',
@@ -51,7 +51,7 @@ const SQL = {
     ORDER BY license_id, device.id`,
   addDevice: `
     INSERT INTO device (id, license_id, hardware_id, host, activated_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)`,
-  // Whoever activates anew may be another server: what was signed for before says nothing about it.
+  // A new activation may come from another server, so earlier signatures do not apply.
   refreshDevice: `
     UPDATE device SET host = ?, seen_at = ?, signed = 0 WHERE license_id = ? AND hardware_id = ?`,
   signDevice: 'UPDATE device SET signed = 1 WHERE license_id = ? AND hardware_id = ?',
@@ -92,7 +92,7 @@ const SQL = {
     SELECT count(*) AS in_all, count(*) FILTER (WHERE hardware_id = :machine) AS of_machine,
       count(*) FILTER (WHERE hardware_id = :machine AND came_from = :from) AS of_address_and_machine
     FROM waiting_key`,
-  // A key from a stranger makes room before one that the vendor handed in.
+  // Keys from strangers are evicted before keys that the vendor handed in.
   removeOldestWaitingKey: `
     DELETE FROM waiting_key WHERE (hardware_id, server_key) IN (
       SELECT hardware_id, server_key FROM waiting_key WHERE :machine IS NULL OR hardware_id = :machine
@@ -105,7 +105,7 @@ const SQL = {
       WHERE device.hardware_id = waiting_key.hardware_id) AS license_keys
     FROM waiting_key WHERE :machine IS NULL OR hardware_id = :machine
     ORDER BY hardware_id, came_at, server_key`,
-  // The key that the machine is known by needs no file first.
+  // The machine's current key needs no waiting file.
   listApprovableKeys: `
     SELECT server_key FROM waiting_key WHERE hardware_id = :machine
     UNION SELECT server_key FROM server_key WHERE hardware_id = :machine AND confirmed = 0`,

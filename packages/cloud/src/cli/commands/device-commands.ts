@@ -57,7 +57,7 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   },
 ];
 
-/** `null`: all of them. */
+/** `null`: all licenses. */
 function findId(store: CloudStore, key: string | undefined): number | null | Refusal {
   if (key === undefined) return null;
   const license = getLicense(store, key);

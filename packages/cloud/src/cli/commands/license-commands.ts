@@ -105,7 +105,7 @@ function presentResult(call: Call, result: License | Refusal) {
   return isRefusal(result) ? result : present(call, result);
 }
 
-/** Such a license is allowed, but most likely the flag was forgotten. */
+/** Such a license is allowed, but the flag was probably forgotten. */
 function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string | null {
   if (slots > 0) return null;
   const lends = type === 'consumption' ? 'count its consumption but lend nothing' : 'have nothing to lend';
@@ -118,7 +118,7 @@ async function runCreate(call: Call): Promise<unknown> {
   const product = flags.product as string;
   const terms = readTermsChange(flags);
   const draft = { product, key: flags.key ?? null };
-  // Nobody should type a password for something that cannot be done.
+  // Fail before asking for a password.
   const judged = judgeDraft(store, { ...draft, userName: flags.user ?? null });
   if (isRefusal(judged)) return judged;
   const user = await readUser(call);

@@ -18,7 +18,7 @@ import {
 import type { ConsumptionLimits, LicenseType } from '../../core/terms.ts';
 import type { Flags } from '../command.ts';
 
-/** Only what was said; the rest is left as it is. */
+/** Only the given flags; everything else stays unchanged. */
 export function readTermsChange(flags: Flags): TermsChange {
   refuseBoth(flags, 'activations', 'unlimited-activations');
   refuseBoth(flags, 'consumptions', 'unlimited-consumptions');
@@ -41,7 +41,7 @@ export function readTermsChange(flags: Flags): TermsChange {
   });
 }
 
-/** Two flags of which the second takes back the first. */
+/** Two flags, where the second negates the first. */
 function refuseBoth(flags: Flags, one: keyof Flags, other: keyof Flags): void {
   if (flags[one] !== undefined && flags[other] !== undefined) {
     throw new UsageError(`--${one} and --${other} contradict each other.`);

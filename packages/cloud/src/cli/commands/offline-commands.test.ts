@@ -14,7 +14,7 @@ import { told } from '../../../../../test/support/cloud/test-portal.ts';
 
 const KEY = 'ACME-0001';
 
-/** A vendor with a license that counts, and a desk where files are put down. */
+/** A vendor with a consumption license and a folder for files. */
 async function createDesk(t: TestContext, flags = '') {
   const data = cloudFolder(t);
   const run = createCommandLine(t, data);

@@ -73,7 +73,7 @@ function runRefresh({ store, signingKey, words, flags, now }: Call): unknown {
   return isRefusal(issued) ? issued : deliver(issued, flags.out);
 }
 
-/** The file's text, or where it was written. */
+/** The text of the file, or the path it was written to. */
 function deliver({ file, licenseKey, product, hardwareId, dateAt }: IssuedFile, out?: string) {
   if (out !== undefined) writeCarriedFile(out, file);
   return {

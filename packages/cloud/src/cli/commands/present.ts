@@ -6,12 +6,12 @@ import type { ListedDevice } from '../../store/devices.ts';
 import type { ListedEvent } from '../../store/events.ts';
 import type { CallerKey } from '../../store/keys/keys.ts';
 
-/** What `--json` prints: names as on the wire, units at their end. */
+/** The output of `--json`: field names as in the API, with the unit as a suffix. */
 export function presentDate(at: number | null): string | null {
   return at === null ? null : formatTimestamp(at);
 }
 
-/** Enough to tell keys apart, and to name one; too little to use it. */
+/** A prefix long enough to identify a key, but too short to use it. */
 const FINGERPRINT_LENGTH = 8;
 
 export function presentKey({ name, apiKey, isEnabled, createdAt }: CallerKey) {
@@ -23,7 +23,7 @@ export function presentProductRow({ id, code, name, authorizationMethod }: Produ
   return { product_id: id, short_code: code, product_name: name, authorization_method: authorizationMethod };
 }
 
-/** A license at a moment, as its vendor looks at it. */
+/** A license at a given time, as the vendor sees it. */
 interface LicenseMoment {
   readonly license: License;
   readonly totals: Totals;
@@ -56,7 +56,7 @@ export function presentLicenseFacts({ license, totals, devices, now }: LicenseMo
   };
 }
 
-/** In the order in which a caller would hear of it. */
+/** In the order in which the API checks them. */
 function stateOf(license: License, now: number): string {
   if (!license.isEnabled) return 'disabled';
   if (isExpired(license.terms, now)) return 'expired';

@@ -55,7 +55,7 @@ export function showLicense(license: LicenseFacts): string {
   return [formatFacts(facts), ...showFeatures(features), ...showDeviceTable(devices)].join('\n\n');
 }
 
-/** What is said elsewhere in one line, and what is not there at all, is left out. */
+/** Omits missing values and those shown elsewhere. */
 const TOLD_ELSEWHERE = new Set([
   'total_consumptions',
   'max_consumptions',

@@ -9,11 +9,11 @@ import {
   placeOf,
 } from '@berth/protocol/address-range';
 
-/** Where callers are: an address of IPv4, a network of IPv6. */
+/** Identifies callers by network: an IPv4 address, or an IPv6 prefix. */
 export interface ClientPlaces {
-  /** Of a connection; `null` for a trusted proxy, behind which there are many. */
+  /** For a connection; `null` for a trusted proxy, which serves many clients. */
   ofSocket(socket: Socket): string | null;
-  /** Of a request: the peer of its connection, or the client that a trusted proxy names. */
+  /** For a request: the peer, or the client that a trusted proxy reports. */
   ofRequest(incoming: IncomingMessage): string;
 }
 
@@ -32,9 +32,9 @@ export function createClientPlaces(proxies: readonly AddressRange[]): ClientPlac
   };
 }
 
-/** `null` for a connection that is gone already. */
+/** `null` for a closed connection. */
 function readPeer({ remoteAddress = '' }: Socket): Address | null {
-  // The name of the interface behind an address means something on this machine only.
+  // The zone id of an address is only meaningful on this machine.
   return parseAddress(remoteAddress.split('%', 1)[0] as string);
 }
 
@@ -42,7 +42,7 @@ function sayPlace(address: Address | null): string {
   return address === null ? '' : placeOf(formatAddress(address));
 }
 
-/** Each proxy appends whom it has heard it from: the last one that is no proxy is the client. */
+/** Each proxy appends its peer: the last address that is not a trusted proxy is the client. */
 function findClient(
   header: string | string[] | undefined,
   isProxy: (one: Address) => boolean,

@@ -3,10 +3,10 @@ import { RequestError } from '../problem.ts';
 import type { Reply } from '../reply.ts';
 import { LIMITS } from './limits.ts';
 
-/** Does the work, unless whoever asks has guessed wrong too often. */
+/** Does the work unless the client has guessed wrong too often. */
 type LimitGuesses = (who: string, work: () => Reply | Promise<Reply>) => Promise<Reply>;
 
-/** Answers to wrong keys, users and codes. */
+/** Error codes for wrong keys, users and codes. */
 const WRONG: ReadonlySet<string> = new Set<ErrorCode>([
   'license_not_found',
   'unknown_product',
@@ -16,16 +16,17 @@ const WRONG: ReadonlySet<string> = new Set<ErrorCode>([
   'server_key_not_approved',
 ]);
 
-/** What a place has under way, and who waits for it to end. */
+/** The running requests of a client network, and those waiting for them. */
 interface Queue {
   underWay: number;
   readonly waiting: (() => void)[];
 }
 
 /**
- * Each place has a bucket of wrong guesses, which fills up evenly. It is kept as one number: when it will be
- * full again. While it is empty nothing is looked up, so that a right guess is not told from a wrong one.
- * What is under way may turn out wrong, so it is never more than the bucket holds; the rest waits.
+ * Each client network has a token bucket for wrong guesses. It is stored as one number: the time when it is
+ * full again. While it is empty nothing is looked up, so that correct and wrong guesses get the same
+ * response. A running request may turn out wrong, so no more run at once than the bucket allows; the rest
+ * wait.
  */
 export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
   const fullAtMs = new Map<string, number>();
@@ -36,7 +37,7 @@ export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
   const note = (who: string) => {
     const nowMs = readMonotonicMs();
     const before = Math.max(fullAtMs.get(who) ?? nowMs, nowMs);
-    // Set anew, it stands last; the first one is then the one that was silent longest.
+    // Reinserting moves the entry to the end, so the first entry is the least recent one.
     fullAtMs.delete(who);
     fullAtMs.set(who, before + LIMITS.guessEveryMs);
     if (fullAtMs.size > LIMITS.countedPlaces) fullAtMs.delete(fullAtMs.keys().next().value as string);

@@ -9,7 +9,7 @@ import { LIMITS } from './limits.ts';
 
 const LARGE = Buffer.alloc(64 * 1024 * 1024);
 
-/** A server that cuts after a moment what would be cut after seconds. */
+/** A server with timeouts of milliseconds instead of seconds. */
 async function openServer(t: TestContext, limits: Partial<Record<keyof typeof LIMITS, number>>) {
   const server = createServer((_, outgoing) => outgoing.end(LARGE));
   limitConnections(server, {
@@ -34,7 +34,7 @@ async function openServer(t: TestContext, limits: Partial<Record<keyof typeof LI
   return Object.assign(open, { server });
 }
 
-/** However it ends: a reset is an error before it is a close. */
+/** Resolves on any end: a reset emits an error before it closes. */
 function untilClosed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once('close', () => resolve()));
 }

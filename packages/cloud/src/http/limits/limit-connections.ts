@@ -10,8 +10,8 @@ interface ConnectionOptions {
 }
 
 /**
- * Node itself cuts handshakes, headers and bodies that are too slow, and connections on which nothing moves.
- * What is left are callers who send something now and then, but never a request, and those who come often.
+ * Node cuts slow handshakes, headers and bodies, and idle connections. This adds limits for clients that keep
+ * sending without completing a request, and for too many connections.
  */
 export function limitConnections(
   server: Server,
@@ -39,7 +39,7 @@ export function limitConnections(
   });
 }
 
-/** One address cannot take all connections from the others. */
+/** One address cannot use up all connections. */
 function limitPerPlace(server: Server, places: ClientPlaces, most: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {

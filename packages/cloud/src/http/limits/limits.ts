@@ -1,26 +1,26 @@
-/** Every bound on callers, who may be strangers. `docs/cloud.md` has them for people. */
+/** All limits for callers, which may be strangers. `docs/cloud.md` documents them. */
 export const LIMITS = {
-  /** Whatever is slow holds a connection; honest callers need milliseconds. */
+  /** Slow clients occupy connections; honest ones need milliseconds. */
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
-  /** A connection on which nothing moves: no request comes, or nothing of an answer is taken. */
+  /** An idle connection: no request arrives, or the client does not read the response. */
   silenceTimeoutMs: 15_000,
-  /** From the connection to its first request: what is sent before need not be one. */
+  /** From the connection to its first complete request. */
   firstRequestTimeoutMs: 15_000,
-  /** An idle connection is kept this long for the next report of a server. */
+  /** How long a connection is kept alive for the next request. */
   keepAliveTimeoutMs: 75_000,
   connectionCheckMs: 1000,
   connections: 5000,
   connectionsPerPlace: 100,
-  /** Forms under way: strangers may send them, and each holds its file in memory. */
+  /** Concurrent form uploads: anyone may send them, and each holds its file in memory. */
   forms: 64,
   formsPerPlace: 8,
-  /** Wrong license keys, users and codes: so many at once, and then one in so many milliseconds. */
+  /** Wrong license keys, users and codes: the burst, then the interval in milliseconds. */
   guesses: 30,
   guessEveryMs: 2000,
-  /** Of one place, while as much is under way as could be wrong; an answer takes milliseconds. */
+  /** Requests of one client network that wait for others; each takes milliseconds. */
   guessesWaiting: 256,
-  /** How many places are remembered for it; the one that was silent longest is forgotten. */
+  /** How many client networks are tracked; the least recent one is dropped. */
   countedPlaces: 50_000,
 } as const;

@@ -5,10 +5,10 @@ interface TurnLimits {
   readonly perPlace: number;
 }
 
-/** Does the work, or throws when too much of it is under way. */
+/** Does the work, or throws if too much of it is running. */
 type TakeTurn = <T>(place: string, work: () => Promise<T>) => Promise<T>;
 
-/** What holds memory while it waits for slow callers; one place cannot take all turns from the others. */
+/** Limits requests that hold memory while slow clients send. One client network cannot use up all turns. */
 export function createTurns({ inAll, perPlace }: TurnLimits): TakeTurn {
   const underWay = new Map<string, number>();
   let sum = 0;

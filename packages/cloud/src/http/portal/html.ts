@@ -1,4 +1,4 @@
-/** A piece of a page that is safe to be sent. Text becomes one by being escaped, and in no other way. */
+/** HTML that is safe to send. Text can only become HTML by being escaped. */
 export interface Html {
   readonly markup: string;
 }
@@ -17,7 +17,7 @@ function escapeText(text: string): string {
 
 type Piece = string | number | Html | readonly Html[];
 
-/** A template whose values are escaped, unless they are pages' pieces themselves. */
+/** A template that escapes its values, except those that are already HTML. */
 export function html(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   const markup = parts.map((part, index) => part + render(pieces[index] ?? '')).join('');
   return { markup };

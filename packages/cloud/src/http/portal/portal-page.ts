@@ -37,7 +37,7 @@ function reply(title: string, content: Html): Reply {
   return { status: 200, body: page(title, content), type: 'html' };
 }
 
-/** What somebody typed; it stands there again when something was wrong. */
+/** The user's input, shown again after an error. */
 export interface Typed {
   readonly licenseKey: string;
   readonly hardwareId: string;
@@ -52,7 +52,7 @@ export function showForms(): Reply {
   return reply('License portal', html`${offlineForm(NOTHING_TYPED)}${airgapForm(NOTHING_TYPED)}`);
 }
 
-/** The sentence comes first, and right behind it the form that it is about. */
+/** Shows the message first, followed by its form. */
 export function showProblem({ code, message }: Problem, form: FormName, typed: Typed): Reply {
   const note = html`<div class="note bad" role="alert"><p>${message}</p></div>`;
   const forms =
@@ -113,7 +113,7 @@ function codeField(name: string, label: string, value: string): Html {
 const BACK = html`<p class="back"><a href="${PORTAL}">Back to the portal</a></p>
 `;
 
-/** The code as one reads it out, and as a picture; both say the same as the code itself. */
+/** The code in groups for reading aloud, and as a QR code. */
 function codePictures({ licenseKey, policyId, confirmationCode }: AirgapAnswer): Html {
   const confirmation_code = codeSymbols(confirmationCode);
   const scanned = writeScannedText({ license_key: licenseKey, policy_id: policyId, confirmation_code });

@@ -1,4 +1,4 @@
-/** How the portal looks, on a phone and on a desk, by day and by night. */
+/** The style of the portal, for phones and desktops, light and dark. */
 export const PORTAL_STYLE = `
 :root {
   color-scheme: light dark;

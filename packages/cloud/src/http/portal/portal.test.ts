@@ -11,7 +11,7 @@ import { LIMITS } from '../limits/limits.ts';
 
 type Portal = ReturnType<typeof createTestPortal>;
 
-/** As a browser sends the form with a file. */
+/** Sends the form with a file like a browser. */
 function handIn({ cloud }: Portal, file: string, fields: Record<string, string> = {}, name = 'file') {
   const form = new FormData();
   for (const [field, value] of Object.entries(fields)) form.set(field, value);
@@ -23,7 +23,7 @@ function sendCodes({ cloud }: Portal, fields: Record<string, string>, path = '/p
   return cloud.send(path, { method: 'POST', body: new URLSearchParams(fields) });
 }
 
-/** What stands in a note at the top of the page. */
+/** The text of the note at the top of the page. */
 function noteOf({ text }: Answer): string {
   return /class="note \w+"[^>]*>\s*<p>([^<]*)<\/p>/.exec(text)?.[1] ?? '';
 }
@@ -141,7 +141,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     ];
     const before = portal.dump();
     for (const file of files) {
-      // The store's own test walks through all of them; here every 97th goes the long way.
+      // The test of the store tries all of them; this one sends every 97th over HTTP.
       const damaged = [...damage(file)].filter((_, index) => index % 97 === 0);
       for (const one of damaged) assert.equal((await handIn(portal, one)).status, 400);
     }

@@ -30,9 +30,9 @@ import { type Form, readForm } from './read-form.ts';
 import { createFileWriter } from './write-files.ts';
 
 /**
- * The portal for people whose servers have no internet. It asks for no account and no keys. A license key is
- * good for a free activation; whatever is about an activated machine needs the machine's own signature, and
- * codes have to fit.
+ * The portal for users whose servers have no internet access. It needs no account and no API keys. A license
+ * key suffices for a free activation; everything about an activated machine needs the signature of that
+ * machine, and codes must match.
  */
 export const PORTAL_ROUTES: readonly Route[] = [
   { name: 'portal', method: 'GET', path: PORTAL, needsKeys: false, handle: showForms },
@@ -44,7 +44,7 @@ export const PORTAL_ROUTES: readonly Route[] = [
 
 type Handle = (form: Form, context: Context) => Promise<Reply> | Reply;
 
-/** A form, and the page for whoever opens the form's address by itself. */
+/** A form, and the page for a GET of the form's address. */
 function formRoutes(path: string, form: FormName, handle: Handle): readonly Route[] {
   const where = {
     name: `portal_${path.replace('/', '_')}`,
@@ -72,7 +72,7 @@ function sendStyle(): Reply {
 
 const takeTurn = createTurns({ inAll: LIMITS.forms, perPlace: LIMITS.formsPerPlace });
 
-/** The text of a server's QR code stands for all three fields, as far as they are empty. */
+/** The text of a server's QR code fills all three fields that are empty. */
 function readTyped({ text }: Form): Typed {
   const activationCode = text('activation_code');
   const scanned = readScannedText(activationCode, 'activation_code');
@@ -84,7 +84,7 @@ function readTyped({ text }: Form): Typed {
   };
 }
 
-/** What people need to hear although it tells that there is such a license. It counts as a guess. */
+/** Errors that users need to see although they reveal that a license exists. They count as guesses. */
 const TELLING: Partial<Record<ErrorCode, string>> = {
   license_activated_max_times:
     'The license has reached its limit of activations. Return it on one machine, or ask the vendor.',
@@ -95,14 +95,14 @@ const TELLING: Partial<Record<ErrorCode, string>> = {
   license_not_readable: 'The license is larger than servers can read. Ask the vendor for a smaller one.',
 };
 
-/** Anybody may ask here, so an answer has no ids, dates or numbers of licenses. */
+/** Anyone may ask here, so responses contain no ids, dates or numbers of licenses. */
 function tellStranger(refusal: Refusal, form: FormName, typed: Typed): Reply {
   const message = TELLING[refusal.code];
   if (message === undefined) return showProblem(refusal, form, typed);
   return { ...showProblem({ ...refusal, message }, form, typed), isGuess: true };
 }
 
-/** A file says itself what it is. */
+/** The file contains its type. */
 async function handInFile(form: Form, context: Context): Promise<Reply> {
   const typed = readTyped(form);
   const reply = await takeFile(form.file, typed, context);
@@ -144,7 +144,7 @@ function confirmCodes(form: Form, context: Context): Reply {
   return confirm(form, context, showConfirmation);
 }
 
-/** The same codes again: they hear the same answer, and this is the part of it that is a file. */
+/** The same codes return the same response; this is the file in it. */
 function downloadPolicy(form: Form, context: Context): Reply {
   return confirm(form, context, ({ policyFile, product }) => download(policyFile, `${product}-policy.lic`));
 }

@@ -2,17 +2,17 @@ import { MOST_FILE_BYTES } from '../../core/judge-request.ts';
 import { RequestError } from '../problem.ts';
 import { readBytes } from '../read-input.ts';
 
-/** A file of the largest size, and what a browser writes around it. */
+/** The largest file plus the form encoding. */
 const MOST_FORM_BYTES = MOST_FILE_BYTES + 64 * 1024;
 
-/** Longer than anything that somebody types into a field, or pastes there from a QR code. */
+/** Longer than any text that is typed or pasted from a QR code. */
 const LONGEST_TEXT = 2048;
 
-/** What a browser sends for a form. */
+/** A form as sent by a browser. */
 export interface Form {
-  /** Without the blanks that come along with copying; empty where nothing was typed. */
+  /** Without surrounding whitespace; empty if nothing was entered. */
   text(name: string): string;
-  /** The first file, whatever its field is called; `null` when none was chosen. */
+  /** The first file, whatever its field name; `null`: none was chosen. */
   readonly file: File | null;
 }
 

@@ -6,15 +6,15 @@ import { type JudgeLicense, refuseUnreadable } from '../../core/refuse-for-serve
 import type { FileWriter } from '../../store/offline/license-files.ts';
 import { presentUnsigned } from '../present-license.ts';
 
-/** A number as long as any. */
+/** The longest number. */
 const WIDEST = Number.MIN_SAFE_INTEGER;
 
-/** For what comes on top of a license: signatures, dates, ids, and what binds an answer to its request. */
+/** Space for what is added to a license: signatures, dates, ids and the binding to its request. */
 const ROOM_BYTES = 8 * 1024;
 
 /**
- * Whether a server could read the license wherever it goes and whatever is counted by then. Everything that
- * depends on that is taken at its longest.
+ * Returns whether a server can read the license on any machine and with any consumption. Variable parts are
+ * assumed to have their maximum length.
  */
 export const judgeLicense: JudgeLicense = (license) => {
   const totals = new Map([WHOLE_LICENSE, ...license.terms.features.map(({ code }) => code)].map(widest));
@@ -28,7 +28,7 @@ function widest(code: string): [string, number] {
   return [code, WIDEST];
 }
 
-/** Licenses as files: what a check would answer, with a date, signed by the vendor. */
+/** Writes licenses as files: the response of a check, with a date, signed by the vendor. */
 export function createFileWriter(signingKey: KeyObject, now: number): FileWriter {
   return {
     writeAnswer(licensed, requestId, dateAt) {
@@ -40,7 +40,7 @@ export function createFileWriter(signingKey: KeyObject, now: number): FileWriter
       return writeLicenseFile(fields, signingKey, { withFirst: false });
     },
     writePolicy(licensed, dateAt) {
-      // A policy names no machine: the confirmation code does.
+      // A policy names no machine; the confirmation code does.
       const { hardware_id: _, device_id: __, ...license } = presentUnsigned(licensed, now);
       const fields = { ...license, default_license_type: license.license_type };
       return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: false });

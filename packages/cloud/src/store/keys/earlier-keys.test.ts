@@ -26,7 +26,7 @@ const TERMS = {
 };
 const NOW = 1_000_000;
 
-/** Data as the cloud wrote it when the first key that spoke for a machine became its key. */
+/** Data from a release that accepted the first key of a machine. */
 function createEarlierCloud(t: TestContext) {
   const path = cloudFolder(t);
   const db = new DatabaseSync(join(path, 'cloud.db'));

@@ -9,17 +9,17 @@ import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'n
 
 const MODULUS_BITS = 3072;
 
-/** Makes the vendor's key pair unless there is one. */
+/** Creates the vendor's key pair unless it exists. */
 export function createSigningKey(file: string): void {
   createKeyFile(file, () => generateKeyPairSync('rsa', { modulusLength: MODULUS_BITS }).privateKey);
 }
 
-/** Makes the key pair for confirmation codes unless there is one. */
+/** Creates the key pair for confirmation codes unless it exists. */
 export function createAirgapKey(file: string): void {
   createKeyFile(file, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 }
 
-/** Two processes at once end up with the same key. */
+/** Concurrent processes end up with the same key. */
 function createKeyFile(file: string, generate: () => KeyObject): void {
   if (existsSync(file)) return;
   const draft = `${file}.${randomUUID()}`;
@@ -37,7 +37,7 @@ export function readKeyFile(file: string): KeyObject {
   return createPrivateKey(readFileSync(file));
 }
 
-/** What servers check answers with: PEM. */
+/** The public key with which servers verify responses, in PEM. */
 export function exportPublicKey(privateKey: KeyObject): string {
   return createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
 }

@@ -5,7 +5,7 @@ import { type CloudStore, record, transact } from '../cloud-store.ts';
 import type { Row } from '../rows.ts';
 import { makeUpApiKey, makeUpSharedKey } from './made-up-keys.ts';
 
-/** What a caller of the API proves itself with. All of them belong to the vendor's account. */
+/** The credentials of an API caller. All of them belong to the vendor's account. */
 export interface CallerKey extends CloudKeys {
   readonly name: string;
   readonly isEnabled: boolean;
@@ -54,7 +54,7 @@ function toKey(row: Row): CallerKey {
   };
 }
 
-/** Looks at every key in the same way, so that the time does not tell how much of one was right. */
+/** Compares in constant time. */
 export function findCaller(store: CloudStore, apiKey: string): CallerKey | null {
   const wanted = digest(apiKey);
   const found = listKeys(store).filter((key) => timingSafeEqual(digest(key.apiKey), wanted));
@@ -65,10 +65,10 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Fewer letters would name a key by accident. */
+/** A shorter prefix could match a key by accident. */
 const SHORTEST_PREFIX = 6;
 
-/** By its name, or by the first letters of its API key. */
+/** By its name, or by a prefix of its API key. */
 export function disableKey(store: CloudStore, word: string, now: number): CallerKey | Refusal {
   return transact(store, () => {
     const keys = listKeys(store);

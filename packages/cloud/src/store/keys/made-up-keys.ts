@@ -1,12 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { readInitializationCode } from '@berth/protocol/carried/airgap-codes';
 
-/** Letters and digits that cannot be mistaken for one another: people read keys aloud and type them. */
+/** Letters and digits that are hard to confuse: users read keys aloud and type them. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const GROUPS = 4;
 const GROUP_LENGTH = 4;
 
-/** 80 random bits: nobody finds another one by trying. */
+/** 80 random bits: infeasible to guess. */
 export function makeUpLicenseKey(): string {
   const group = () =>
     Array.from({ length: GROUP_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
@@ -26,7 +26,7 @@ export function makeUpSharedKey(): string {
 
 const INITIALIZATION_CODE_BYTES = 32;
 
-/** A private number of the curve. Nearly every 32 bytes are one; those that are none are thrown away. */
+/** A private key of the curve. Nearly every 32 bytes are valid; the few others are discarded. */
 export function makeUpInitializationCode(): string {
   const code = randomBytes(INITIALIZATION_CODE_BYTES).toString('base64');
   return readInitializationCode(code) === null ? makeUpInitializationCode() : code;

@@ -4,15 +4,15 @@ import { isRefusal, type Refusal } from '../../core/refusal.ts';
 import { type CloudStore, record } from '../cloud-store.ts';
 import { type Held, holdForVendor } from './waiting-keys.ts';
 
-/** A file that a person carried, as far as it matters who may speak for its machine. */
+/** The parts of an offline file that decide whether it may speak for its machine. */
 export interface SignedFile {
   readonly asks: FilePurpose;
   readonly hardwareId: string;
-  /** `null`: it names none. */
+  /** `null`: the file has none. */
   readonly serverKey: string | null;
-  /** The keys for the cloud vouch for it. */
+  /** API keys vouch for it. */
   readonly isVouched: boolean;
-  /** The licenses that it is about. */
+  /** The licenses in the file. */
   readonly licenseIds: readonly number[];
   /** The address that handed it in; `null`: the vendor did. */
   readonly from: string | null;
@@ -23,7 +23,7 @@ function findServerKey({ sql }: CloudStore, hardwareId: string): KnownKey | null
   return row === undefined ? null : { key: row.server_key as string, isConfirmed: row.confirmed === 1 };
 }
 
-/** `null` when the file may speak for its machine. Inside a transaction only, before anything is written. */
+/** Returns `null` if the file may speak for its machine. Call only inside a transaction, before any write. */
 export function meetServer(store: CloudStore, file: SignedFile, now: number): Refusal | Held | null {
   const { hardwareId, serverKey, isVouched } = file;
   const verdict = judgeServerKey({
@@ -42,7 +42,7 @@ export function meetServer(store: CloudStore, file: SignedFile, now: number): Re
   return null;
 }
 
-/** Of several licenses the weakest counts. See `ServerKeyFacts`. */
+/** With several licenses, all must be signed. See `ServerKeyFacts`. */
 function findSigned({ sql }: CloudStore, { licenseIds, hardwareId }: SignedFile): boolean | null {
   const devices = licenseIds
     .map((id) => sql.findDevice.get(id, hardwareId))
@@ -55,12 +55,12 @@ function findSigned({ sql }: CloudStore, { licenseIds, hardwareId }: SignedFile)
 export interface ListedKey {
   readonly hardwareId: string;
   readonly fingerprint: string;
-  /** It speaks for every license of its machine; otherwise for what it activated itself. */
+  /** Valid for every license of its machine; otherwise only for those it activated. */
   readonly isConfirmed: boolean;
   readonly learnedAt: number;
 }
 
-/** The keys by which machines are known: those that have the license, or all. */
+/** The known keys of machines: those that have the license, or all. */
 export function listServerKeys({ sql }: CloudStore, licenseId: number | null): readonly ListedKey[] {
   return sql.listServerKeys.all({ license: licenseId }).map((row) => ({
     hardwareId: row.hardware_id as string,

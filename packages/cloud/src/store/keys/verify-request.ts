@@ -10,10 +10,10 @@ import { findCaller } from './keys.ts';
 /** Who vouches for a request. */
 export type Voucher = 'cloud-keys' | 'server';
 
-/** Checks for keys that do not exist, so that they take as long as others. It fits nothing. */
+/** Checks unknown API keys against this dummy, so that they take as long as known ones. It never matches. */
 const NOBODYS_SHARED_KEY = '0'.repeat(64);
 
-/** A request that names an API key is signed with it; one that names none, by the server itself. */
+/** A request with an API key is signed with it; any other request is signed by the server. */
 export function verifyRequest(store: CloudStore, request: ReadRequest): Voucher | Refusal {
   const { api_key: apiKey } = request.fields;
   if (typeof apiKey === 'string') return verifyKeys(store, request, apiKey);

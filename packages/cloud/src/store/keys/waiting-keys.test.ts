@@ -10,7 +10,7 @@ import { approveKey, listWaitingKeys } from './waiting-keys.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A license on a machine that was activated over the network: nobody has shown a key for it. */
+/** A license on a machine that was activated online, so no key is known for it. */
 async function createOnline(t: TestContext) {
   const portal = createTestPortal(t);
   const { cloud, key, store, licenseId } = portal;

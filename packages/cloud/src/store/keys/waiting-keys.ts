@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import type { Row } from '../rows.ts';
 
-/** A refusal that leaves something behind, while `transact` would take everything back with it. */
+/** A refusal that keeps its writes, which `transact` would otherwise roll back. */
 export class Held {
   readonly refusal: Refusal;
 
@@ -13,7 +13,7 @@ export class Held {
   }
 }
 
-/** The refusal that was held, once the transaction is over. */
+/** Returns the held refusal after the transaction. */
 export function release<T>(result: T | Held): T | Refusal {
   return result instanceof Held ? result.refusal : result;
 }
@@ -27,7 +27,7 @@ interface HeldFile {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Keeps the key for the vendor to look at, and nothing else of the file. Inside a transaction only. */
+/** Stores the key for the vendor's approval, and nothing else of the file. Call only inside a transaction. */
 export function holdForVendor(store: CloudStore, file: HeldFile, now: number): Held {
   const { sql } = store;
   const { hardwareId, serverKey, asks, from } = file;
@@ -43,7 +43,7 @@ export function holdForVendor(store: CloudStore, file: HeldFile, now: number): H
   return new Held(refuseWaiting(hardwareId, fingerprint, isKept));
 }
 
-/** Whether there is room for one more; for the vendor it is made. */
+/** Returns whether there is room for one more; for the vendor, makes room. */
 function makeRoom({ sql }: CloudStore, machine: string, from: string | null): boolean {
   const row = sql.countWaitingKeys.get({ machine, from }) as Row;
   const ofMachine = row.of_machine as number;
@@ -59,7 +59,7 @@ export interface WaitingKey {
   readonly hardwareId: string;
   readonly fingerprint: string;
   readonly asks: FilePurpose;
-  /** The licenses that its machine has. */
+  /** The licenses on its machine. */
   readonly licenseKeys: string | null;
   readonly from: string | null;
   readonly cameAt: number;
@@ -81,17 +81,17 @@ function toWaitingKey(row: Row): WaitingKey {
   };
 }
 
-/** Nobody can make a key whose fingerprint begins with sixteen chosen digits (64 bits). */
+/** Sixteen chosen digits (64 bits) at the start of a fingerprint are infeasible to forge. */
 const FINGERPRINT = /^[0-9a-f]{16,64}$/;
 
 export interface ApprovedKey {
   readonly hardwareId: string;
   readonly fingerprint: string;
-  /** As it waited; `null`: the machine was known by it already, and no file of it waited. */
+  /** The waiting key; `null`: the machine already has this key, and no file of it was waiting. */
   readonly waited: WaitingKey | null;
 }
 
-/** From here on the machine is known by this key alone; others that wait for it are dropped. */
+/** Makes this the only key of the machine and drops others that wait for it. */
 export function approveKey(
   store: CloudStore,
   hardwareId: string,

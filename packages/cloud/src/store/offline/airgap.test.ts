@@ -11,7 +11,7 @@ import { changeLicense, resetLicense, setLicenseEnabled } from '../licenses.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** A license whose initialization code has been carried to a server behind an air gap. */
+/** A license whose initialization code was given to a server behind an air gap. */
 function createStarted(t: TestContext, hardwareId = 'vault') {
   const portal = createTestPortal(t, { slots: 5, consumption: { max: 10 }, maxActivations: 2 });
   const server = createCarriedServer(hardwareId);
@@ -110,7 +110,7 @@ describe('a code is refused, and nothing is stored', () => {
   test('without an initialization code there is nothing to fit', (t) => {
     const { confirm, key } = createTestPortal(t);
     const server = createCarriedServer('vault');
-    // The number that is tried in place of a missing one is no secret.
+    // The number tried instead of a missing one is not secret.
     const known = Buffer.alloc(32, 1).toString('base64');
     const codes = { hardwareId: 'vault', activationCode: server.activationCode(key, known) };
     assert.equal(refused(confirm(codes)), 'airgap_code_invalid');

@@ -23,7 +23,7 @@ interface AirgapStart {
   readonly initializationCode: string;
 }
 
-/** A new code for the server that is to have the license. One that was not used yet is worth nothing now. */
+/** Creates a code for the server that will get the license. It replaces an unused one. */
 export function startAirgap(
   store: CloudStore,
   key: string,
@@ -42,7 +42,7 @@ export function startAirgap(
   });
 }
 
-/** What the server told its administrator, as somebody typed it. */
+/** The codes from the server, as the user typed them. */
 export interface AirgapCodes {
   readonly key: string;
   readonly hardwareId: string;
@@ -63,7 +63,7 @@ interface AirgapTools {
   readonly writer: FileWriter;
 }
 
-/** Activates the license for the machine that has the code. The same codes again hear the same answer. */
+/** Activates the license for the machine with the code. The same codes return the same response. */
 export function confirmAirgap(
   store: CloudStore,
   typed: AirgapCodes,
@@ -79,7 +79,7 @@ export function confirmAirgap(
     const answered = license === null ? null : findAnswer(store, license, codes);
     if (answered !== null) return answered;
     if (license !== null && isRight) return confirm(store, license, codes, tools, now);
-    // The same where there is no such license, so that nobody finds out here which keys there are.
+    // The same refusal if the license does not exist, so that callers cannot probe for keys.
     return refuse(
       'airgap_code_invalid',
       'The activation code does not match the license key, the hardware id and the initialization code. ' +
@@ -88,7 +88,7 @@ export function confirmAirgap(
   });
 }
 
-/** What people typed, in whatever form, as it is compared and kept. */
+/** Normalizes typed codes for comparison and storage. */
 function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): AirgapCodes | Refusal {
   const hardwareId = readHardwareId(typedId);
   if (typeof hardwareId !== 'string') {
@@ -103,10 +103,10 @@ function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): A
   return refuse('airgap_code_invalid', `The activation code is mistyped. ${read.fault}`);
 }
 
-/** Nobody has it, but checking with it takes as long as with any other. */
+/** A dummy that never matches, but takes as long to check as any other. */
 const NOBODYS_CODE = Buffer.alloc(32, 1).toString('base64');
 
-/** The work is done for licenses that do not exist, too, so that the time tells nothing. */
+/** Does the work for unknown licenses too, so that the time reveals nothing. */
 function isRightCode({ sql }: CloudStore, license: License | null, codes: AirgapCodes): boolean {
   const row = sql.findAirgapStart.get(license?.id ?? 0);
   const code = row?.initialization_code as string | undefined;
@@ -125,7 +125,7 @@ function findAnswer({ sql }: CloudStore, license: License, codes: AirgapCodes): 
   };
 }
 
-/** The policy of a license is the license: they have the same id. */
+/** A license and its policy have the same id. */
 function nameAnswer({ id, key, product }: License, hardwareId: string) {
   return { licenseKey: key, product: product.code, hardwareId, policyId: String(id) };
 }
@@ -168,7 +168,7 @@ interface RenewedPolicy extends IssuedFile {
   readonly policyId: string;
 }
 
-/** A newer policy for a license that some machine was activated for by codes. */
+/** A newer policy for a license that was activated by codes. */
 export function renewPolicy(
   store: CloudStore,
   key: string,

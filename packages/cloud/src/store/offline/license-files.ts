@@ -8,7 +8,7 @@ import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform } from '../execute.ts';
 import { getLicense } from '../licenses.ts';
 
-/** How a license becomes a signed file: the answer to a request, its refresh, or a policy. */
+/** Turns a license into a signed file: the reply to a request, its refresh, or a policy. */
 export interface FileWriter {
   writeAnswer(licensed: Licensed, requestId: string, dateAt: number): string;
   writeRefresh(licensed: Licensed, dateAt: number): string;
@@ -26,14 +26,14 @@ export interface IssuedFile {
 interface Issue {
   readonly what: 'answer' | 'refresh' | 'policy';
   readonly requestId: string | null;
-  /** It is for a server, which takes no license without slots. */
+  /** It is for a server, which accepts no license without slots. */
   readonly needsSlots: boolean;
   write(dateAt: number): string;
 }
 
 /**
- * Dates a file and records it, unless no server could take it: a refusal undoes the activation that came
- * before. Inside a transaction only.
+ * Dates and records a file, unless no server could read it: that refusal rolls back the activation. Call only
+ * inside a transaction.
  */
 export function issueFile(
   store: CloudStore,
@@ -58,7 +58,7 @@ export function issueFile(
 
 interface RefreshWish {
   readonly key: string;
-  /** `null`: the one device that has the license. */
+  /** `null`: the only device with the license. */
   readonly hardwareId: string | null;
 }
 
@@ -92,7 +92,7 @@ function chooseDevice({ sql }: CloudStore, { id }: License): string | Refusal {
   );
 }
 
-/** The license as that machine would be told about it now. Inside a transaction only. */
+/** The license as that machine would see it now. Call only inside a transaction. */
 export function checkLicense(
   store: CloudStore,
   { key, product }: License,

@@ -7,7 +7,7 @@ import { blockDevice, listDevices } from '../devices.ts';
 import { loadTotals } from '../execute.ts';
 import { getLicense, setLicenseEnabled } from '../licenses.ts';
 
-/** A license on one machine that is about to give it back. */
+/** A license on a machine that is about to deactivate it. */
 function createActivated(t: TestContext) {
   const portal = createTestPortal(t);
   const { key, store, cloud } = portal;

@@ -15,10 +15,10 @@ import { type Row, toLicense } from '../rows.ts';
 import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
 import { type CountedUsage, countUsage } from './usage.ts';
 
-/** A request of a server without internet, and the license key that came with it. */
+/** A request of a server without internet access, and the license key that came with it. */
 export interface CarriedRequest {
   readonly request: ReadRequest;
-  /** For requests that name no license; `null`: nothing was said. */
+  /** For requests without a license key; `null`: none was given. */
   readonly key: string | null;
   /** The address that handed it in; `null`: the vendor did. */
   readonly from: string | null;
@@ -26,7 +26,7 @@ export interface CarriedRequest {
 
 interface AnsweredActivation extends IssuedFile {
   readonly requestId: string;
-  /** Whose license the request says it is; missing where it names no user. */
+  /** The user named in the request; missing if it names none. */
   readonly username?: string;
 }
 
@@ -35,11 +35,11 @@ export interface AnsweredDeactivation {
   readonly licenseKey: string;
   readonly product: string;
   readonly hardwareId: string;
-  /** What was counted first; `null` when the request told nothing. */
+  /** The usage that was counted first; `null`: the request contained none. */
   readonly usage: CountedUsage | null;
 }
 
-/** Activates the license for the machine that asks, and writes the file that tells it so. */
+/** Activates the license for the requesting machine and writes the license file. */
 export function answerActivation(
   store: CloudStore,
   carried: CarriedRequest,
@@ -49,12 +49,12 @@ export function answerActivation(
   return answerOnce(store, carried, now, (who) => {
     const { fields } = carried.request;
     const { request_id: requestId } = fields;
-    // It was identified above, also where the vendor answers for a user.
+    // It was identified above, also if the vendor acts for a user.
     const license = toLicense(store.sql.findLicense.get(who.proof.key) as Row);
     const outcome = performOn(store, license, { kind: 'activate', who, host: readHost(fields) }, now);
     if (isRefusal(outcome)) return outcome;
     const licensed = outcome as Licensed;
-    // Whoever signs with a key of its own is a server; other requests come from single machines.
+    // Requests signed with a server key come from servers, others from single machines.
     const isServer = fields.server_key != null;
     if (isServer) store.sql.signDevice.run(who.licenseId, who.hardwareId);
     const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt);
@@ -66,7 +66,7 @@ export function answerActivation(
   });
 }
 
-/** Counts what the machine tells, and then takes the license from it. */
+/** Counts the usage in the request, then deactivates the license on the machine. */
 export function answerDeactivation(
   store: CloudStore,
   carried: CarriedRequest,
@@ -77,7 +77,7 @@ export function answerDeactivation(
     const told = readUsage(fields);
     const counted =
       told === null || isRefusal(told) ? told : countUsage(store, about(told, who.proof.key), now);
-    // Amounts are those of all times: a newer file has told these, too.
+    // Amounts are totals since the beginning, so a newer file includes these.
     const usage = isRefusal(counted) && counted.code === 'usage_file_outdated' ? null : counted;
     if (isRefusal(usage)) return usage;
     const outcome = perform(store, { kind: 'deactivate', who }, now);
@@ -93,7 +93,9 @@ interface KeyIdentity extends Identity {
   readonly proof: { readonly kind: 'key'; readonly key: string };
 }
 
-/** All in one commit: who vouches, whether it was answered before, the work, and that it is answered now. */
+/**
+ * Checks the signature, looks for an earlier reply, does the work and stores the reply in one transaction.
+ */
 function answerOnce<T extends object>(
   store: CloudStore,
   carried: CarriedRequest,
@@ -107,9 +109,9 @@ function answerOnce<T extends object>(
     const key = chooseKey(store, carried);
     if (isRefusal(key)) return key;
     const license = store.sql.findLicense.get(key);
-    // Also for a license that is not here: whether an id was used must not tell which keys there are.
+    // Also for an unknown license: whether an id was used must not reveal which keys exist.
     const asked = { digest: digestOf(request), licenseId: (license?.id as number) ?? 0 };
-    // Ids are compared without regard to case, as they are written both ways.
+    // Ids are case-insensitive.
     const id = request.fields.request_id.toLowerCase();
     const row = store.sql.findRequest.get(id);
     const verdict = judgeRepeat(toSeen(row), asked);
@@ -141,7 +143,7 @@ function toSeen(row: Row | undefined): SeenRequest | null {
   return { digest: row.digest as string, licenseId: row.license_id as number };
 }
 
-/** Which license is meant: by the request's own key, by the one that came with it, or by its user. */
+/** Finds the license: by the key in the request, by the key that came with it, or by its user. */
 function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal {
   const { request, key: given } = carried;
   const { license_key: named, username } = request.fields;
@@ -154,7 +156,7 @@ function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal
   return named ?? given ?? findKeyOfUser(store, carried) ?? refuse('missing_parameters', whose);
 }
 
-/** A name is no proof, so only the vendor may hand in a request that goes by it. */
+/** A name proves nothing, so only the vendor may hand in a request that uses it. */
 function findKeyOfUser({ sql }: CloudStore, { request, from }: CarriedRequest): string | null {
   const { username, product } = request.fields;
   if (from !== null || username === undefined || product === undefined) return null;
@@ -173,7 +175,7 @@ function identify(
   if (license === undefined || (product !== undefined && product !== license.code))
     return refuseUnknown(isBack);
   const licenseId = license.id as number;
-  // A user's license is activated with the password, which is in no file; the vendor needs none.
+  // A user's license needs the password, which no file contains; the vendor does not need it.
   const isUsers = license.user_name !== null && !(from === null && license.user_name === username);
   const isTheirs = isBack ? sql.findDevice.get(licenseId, hardwareId) !== undefined : !isUsers;
   if (!isTheirs) return refuseUnknown(isBack);
@@ -181,7 +183,7 @@ function identify(
   return { product: license.code as string, hardwareId, licenseId, proof };
 }
 
-/** One answer, whatever it is that does not fit: it must not tell strangers which keys there are. */
+/** The same refusal for every mismatch, so that strangers cannot probe for keys. */
 function refuseUnknown(isBack: boolean): Refusal {
   const where = isBack ? ' on this machine' : '';
   return refuse(
@@ -197,7 +199,7 @@ function describeFile({ request, from }: CarriedRequest, who: KeyIdentity, vouch
   return { asks, hardwareId, serverKey, isVouched, licenseIds: [licenseId], from };
 }
 
-/** The usage inside of a request needs no signature of its own, but has to be that of its server. */
+/** Usage inside a request has no separate signature, but must come from the same server. */
 function readUsage({ usage, hardware_id, server_key }: Fields): Usage | Refusal | null {
   if (usage === undefined || usage === null) return null;
   const { data } = usageShape.safeParse(usage);
@@ -214,7 +216,7 @@ function readHost({ hostname, app_ver: appVersion }: Fields): HostFacts {
   };
 }
 
-/** What is told about other licenses is left to the next usage file: it must not keep this one here. */
+/** Usage of other licenses waits for the next usage file; it must not block this deactivation. */
 function about(usage: Usage, key: string): Usage {
   return { ...usage, licenses: usage.licenses.filter(({ license_key }) => license_key === key) };
 }

@@ -9,7 +9,7 @@ import { listEvents } from '../events.ts';
 import { loadTotals } from '../execute.ts';
 import { changeLicense, getLicense, resetLicense, setLicenseEnabled } from '../licenses.ts';
 
-/** A license that counts, activated by file on one machine. */
+/** A consumption license, activated by file on one machine. */
 function createCounting(t: TestContext, terms: TermsChange = {}) {
   const features = ['export,consumptions=5', 'render,slots=2'].map(parseFeatureSpec);
   const portal = createTestPortal(t, { consumption: { max: 10 }, features, ...terms });
@@ -25,7 +25,7 @@ function createCounting(t: TestContext, terms: TermsChange = {}) {
   return { ...portal, server, totals, tell };
 }
 
-/** More amounts than a file may tell. */
+/** More amounts than a file may contain. */
 const MANY = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 0]));
 
 describe('a usage file', () => {

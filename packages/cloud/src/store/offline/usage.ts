@@ -11,11 +11,11 @@ import { meetServer } from '../keys/server-keys.ts';
 import { release } from '../keys/waiting-keys.ts';
 import { type Row, toLicense } from '../rows.ts';
 
-/** What was new in a usage file, and is counted now. */
+/** The newly counted amounts of a usage file. */
 export interface CountedUsage {
   readonly hardwareId: string;
   readonly sequence: number;
-  /** It was taken before; nothing was counted. */
+  /** The file was accepted before; nothing was counted. */
   readonly isRepeat: boolean;
   readonly added: readonly Added[];
 }
@@ -28,12 +28,12 @@ interface Added {
   readonly total: number;
 }
 
-/** A usage file, and who handed it in; `null`: the vendor did. */
+/** A usage file and the address that handed it in; `null`: the vendor did. */
 interface CarriedUsage extends ReadUsage {
   readonly from: string | null;
 }
 
-/** Takes a usage file from a server that may speak for its machine. */
+/** Accepts a usage file from a server that may speak for its machine. */
 export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number): CountedUsage | Refusal {
   const { usage, isSigned, from } = carried;
   if (!isSigned) {
@@ -41,7 +41,7 @@ export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number)
   }
   const taken = transact(store, () => {
     const { hardware_id: hardwareId, server_key: serverKey } = usage;
-    // Nothing is counted, so it does not matter what became of the machine and its licenses since.
+    // Nothing is counted, so the current state of the machine and its licenses does not matter.
     if (judgeUsage(store, usage).verdict === 'repeat') return countUsage(store, usage, now);
     const told = listTold(usage);
     if (isRefusal(told)) return told;
@@ -53,7 +53,7 @@ export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number)
   return release<CountedUsage | Refusal>(taken);
 }
 
-/** The licenses of the usage that its machine has. */
+/** The licenses in the usage file that its machine has. */
 function listOwn(store: CloudStore, { licenses, hardware_id: hardwareId }: Usage): readonly number[] {
   return licenses
     .filter((one) => findOwn(store, one.license_id, one.license_key, hardwareId) !== undefined)
@@ -67,7 +67,7 @@ function findOwn({ sql }: CloudStore, id: number, key: string, hardwareId: strin
   return isOwn ? row : undefined;
 }
 
-/** The same for a license that does not exist as for one of somebody else. */
+/** The same refusal for a missing license as for a license on another machine. */
 function refuseNotHere(hardwareId: string): Refusal {
   return refuse(
     'license_not_found',
@@ -75,7 +75,7 @@ function refuseNotHere(hardwareId: string): Refusal {
   );
 }
 
-/** Counts what is new, all or nothing. Inside a transaction only; who vouches was asked before. */
+/** Counts new amounts, all or nothing. Call only inside a transaction, after the signature check. */
 export function countUsage(store: CloudStore, usage: Usage, now: number): CountedUsage | Refusal {
   const { hardware_id: hardwareId, sequence, server_key: key } = usage;
   const { digest, verdict } = judgeUsage(store, usage);
@@ -108,7 +108,7 @@ function findTaken({ sql }: CloudStore, serverKey: string): TakenUsage | null {
 
 type FindOwn = (told: Told) => License | undefined;
 
-/** Reads each license once: with a thousand features, reading it for each of them would take seconds. */
+/** Reads each license once: reading it for each of a thousand features would take seconds. */
 function createFinder(store: CloudStore, hardwareId: string): FindOwn {
   const found = new Map<string, License | undefined>();
   return ({ licenseId, licenseKey }) => {
@@ -121,7 +121,7 @@ function createFinder(store: CloudStore, hardwareId: string): FindOwn {
   };
 }
 
-/** What a server gave back long ago stands in its files for ever; nothing new is told of it. */
+/** Files keep listing licenses that the server deactivated long ago; they contain no new amounts. */
 function addNew(
   store: CloudStore,
   told: Told,
