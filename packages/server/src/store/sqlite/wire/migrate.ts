@@ -21,11 +21,19 @@ export function requireKnownSchema(db: DatabaseSync): void {
   }
 }
 
-/** Brings the schema up to date, each step in a transaction of its own. */
+/** Brings the schema up to date in one transaction: a start that is interrupted leaves the data as it was. */
 export function migrate(db: DatabaseSync): void {
   const version = readPragma(db, 'user_version') as number;
-  for (const [index, name] of MIGRATIONS.entries()) {
-    if (index >= version) applyMigration(db, name, index + 1);
+  if (version === SCHEMA_VERSION) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    for (const name of MIGRATIONS.slice(version)) applyMigration(db, name);
+    db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
   }
 }
 
@@ -37,20 +45,10 @@ function refuseForeign(db: DatabaseSync, version: number): void {
     throw new Error('The database file was not written by Berth. It was left alone.');
 }
 
-function applyMigration(db: DatabaseSync, name: string, version: number): void {
-  const sql = readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8');
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    db.exec(sql);
-    if (version === 1) createServerRow(db);
-    if (name === NAMES_USERS) respellUsers(db, TO_USER_NAMES);
-    db.exec(`PRAGMA user_version = ${version}`);
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    db.exec('COMMIT');
-  } catch (error) {
-    db.exec('ROLLBACK');
-    throw error;
-  }
+function applyMigration(db: DatabaseSync, name: (typeof MIGRATIONS)[number]): void {
+  db.exec(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
+  if (name === MIGRATIONS[0]) createServerRow(db);
+  if (name === NAMES_USERS) respellUsers(db, TO_USER_NAMES);
 }
 
 /** The identity of the server is random and never changes. */
