@@ -12,7 +12,7 @@ import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
 import { Progress, startProgressLine } from './runner/progress.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
-import { hasPostgres, SHARED_SETTINGS, startPostgres } from './support/stores/postgres.ts';
+import { hasMemory, hasPostgres, MEMORY, SHARED_SETTINGS, startPostgres } from './support/stores/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules', '.bin');
@@ -116,6 +116,8 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves each some half a second.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
+// In memory a sync costs nothing.
+if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);
 const isCi = process.env.CI === 'true';
 const ledger = new Ledger({ skipsFail: isCi });

@@ -224,7 +224,7 @@ describe('what no server would take is refused before the activation is used', (
     const { code, err } = await run(`license create --product cad --key K-LARGE --slots 5 ${many}`);
     assert.equal(code, 1);
     assert.match(err, /^Servers cannot read this license\. It takes \d+ bytes/);
-    assert.match((await run('license show K-LARGE')).err, /There is no license/);
+    assert.match((await run('license show K-LARGE')).err, /No license has the key/);
     await run('license create --product cad --key K-SMALL');
     const started = await run('airgap start K-SMALL');
     assert.match(started.err, /^The license has no slots, .+ --slots N --data \S+"\.$/);

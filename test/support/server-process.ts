@@ -79,10 +79,11 @@ async function readUrl(
 
 /** In memory, where a sync costs nothing, if there is enough of it. */
 const FOLDERS = hasMemory() ? MEMORY : tmpdir();
+const DISK = tmpdir().startsWith(MEMORY) ? '/tmp' : tmpdir();
 
 /** A folder that is gone after the test. What is in memory often may not be executed. */
 export function temporaryFolder(t: { after(work: () => void): void }, { hasPrograms = false } = {}): string {
-  const folder = mkdtempSync(join(hasPrograms ? tmpdir() : FOLDERS, 'berth-test-'));
+  const folder = mkdtempSync(join(hasPrograms ? DISK : FOLDERS, 'berth-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -293,7 +293,7 @@ describe('taking the nonce out of requests', () => {
     play(app, CHECK, { kind: 'status', code: 400, body });
     const error = await findError(app);
     assert.equal(error?.reason, 'not_bound');
-    assert.match(error?.message ?? '', /the error bad_request.* tried again/);
+    assert.match(error?.message ?? '', /answered with error bad_request.* will try again/);
   });
 
   test('is accepted when an administrator says so, and the weaker guarantee is shown', async (t) => {

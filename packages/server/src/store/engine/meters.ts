@@ -5,14 +5,14 @@ import type { MeterNeed } from '../../core/view.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * The meters of one license as the writer holds them in memory: a thousand counts in one batch are one row in
- * the database. Values are replaced, never changed, so that remembering the map is enough to undo a command.
+ * The meters of one license in the writer's memory: a thousand counts in one batch are one row in the
+ * database. Values are replaced, never changed, so a copy of the map is enough to undo a command.
  */
 export class Meters {
   readonly #licenseId: LicenseId;
   #known = new Map<string, Meter>();
   #changed = new Set<string>();
-  /** Grows with every change: tells whoever keeps something made from the meters that it is old. */
+  /** Grows with every change, so that anything made from the meters can be recognized as outdated. */
   version = 0;
 
   constructor(licenseId: LicenseId) {
@@ -23,7 +23,7 @@ export class Meters {
     return this.#changed.size > 0;
   }
 
-  /** The meter in the window that is asked for; one in another window is written first and loaded anew. */
+  /** The meter in this window. One in another window is written first, then loaded again. */
   get(statements: Statements, { feature, windowStart }: MeterNeed): Meter {
     const known = this.#known.get(feature);
     if (known !== undefined && known.windowStart === windowStart) return known;
@@ -39,7 +39,7 @@ export class Meters {
     this.version += 1;
   }
 
-  /** One row more or less in a feature's slots; the window does not matter to them. */
+  /** Counts one feature slot more or less, in whatever window. */
   addInUse(statements: Statements, feature: string, difference: number): void {
     const meter = this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
     this.put({ ...meter, storedInUse: meter.storedInUse + difference });
@@ -98,5 +98,5 @@ export class Meters {
   }
 }
 
-/** For what no window matters to. */
+/** For feature slots, which have no window. */
 const ANY_WINDOW = instant(0);

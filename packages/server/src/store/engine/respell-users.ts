@@ -4,26 +4,26 @@ import type { Row } from './rows.ts';
 import { type TableName, tableOf } from './tables.ts';
 
 /**
- * Gives users another name wherever the store keeps one. Those whose names become equal are one from then on:
- * of what both hold, one slot is kept, with the later end and the later date of a borrow. The other one ends,
- * and is collected as every ended slot is: that makes the number in use right, and leaves a record. Until
- * then it stands under its old name, which nobody can send any more.
+ * Renames users wherever the store names one. Users whose names become equal become one: of two slots, one is
+ * kept, with the later end and the later borrow date. The other one ends and is collected like every ended
+ * slot, which corrects the number in use and leaves a record. Until then it keeps its old name, which nobody
+ * can send any more.
  */
 export interface Respelling {
   readonly tables: readonly NameTable[];
-  /** Whose rows have to be looked at, of all who have some in a table. */
+  /** Returns the users, of those in a table, whose rows may change. */
   listInvolved(users: readonly string[]): readonly string[];
-  /** The row under its new name; the same row where that is the old one. */
+  /** The row with its new name; the same row if the name stays. */
   rename(row: UserRow, table: NameTable): UserRow;
 }
 
 export interface NameTable {
   readonly name: TableName;
-  /** What becomes of rows that have become one user's. */
+  /** Merges rows whose keys have become equal. */
   merge(group: readonly Renamed[]): readonly UserRow[];
 }
 
-/** A row of any of these tables: of an older schema, some columns may not be there yet. */
+/** A row of any of these tables. In an older schema, some columns are missing. */
 export type UserRow = Row & { readonly user: string };
 
 interface Renamed {
@@ -37,7 +37,7 @@ const ENDED_BORROW: NameTable = { name: 'ended_borrow', merge: keepLatest('borro
 const DENIAL: NameTable = { name: 'denial', merge: mergeDenials };
 const REMEMBERED_ANSWER: NameTable = { name: 'remembered_answer', merge: keepLatest('answered_at') };
 
-/** What an earlier release stored as it was sent becomes what a user is. */
+/** For users that an earlier release stored as they were sent. */
 export const TO_USER_NAMES: Respelling = {
   ...byName(userNameOf),
   tables: [REGISTRATION, FEATURE_SLOT, DENIAL, REMEMBERED_ANSWER],
@@ -53,7 +53,7 @@ export const TO_FOLDED_NAMES: Respelling = {
 
 export type SpellingRow = UserRow & { readonly spelling: string };
 
-/** Where the holders of slots are spelled otherwise than they are named; who holds one now comes last. */
+/** Holders whose spelling differs from their name; current holders come last. */
 export const LIST_SPELLINGS = `
   SELECT license_id, "user", spelling, 1 AS rank FROM ended_borrow WHERE spelling IS NOT NULL
   UNION ALL SELECT license_id, "user", spelling, 2 FROM registration WHERE spelling IS NOT NULL
@@ -91,13 +91,13 @@ function byName(
   };
 }
 
-/** Rows that go, and rows that come. */
+/** Rows to remove, and rows to add. */
 interface Rewrite {
   readonly removed: readonly UserRow[];
   readonly added: readonly UserRow[];
 }
 
-/** What becomes of the rows of all who are involved. */
+/** Plans the change for the rows of all users involved. */
 export function planRespelling(table: NameTable, rows: readonly UserRow[], respelling: Respelling): Rewrite {
   const { key } = tableOf(table.name);
   const placeOf = ({ renamed }: Renamed) => JSON.stringify(pickValues(renamed, key));
@@ -112,7 +112,7 @@ export function planRespelling(table: NameTable, rows: readonly UserRow[], respe
   };
 }
 
-/** The row that has the name already is the one that stays: the old names of the others are free. */
+/** The row that has the name already stays, so that the others can keep their old names until they end. */
 function mergeSlots(group: readonly Renamed[]): readonly UserRow[] {
   const last = latest(group, 'ends_at');
   const kept = group.find(({ row, renamed }) => row === renamed) ?? last;

@@ -13,35 +13,35 @@ import type { Statements } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /**
- * The audit key of a store whose chains are anchored, and of one that was never opened since they are. The
- * name is part of the seal: nobody makes an anchored store pass for an old one that is still to be anchored.
+ * The audit key of a store with anchored chains, and of an older store that was not opened since. The name is
+ * part of the seal, so nobody can make an anchored store look like one that is still to be anchored.
  */
 export const AUDIT_KEY = 'anchored_audit_key';
 export const OLD_AUDIT_KEY = 'audit_key';
 export const IDENTITY_KEY = 'identity_key';
 const AUDIT_KEY_BYTES = 32;
 
-/** The secrets of a store by their names, as they are kept. The name is part of the seal. */
+/** The sealed secrets of a store by name. */
 export type SealedSecrets = ReadonlyMap<string, Uint8Array>;
 
 export function secretsFromRows(rows: readonly RowOf<'sealed_secret'>[]): SealedSecrets {
   return new Map(rows.map(({ name, sealed }) => [name, sealed]));
 }
 
-/** The keys that a store makes for itself when it is new, and keeps for as long as it lives. */
+/** Makes a key that a new store gets once and keeps for good. */
 export function makeKey(name: typeof AUDIT_KEY | typeof IDENTITY_KEY): Uint8Array {
   if (name === AUDIT_KEY) return randomBytes(AUDIT_KEY_BYTES);
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'der' });
 }
 
-/** The fingerprint of the master key that seals the store; `null` for a store that has no secret yet. */
+/** The fingerprint of the master key that seals the store; `null` if it has no secret yet. */
 export function findSealingFingerprint(secrets: SealedSecrets): string | null {
   const sealed = [AUDIT_KEY, OLD_AUDIT_KEY, IDENTITY_KEY].map((name) => secrets.get(name));
   const found = sealed.find((secret) => secret !== undefined);
   return found === undefined ? null : fingerprintOfSeal(found);
 }
 
-/** The key that the store is sealed with, of those that it may be; the first one for a store that is new. */
+/** Returns the candidate that seals the store; the first one if the store is new. */
 export function chooseMasterKey(secrets: SealedSecrets, candidates: readonly MasterKey[]): MasterKey {
   const sealedBy = findSealingFingerprint(secrets);
   const found = candidates.find((key) => fingerprint(key) === sealedBy) ?? candidates[0];
@@ -68,7 +68,7 @@ export function putSecret({ statements, masterKey }: SealTarget, name: string, s
   statements.sealed_secret.put({ name, sealed: seal(masterKey, name, secret) });
 }
 
-/** Every secret, whatever it is called: one that was forgotten could never be opened again. */
+/** Seals every secret again, known or not: one that was left out could never be opened again. */
 export function resealSecrets(target: SealTarget, newKey: MasterKey): void {
   const secrets = target.statements.listSecrets
     .all()

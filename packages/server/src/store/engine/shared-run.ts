@@ -8,9 +8,9 @@ interface Round<T> {
 }
 
 /**
- * Work that costs much and that several may want at once. One run at a time: who asks meanwhile shares the
- * next one with all others who do, because the one under way may have begun before what they want to be sure
- * of. A run whose askers have all gone away is broken off.
+ * Expensive work that several callers may want at once. There is one run at a time. Those who ask meanwhile
+ * share the next one, because the current one may have started before what they want to be sure of. A run
+ * is canceled when all of its callers are gone.
  */
 export class SharedRun<T> {
   readonly #run: (signal: AbortSignal) => Promise<T>;
@@ -21,7 +21,7 @@ export class SharedRun<T> {
     this.#run = run;
   }
 
-  /** `signal`: whoever asks has gone away. */
+  /** `signal`: the caller is gone. */
   ask(signal?: AbortSignal): Promise<T> {
     const round = this.#next ?? this.#openRound();
     round.askers += 1;

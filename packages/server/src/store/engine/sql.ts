@@ -31,7 +31,7 @@ export function writesTo<S extends Readonly<Record<string, string>>>(
 /** Values for `?` in their order, or for `:name` by their names. */
 export type Values = readonly RowValue[] | readonly [Readonly<Record<string, RowValue>>];
 
-/** It returns at once: a store whose database takes its time holds the rows ready. */
+/** Synchronous: a store whose database is remote must have the rows in memory. */
 interface ReadStatement<R> {
   get(...values: Values): R | undefined;
   all(...values: Values): R[];
@@ -45,10 +45,9 @@ type Prepared<S> = S extends Read<infer R> ? ReadStatement<R> : WriteStatement;
 
 export type PreparedAll<S> = { readonly [N in keyof S]: Prepared<S[N]> };
 
-/** How a store makes a statement of its own from a declaration. */
+/** Makes a statement of a store from its declaration. */
 export type Prepare = <S extends Read | Write>(declared: S) => Prepared<S>;
 
-/** The same for several declarations. */
 export function prepareAll<S extends Readonly<Record<string, Read | Write>>>(
   declared: S,
   prepare: Prepare,
@@ -65,7 +64,7 @@ export function countOf(row: Count | undefined): number {
   return row?.count ?? 0;
 }
 
-/** A number as far as it can be read: larger ones were never written by us, and must not go unseen. */
+/** Clamps a number to what JavaScript can hold: Berth writes none beyond, but tampering must show. */
 export function readable(column: string, name = column): string {
   const most = Number.MAX_SAFE_INTEGER;
   return `CASE WHEN ${column} IS NOT NULL THEN greatest(least(${column}, ${most}), -${most}) END AS ${name}`;

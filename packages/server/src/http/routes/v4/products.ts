@@ -86,7 +86,13 @@ function removeProductRoute({ cloudLink }: ProductServices): Route {
     query: removeProductRequest,
     body: removeProductRequest,
     answer: { kind: 'json', schema: removeProductAnswer },
-    errors: ['missing_parameters', 'unknown_product', 'license_not_found', ...CLOUD_ERRORS],
+    errors: [
+      'missing_parameters',
+      'unknown_product',
+      'license_not_found',
+      'device_not_found',
+      ...CLOUD_ERRORS,
+    ],
     handle: async ({ query, body, caller }) => {
       const { product, license_id, license_key } = { ...query, ...body };
       const request = {

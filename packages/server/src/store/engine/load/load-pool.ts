@@ -38,8 +38,8 @@ export function loadPool(
 }
 
 /**
- * The answer of a license to this very request that was removed since. It is repeated, so that a retry is not
- * counted again on another license of the product.
+ * Repeats what a license that was removed since answered to this very request, so that the repeat is not
+ * counted a second time, on another license of the product.
  */
 export function repeatRemoved(
   { statements, licenses, now }: ViewSource & { readonly licenses: LoadedLicenses },

@@ -1,10 +1,7 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Ask } from '../wire/ask.ts';
 
-/**
- * A table of its own: it is there only in a database whose data was moved away, and whoever looks for the
- * data finds it.
- */
+/** A table that exists only in a database whose data was moved away. */
 const FIND_MARK = "SELECT to_regclass('moved_away')::text AS mark";
 const MARK_TABLE = 'CREATE TABLE moved_away (moved_to TEXT, moved_at TIMESTAMPTZ NOT NULL DEFAULT now())';
 
@@ -13,7 +10,7 @@ export async function isMoved(ask: Ask): Promise<boolean> {
   return found !== undefined && found.mark !== null;
 }
 
-/** Every server looks for it when it starts, and when the revision is another one. */
+/** Every server checks this when it starts, and when the revision has changed. */
 export async function refuseMoved(ask: Ask): Promise<void> {
   if (!(await isMoved(ask))) return;
   const [row] = await ask('SELECT max(moved_to) AS moved_to FROM moved_away');
@@ -25,7 +22,7 @@ export async function refuseMoved(ask: Ask): Promise<void> {
   );
 }
 
-/** A server that was only silent finds another revision with the next thing that it does. */
+/** A server that was only silent notices the new revision with its next transaction. */
 export async function markMoved(ask: Ask, to: string): Promise<void> {
   await ask(MARK_TABLE);
   await ask('INSERT INTO moved_away (moved_to) VALUES ($1)', [to]);

@@ -12,12 +12,12 @@ import { numberLinks } from '../write/number-links.ts';
 import { countRows, readHead, readTable } from './copied-rows.ts';
 import { markMoved, refuseMoved } from './moved-mark.ts';
 
-/** A server says every second that it is alive. One that was silent for so long is gone. */
+/** Servers report every second that they are alive. One that was silent for this long is gone. */
 const SILENCE_MS = 30 * SECOND_MS;
 
 /**
- * Every change locks a row of one of these first. What comes before the first question does not see anything
- * yet, so whatever was done until the locks were had is seen.
+ * Every change locks a row of one of these tables first. The snapshot is taken with the first query after
+ * this, so it includes whatever was done before the locks were granted.
  */
 const BEGIN = [
   'BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE',
@@ -36,7 +36,7 @@ export async function openPostgresSource(options: CopyOptions): Promise<StoreSou
     for (const text of BEGIN) await copy.ask(text);
     await bePatient(copy.ask);
     await refuseRunning(copy.ask);
-    // With another master key everything would fail later, and the sentence would be about the log.
+    // With a wrong master key everything would fail later, with a message about the log.
     await copy.readKeys();
     const [row] = await copy.ask<Pick<RowOf<'server'>, 'identity'>>('SELECT identity FROM server');
     return new PostgresSource(copy, row?.identity ?? '');
@@ -46,7 +46,7 @@ export async function openPostgresSource(options: CopyOptions): Promise<StoreSou
   }
 }
 
-/** As a server does it when it starts: the newest links may have no number yet. */
+/** Does what a server does when it starts: the newest links may have no number yet. */
 async function prepare({ connection, ask, place }: CopyConnection): Promise<void> {
   if (!(await hasTables(connection))) {
     throw new Fault('store_unavailable', `There is no data of Berth in the database at ${place}.`);
@@ -95,7 +95,7 @@ class PostgresSource implements StoreSource {
 
   async *listPages(table: TableName): AsyncGenerator<readonly CopiedRow[]> {
     const { ask } = this.#copy;
-    // One name each: a statement that was prepared must not come to mean other columns.
+    // One name for each table: a prepared statement must not come to mean other columns.
     const cursor = `copied_${table}`;
     await ask(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${readTable(table)}`);
     for (;;) {

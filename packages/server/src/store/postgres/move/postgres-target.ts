@@ -23,10 +23,9 @@ export async function openPostgresTarget(options: CopyOptions): Promise<StoreTar
   }
 }
 
-/** It must not be taken for what comes back. */
 const OLD = 'The database has the data from before it was moved away. Name an empty one.';
 
-/** Answers the identity of what is there; `null`: nothing was, and now there are empty tables. */
+/** Returns the identity of what is there; `null`: nothing was, and now there are empty tables. */
 async function findOrCreate({ connection, ask }: CopyConnection): Promise<string | null> {
   if (await createTables(connection)) {
     await ask('DELETE FROM server');
@@ -38,8 +37,8 @@ async function findOrCreate({ connection, ask }: CopyConnection): Promise<string
 }
 
 /**
- * What this store has besides: nobody was alive after the last time that was used, on any license. Without
- * statistics the first questions to large tables would take long.
+ * Fills the columns that only this store has: no server was alive after the last time used, on any license.
+ * Without statistics, the first queries on large tables would be slow.
  */
 const COMPLETE = [
   'UPDATE server SET alive_at = mark',

@@ -15,7 +15,7 @@ import type { Connection } from '../wire/connection.ts';
 import { DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 import { REST_MS } from '../write/resume.ts';
 
-/** Names users in another way, within a transaction that was begun before. */
+/** Renames users within the caller's transaction. */
 export async function respellUsers(connection: Connection, respelling: Respelling): Promise<void> {
   for (const table of respelling.tables) await respellTable(connection, table, respelling);
 }
@@ -42,8 +42,8 @@ const COUNT_SERVERS = `SELECT count(*) AS count FROM server_instance
   WHERE abs(seen_at - coalesce($1::bigint, ${DATABASE_NOW})) < $2::bigint`;
 
 /**
- * Makes the store ignore case, or stop ignoring it. Nothing is done when it is so already, and nothing while
- * another server is alive, which was started to name users in the other way.
+ * Makes the store ignore case, or stop ignoring it, unless it does so already. Refuses while another server
+ * is alive, because that one names users in the other way.
  */
 export async function setIgnoresCase(
   connection: Connection,

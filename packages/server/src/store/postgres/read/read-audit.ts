@@ -5,12 +5,12 @@ import type { Row } from '../../engine/rows.ts';
 import type { AuditLink, ListAudit } from '../../query.ts';
 import type { Ask } from '../wire/ask.ts';
 
-/** A link may hold all that one commit has written, so that a page of them is limited by its size, too. */
+/** A link may hold all that one commit has written, so pages are limited by size as well. */
 const PAGE_BYTES = 1024 * 1024;
 
 /**
- * The first of these links, as many as make a page, and at least one. `found` says how many there were before
- * the size was looked at, which costs little: it is known without reading the text.
+ * The first page of these links, at least one. `found` is their number without the limit on the size, which
+ * is known without reading the texts.
  */
 export function pageOf(links: string, order: string): string {
   const size = 'octet_length(events)';

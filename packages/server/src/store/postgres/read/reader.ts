@@ -18,20 +18,20 @@ import { verifyAudit } from './verify-audit.ts';
 
 interface PostgresReaderOptions {
   readonly pool: Pick<Pool, 'use'>;
-  /** For what takes minutes: silence means nothing there. */
+  /** For what takes minutes: a silent connection is not a lost one there. */
   readonly patientPool: Pick<Pool, 'use'>;
 }
 
-/** What one statement of an answer may take. A list of everything takes a second. */
+/** Most time for one statement of an answer. A list of everything takes a second. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 
 /** A verification counts the rows of the whole log. */
 const VERIFY_TIMEOUT_MS = 600_000;
 
-/** The questions about the log whose answers go by the numbers of the links. */
+/** Queries that depend on the numbers of the links. */
 const NUMBERED: readonly Query['kind'][] = ['list_audit', 'describe_audit', 'list_links'];
 
-/** What one statement answers that finds at once what it looks for. */
+/** Queries that take one lookup. */
 const QUICK: readonly Query['kind'][] = [
   'find_account',
   'find_token',
@@ -44,7 +44,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_cloud_keys',
 ];
 
-/** Answers questions, each over a connection of its own, and never writes anything but numbers of links. */
+/** Answers each query over a connection of its own. It writes nothing but the numbers of links. */
 export class PostgresReader {
   readonly #pool: Pick<Pool, 'use'>;
   readonly #patientPool: Pick<Pool, 'use'>;
@@ -57,7 +57,7 @@ export class PostgresReader {
     this.#patientPool = patientPool;
   }
 
-  /** `masterKeys`: all that the secrets may be sealed with at this moment. */
+  /** `masterKeys`: all that may seal the secrets at this moment. */
   async answer<Q extends Query>(
     query: Q,
     now: Instant,
@@ -67,7 +67,7 @@ export class PostgresReader {
     return (await this.#answerAny(query, now, masterKeys, signal)) as Answer<Q>;
   }
 
-  /** A verification may take minutes, and writes nothing: it is broken off. */
+  /** Cancels a verification, which may take minutes and writes nothing. */
   async close(): Promise<void> {
     this.#closing.abort(new Fault('store_unavailable', 'The server is stopping.'));
     await this.#verification.settle();
@@ -102,7 +102,7 @@ export class PostgresReader {
   }
 }
 
-/** So that an answer holds whatever was acknowledged before the question. */
+/** Numbers all links, so that an answer includes whatever was acknowledged before. */
 async function numberAll(connection: Connection): Promise<void> {
   try {
     await numberLinks(connection);
@@ -135,7 +135,7 @@ async function answerAny(
   }
 }
 
-/** Nothing is between a text and the same with a zero behind it. */
+/** PostgreSQL cannot store the character zero, so the text before it is the same place in the list. */
 function cutPlace(query: ListRegistrations): ListRegistrations {
   const { after } = query;
   return { ...query, after: after && { ...after, user: after.user.split('\0')[0] ?? '' } };

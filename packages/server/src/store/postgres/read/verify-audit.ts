@@ -14,8 +14,8 @@ import {
 } from './walk-chains.ts';
 
 /**
- * Walks every chain from its first link to the head that stands in the license's row. Whoever asks makes sure
- * that all answers are as of one moment.
+ * Walks every chain from its first link to the head that stands in the license's row. Callers must make
+ * sure that all reads see the same moment.
  */
 export async function verifyAudit(ask: Ask, keys: VerifyingKeys, signal: AbortSignal): Promise<AuditVerdict> {
   const [chains, segments] = await Promise.all([listChains(ask), answerAsked(ask, askSegments())]);
@@ -72,18 +72,18 @@ async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<vo
   problems.tell(null, 0, problem);
 }
 
-/** A number from beyond the last one that was given: whoever reads on from it would miss the next links. */
+/** A number beyond the last one given: whoever continues from it would miss the next links. */
 async function checkNumbers({ ask, problems }: Inspection): Promise<void> {
   const [row] = await ask(`SELECT 1 FROM audit_link
     WHERE seq > coalesce((SELECT max(last_seq) FROM audit_order WHERE id = 1), 0) LIMIT 1`);
   if (row !== undefined) problems.tell(null, 0, 'Links have numbers that were never given.');
 }
 
-/** Lets the next question look at the table itself. Not every engine has all of them. */
+/** Makes the next query read the table itself. Not every engine knows all of these. */
 const AVOID_INDEXES = `SELECT set_config(name, 'off', true) FROM pg_settings
   WHERE name IN ('enable_indexscan', 'enable_indexonlyscan', 'enable_bitmapscan')`;
 
-/** The chains are walked by the index, lists and exports are not: a link must not be in one of them only. */
+/** Chains are walked by the index, lists and exports are not, so a link must be in both. */
 async function checkTable({ ask, problems }: Inspection, seen: number): Promise<void> {
   const [, [row]] = await Promise.all([
     ask(AVOID_INDEXES),

@@ -29,13 +29,13 @@ export interface Inspection {
   readonly chains: ReadonlyMap<number, KnownChain>;
   readonly segments: ReadonlyMap<number, StoredSegment>;
   readonly problems: ProblemList;
-  /** Breaks it off. */
+  /** Cancels it. */
   readonly signal: AbortSignal;
 }
 
 export interface Walks {
   readonly byChain: ReadonlyMap<number, ChainWalk>;
-  /** How many links were come across, those of no chain too. */
+  /** How many links were found, including those of no chain. */
   readonly seen: number;
 }
 
@@ -67,7 +67,7 @@ function beginWalk({ keys, segments, problems }: Inspection, chain: number): Cha
   return new ChainWalk({ key: keys.audit, chain, segment: segments.get(chain) ?? null, problems });
 }
 
-/** What is left of licenses that do not exist. Each is told once. */
+/** Links of licenses that do not exist. Each license is reported once. */
 class Orphans {
   readonly #inspection: Inspection;
   #last: number | null | undefined;
@@ -78,7 +78,7 @@ class Orphans {
     for (const chain of segments.keys()) if (!chains.has(chain)) this.#tell(chain);
   }
 
-  /** They come chain by chain. `null`: somebody has changed the table, too. */
+  /** Links come chain by chain. `null`: somebody has changed the table, too. */
   tell(chain: number | null): void {
     const isSegmentTold = chain !== null && this.#inspection.segments.has(chain);
     if (chain !== this.#last && !isSegmentTold) this.#tell(chain);
@@ -92,7 +92,7 @@ class Orphans {
 
 const PAGE_LINKS = 1000;
 
-/** Where a page has ended. As texts: somebody may have written numbers that are larger than ours can be. */
+/** The end of a page, as texts: tampered numbers may be larger than JavaScript can hold. */
 const PLACE = 'audit_link.chain::text AS chain_text, audit_link.n::text AS n_text';
 const NUMBERS = ['chain', 'n', 'seq', 'at'].map((column) => readable(`audit_link.${column}`, column));
 
@@ -103,7 +103,7 @@ function pageQuery(where: string): string {
   return pageOf(links, 'raw_chain, raw_n');
 }
 
-/** What somebody has made of a link may be anything. */
+/** A link that was tampered with may hold anything. */
 type FoundRow = LinkRow & { readonly chain_text: string; readonly n_text: string };
 
 const FIRST_PAGE = pageQuery('');
@@ -117,7 +117,7 @@ async function* listPages(ask: Ask): AsyncGenerator<readonly FoundRow[]> {
   }
 }
 
-/** The table holds these by itself, unless somebody has changed the table. */
+/** The table guarantees these types, unless somebody has changed the table. */
 function isLink({ n, at, events, mac }: FoundRow): boolean {
   const areNumbers = typeof n === 'number' && typeof at === 'number';
   return areNumbers && typeof events === 'string' && mac instanceof Uint8Array;

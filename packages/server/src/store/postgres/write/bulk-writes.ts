@@ -4,13 +4,13 @@ import { columnsOf, quoteNames, type TableName, tableOf } from '../../engine/tab
 import type { Parameter } from '../wire/encode-parameter.ts';
 import { type Changes, HELD_TABLES, type HeldRow, type HeldTable } from './row-table.ts';
 
-/** Something to send to the database. */
+/** A statement with its values. */
 export interface Sql {
   readonly text: string;
   readonly values: readonly Parameter[];
 }
 
-/** All changes of a table in two statements at most: whatever the number of rows, each is sent once. */
+/** All changes of a table in at most two statements, however many rows there are. */
 export function writeChanges(table: HeldTable, changes: Changes): readonly Sql[] {
   const put: Row[] = [];
   const gone: Row[] = [];
@@ -33,8 +33,8 @@ export function readGroups(table: HeldTable, groups: readonly HeldRow[]): Sql {
 }
 
 /**
- * Reads the rows of each license that end first; at most `limit` each. It stands in the text: a plan that is
- * made for any limit at all expects a tenth of the table, and reads and sorts the whole of it.
+ * Reads the rows of each license that end first; at most `limit` each. The limit is part of the text: a plan
+ * for any limit expects a tenth of the table, and would read and sort all of it.
  */
 export function readSoonest(table: HeldTable, licenses: readonly number[], limit: number): Sql {
   return { text: `${SQL[table].soonest} LIMIT ${limit}) AS soonest`, values: [JSON.stringify(licenses)] };
@@ -49,15 +49,15 @@ interface TableSql {
   readonly upsert: string;
   readonly remove: string;
   readonly read: string;
-  /** Without its end. */
+  /** Without the limit and what follows. */
   readonly soonest: string;
   readonly all: string;
 }
 
-/** Of JSON the database cannot tell how long it is, so that one plan is as good as another. */
+/** The planner cannot see how long a JSON list is, so one plan serves them all. */
 const LICENSES = 'SELECT value::bigint AS id FROM json_array_elements_text($1::text::json) AS value';
 
-/** What a column is here. */
+/** The types of columns in PostgreSQL. */
 const TYPES = { number: 'bigint', text: 'text', bytes: 'bytea' } as const;
 
 export function typeOf(table: TableName, column: string): string {

@@ -1,7 +1,7 @@
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { type AllRows, type EndingRows, NEVER, pickValues, ROW_SQL } from '../../engine/row-sql.ts';
-import type { Row, RowValue } from '../../engine/rows.ts';
+import type { RowValue } from '../../engine/rows.ts';
 import type { Write } from '../../engine/sql.ts';
 import { columnsOf, type RowOf, type TableName, tableOf } from '../../engine/tables.ts';
 import type { HeldRow, HeldTable, RowTable } from './row-table.ts';
@@ -19,56 +19,64 @@ export type RowRequest =
 
 /** The transaction that holds the rows. */
 interface Holder {
-  /** Whether only the database knows what the running command has made of a table. */
+  /** Whether the running command has changed the table in a way that only the database knows. */
   isBlind(table: TableName): boolean;
   /** Notes a write; `follow` does the same to the held rows, and returns `false` if it cannot. */
   run(statement: Compiled, values: readonly RowValue[], follow: () => unknown): void;
   miss(request: RowRequest): Error;
 }
 
-/** As many as one command collects, and one more to see that there are more. */
+/** As many as one command collects, and one more to see whether there are more. */
 const SOONEST_LIMIT = 1001;
 
-/** The rows of a table, from those that are held ready; `aside` asks the database. */
-export function holdRows(table: RowTable, aside: AllRows[TableName], holder: Holder): AllRows[TableName] {
+/** The rows of a table from those held in memory; `aside` reads from the database. */
+export function holdRows(
+  table: RowTable,
+  aside: () => AllRows[TableName],
+  holder: Holder,
+): AllRows[TableName] {
   const { name } = table;
   const { key, group } = tableOf(name);
   const columns = columnsOf(name);
   const sql = ROW_SQL[name];
-  const asked = aside as EndingRows<'registration'>;
+  const asked = () => aside() as EndingRows<'registration'>;
   const isBlind = () => holder.isBlind(name);
   const write = (declared: Write, values: readonly RowValue[], follow: () => unknown) =>
     holder.run(compiledOf(declared), requireValues(values), follow);
-  const isSame = (wanted: Row) => (row: Row) => key.every((column) => row[column] === wanted[column]);
-  function list(wanted: HeldRow): RowOf<'registration'>[] {
+  function read<T>(wanted: HeldRow, found: T | undefined): T {
     requireValues(pickValues(wanted, group));
-    const rows = table.list(wanted);
-    if (rows === undefined) throw holder.miss({ kind: 'group', table: name, group: wanted });
-    return rows as RowOf<'registration'>[];
+    if (found === undefined) throw holder.miss({ kind: 'group', table: name, group: wanted });
+    return found;
   }
   function requireSoonest<T>(license: LicenseId, found: T | undefined): T {
     if (found !== undefined) return found;
     const limit = Math.max(SOONEST_LIMIT, 2 * table.soonestLimit(license));
     throw holder.miss({ kind: 'soonest', table: name, license, limit });
   }
-  /** A row that is known gets another end; callers have looked at it. */
+  /** Callers have read the row before, so it is known. */
   function renew(wanted: HeldRow, endsAt: Instant): boolean {
-    const row = table.list(wanted)?.find(isSame(wanted));
-    if (row !== undefined) table.put({ ...row, ends_at: endsAt });
-    return row !== undefined;
+    const row = table.find(wanted) ?? null;
+    if (row !== null) table.put({ ...row, ends_at: endsAt });
+    return row !== null;
   }
   const rows: EndingRows<'registration'> = {
-    ...asked,
-    find: (wanted) => (isBlind() ? asked.find(wanted) : list(wanted).find(isSame(wanted))),
-    list: (wanted) => (isBlind() ? asked.list(wanted) : list(wanted)),
+    find(wanted) {
+      if (isBlind()) return asked().find(wanted);
+      return (read(wanted, table.find(wanted)) ?? undefined) as RowOf<'registration'> | undefined;
+    },
+    list(wanted) {
+      if (isBlind()) return asked().list(wanted);
+      return read(wanted, table.list(wanted)) as RowOf<'registration'>[];
+    },
+    add: (row) => asked().add(row),
     put: (row) => write(sql.put, pickValues(row, columns), () => table.put(row)),
     remove: (gone) => write(sql.remove, pickValues(gone, key), () => table.remove(gone)),
     listEnded(license, now, limit) {
-      if (isBlind()) return asked.listEnded(license, now, limit);
+      if (isBlind()) return asked().listEnded(license, now, limit);
       return requireSoonest(license, table.listEnded(license, now, limit)) as RowOf<'registration'>[];
     },
     findEnd(license, after = NEVER) {
-      if (isBlind()) return asked.findEnd(license, after);
+      if (isBlind()) return asked().findEnd(license, after);
       return requireSoonest(license, table.findEnd(license, after));
     },
     renew: (wanted, endsAt) =>

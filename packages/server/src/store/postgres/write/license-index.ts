@@ -9,15 +9,15 @@ import { refuseMoved } from '../move/moved-mark.ts';
 import type { Sender } from './working-set.ts';
 
 /**
- * Which licenses there are, and which rules are in force, as of a revision. Every transaction looks at the
- * number of the revision: as long as it is the same, nothing of this has changed.
+ * Which licenses there are, and which rules are in force, as of a revision. Every transaction compares the
+ * revision: while it is the same, nothing here has changed.
  */
 export interface LicenseIndex {
   readonly revision: number;
   readonly rules: Rules;
   /** Whether users that differ only in case are one. */
   readonly ignoresCase: boolean;
-  /** Removed ones too. */
+  /** Includes removed licenses. */
   readonly chains: readonly LicenseId[];
   /** Held ones, by product. */
   readonly byProduct: ReadonlyMap<string, readonly LicenseId[]>;
@@ -57,7 +57,7 @@ export async function readIndex(sender: Sender): Promise<LicenseIndex> {
   };
 }
 
-/** Licenses of the same product whose answers to earlier requests still count, although they were removed. */
+/** Removed licenses of the same product whose answers to earlier requests still count. */
 export function listRemovedBeside(
   [id]: readonly LicenseId[],
   { productOf, removed }: LicenseIndex,
@@ -67,7 +67,7 @@ export function listRemovedBeside(
   return product === undefined ? [] : listRemovedOf(removed, product, plus(now, -ANSWER_LIFETIME_MS));
 }
 
-/** Licenses by their text: it is read with every transaction, and seldom another one. */
+/** Parsed licenses by their text, which every transaction reads and few change. */
 export class LicenseTexts {
   readonly #known = new Map<LicenseId, { readonly text: string; readonly license: License }>();
 
@@ -80,7 +80,7 @@ export class LicenseTexts {
     return license;
   }
 
-  /** As it was when it was last read. */
+  /** The license as last read. */
   find(id: LicenseId): License | undefined {
     return this.#known.get(id)?.license;
   }

@@ -10,22 +10,19 @@ import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.t
 import type { HeldRow, HeldTable } from './row-table.ts';
 import type { WorkingSet } from './working-set.ts';
 
-/** One question that is asked ahead, and what its answer says. */
+/** A read ahead, and what its result tells. */
 export interface Prefetched {
   readonly sql: Sql;
   learn(set: WorkingSet, rows: readonly HeldRow[]): void;
 }
 
-/** The licenses of the product, and those that were removed and may have answered the same request before. */
+/** The licenses of the product, and removed ones that may have answered the same request before. */
 interface ScopedIds {
   readonly held: readonly LicenseId[];
   readonly removed: readonly LicenseId[];
 }
 
-/**
- * What the commands of a batch will most likely ask for, so that one question answers all of them. A guess:
- * what is not in it is read when it is missed.
- */
+/** Guesses what the commands of a batch need, to read it in one round trip. The rest is read when missed. */
 export function planPrefetch(
   commands: readonly Command[],
   { held: ids, removed }: ScopedIds,
@@ -53,9 +50,8 @@ export function planPrefetch(
 }
 
 /**
- * Commands that nothing was asked ahead for may still need the meters of all features of a license, one by
- * one. With the first that is missed all are read: otherwise each would cost a question, and the command
- * begin anew a thousand times.
+ * Commands without reads ahead may still need the meters of all features of a license, one by one. All are
+ * read with the first that is missed; otherwise each would cost a round trip and another run of the command.
  */
 export function expectMeters(set: WorkingSet, licenses: () => readonly License[], now: Instant): void {
   set.expect('consumption_total', () => licenses().flatMap((license) => windowsOf(license, now)));
@@ -72,7 +68,7 @@ function usersOf(command: LicenseCommand): readonly string[] {
   return typeof user === 'string' ? [user] : [];
 }
 
-/** Commands that ask for earlier denials before they know better. Heartbeats do not. */
+/** Commands that look at earlier denials before they know whether they are denied. Heartbeats do not. */
 const OFTEN_DENIED: ReadonlySet<Command['kind']> = new Set(['borrow', 'register_feature', 'add_consumption']);
 
 /** Where the commands come from, on each license. */
@@ -107,7 +103,7 @@ function scopesOf(
   return ids.map((id) => ({ license_id: id, ...scope }));
 }
 
-/** Whoever is touched by the batch may be among those that end first; one more shows who comes after them. */
+/** Users in the batch may be among those that end first; the spare rows show who comes after them. */
 const SPARE_ROWS = 4;
 
 function soonest(
@@ -115,7 +111,7 @@ function soonest(
   ids: readonly LicenseId[],
   users: number,
 ): Prefetched {
-  // One of a few numbers: the database plans every one of them once.
+  // Only a few different numbers, because the database plans each of them once.
   const limit = 2 ** Math.ceil(Math.log2(Math.max(1, users))) + SPARE_ROWS;
   return {
     sql: readSoonest(table, ids, limit),

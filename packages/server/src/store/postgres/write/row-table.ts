@@ -1,10 +1,9 @@
 import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
-import { pickValues } from '../../engine/row-sql.ts';
 import type { Row } from '../../engine/rows.ts';
 import { type TableName, tableOf } from '../../engine/tables.ts';
 
-/** The tables that hot commands read and write row by row; a batch writes each of them at once. */
+/** The tables that frequent commands use row by row. A batch writes each of them at once. */
 export const HELD_TABLES = [
   'registration',
   'feature_slot',
@@ -41,17 +40,17 @@ interface Knowledge {
   readonly complete: Set<string>;
   /** Every row that ends before this is known. */
   horizon: number;
-  /** How many of those that end first were asked for. */
+  /** The limit with which those that end first were read. */
   limit: number;
 }
 
-/** Takes down how to undo a step. */
+/** Notes how to undo a step. */
 type Journal = (undo: () => void) => void;
 
 /**
- * The rows of one table as a transaction knows them: some were read, some were changed since. What is not
- * known is `undefined`, and has to be read first; what is known is never read again, so that the changes of
- * one command are there for the next.
+ * The rows of one table as a transaction knows them: as read, with its own changes. `undefined` means
+ * unknown: it has to be read first. What is known is never read again, so each command sees the changes of
+ * those before it.
  */
 export class RowTable {
   readonly name: HeldTable;
@@ -73,15 +72,31 @@ export class RowTable {
 
   /** All rows of a group, ordered by the rest of the key; `undefined`: not all of them are known. */
   list(group: HeldRow): readonly HeldRow[] | undefined {
+    const found = this.#findGroup(group);
+    if (found === undefined) return undefined;
+    const rows = [...found.values()].filter((row) => row !== null);
+    return rows.length < 2 ? rows : rows.sort((a, b) => compareTexts(a, b, this.#order));
+  }
+
+  /** `null`: there is no such row; `undefined`: not known. */
+  find(key: HeldRow): HeldRow | null | undefined {
+    const group = this.#findGroup(key);
+    return group === undefined ? undefined : (group.get(this.#keyOf(key)) ?? null);
+  }
+
+  #findGroup(group: HeldRow): ReadonlyMap<string, HeldRow | null> | undefined {
     const known = this.#licenses.get(group.license_id);
     if (known === undefined) return undefined;
     const name = nameOf(group, this.#group);
     if (!known.complete.has(name) && known.horizon !== Number.POSITIVE_INFINITY) return undefined;
-    const rows = [...(known.groups.get(name)?.values() ?? [])].filter((row) => row !== null);
-    return rows.length < 2 ? rows : rows.sort((a, b) => compareTexts(a, b, this.#order));
+    return known.groups.get(name) ?? NO_ROWS;
   }
 
-  /** The rows of a license that end at or before `now`, the first first; at most `limit`. */
+  #keyOf(row: HeldRow): string {
+    return nameOf(row, this.#key);
+  }
+
+  /** The rows of a license that end at or before `now`, the first to end first; at most `limit`. */
   listEnded(license: LicenseId, now: number, limit: number): readonly HeldRow[] | undefined {
     const horizon = this.#licenses.get(license)?.horizon ?? 0;
     const ended = this.#listKnown(license, (endsAt) => endsAt <= now && endsAt <= horizon);
@@ -89,7 +104,7 @@ export class RowTable {
     return ended.sort((a, b) => this.#compareEnds(a, b)).slice(0, limit);
   }
 
-  /** When the first row that ends after `after` does; `null`: none does. */
+  /** When the next row after `after` ends; `null`: none does. */
   findEnd(license: LicenseId, after: number): Instant | null | undefined {
     const horizon = this.#licenses.get(license)?.horizon ?? 0;
     let first = Number.POSITIVE_INFINITY;
@@ -125,7 +140,7 @@ export class RowTable {
 
   #change(key: HeldRow, row: HeldRow | null): void {
     const group = this.#groupOf(key);
-    const name = nameOf(key, this.#key);
+    const name = this.#keyOf(key);
     const [rowBefore, changeBefore] = [group.get(name), this.#changes.get(name)];
     const changes = this.#changes;
     this.#journal(() => {
@@ -136,11 +151,11 @@ export class RowTable {
     changes.set(name, { row, key });
   }
 
-  /** Takes in what was read; what is known already may be newer. */
+  /** Adds rows that were read. Known rows stay: they may be newer. */
   learn(rows: readonly HeldRow[]): void {
     for (const row of rows) {
       const group = this.#groupOf(row);
-      const name = nameOf(row, this.#key);
+      const name = this.#keyOf(row);
       if (!group.has(name)) group.set(name, row);
     }
   }
@@ -156,7 +171,7 @@ export class RowTable {
     this.#knowledgeOf(group.license_id).complete.add(nameOf(group, this.#group));
   }
 
-  /** Takes in the rows of a license that end first, of which `limit` were asked for. */
+  /** Adds the rows of a license that end first, read with this limit. */
   learnSoonest(license: LicenseId, rows: readonly HeldRow[], limit: number): void {
     this.learn(rows);
     const known = this.#knowledgeOf(license);
@@ -165,7 +180,7 @@ export class RowTable {
     known.horizon = last === undefined ? Number.POSITIVE_INFINITY : Math.max(known.horizon, endOf(last));
   }
 
-  /** How many of those that end first were asked for until now. */
+  /** The limit with which those that end first were read. */
   soonestLimit(license: LicenseId): number {
     return this.#licenses.get(license)?.limit ?? 0;
   }
@@ -179,7 +194,7 @@ export class RowTable {
     return this.#changes.size > 0;
   }
 
-  /** What has to be written. It stays known. */
+  /** Returns what has to be written. The rows stay known. */
   takeChanges(): Changes {
     const changes = this.#changes;
     this.#changes = new Map();
@@ -189,7 +204,7 @@ export class RowTable {
     return changes;
   }
 
-  /** A statement that was not made here changes any of the rows. */
+  /** Forgets all rows: a statement may have changed any of them. */
   forget(): void {
     const licenses = this.#licenses;
     this.#licenses = new Map();
@@ -219,11 +234,15 @@ export class RowTable {
   }
 }
 
-/** No text of ours holds this character. */
+const NO_ROWS: ReadonlyMap<string, HeldRow> = new Map();
+
+/** No text in PostgreSQL has this character. */
 const SEPARATOR = '\u0000';
 
 function nameOf(row: Row, columns: readonly string[]): string {
-  return pickValues(row, columns).join(SEPARATOR);
+  let name = '';
+  for (const column of columns) name += `${row[column]}${SEPARATOR}`;
+  return name;
 }
 
 function endOf(row: Row): number {
@@ -235,7 +254,7 @@ function restore<T>(map: Map<string, T>, key: string, value: T | undefined): voi
   else map.set(key, value);
 }
 
-/** By their bytes, as the database does. */
+/** Compares texts by their bytes, as the database does. */
 function compareTexts(a: Row, b: Row, columns: readonly string[]): number {
   for (const column of columns) {
     if (a[column] === b[column]) continue;

@@ -1,29 +1,29 @@
 import type { Savepoint } from '../../engine/batch.ts';
 import { MissingRows } from '../../engine/execute-command.ts';
-import { type AllRows, accessRows } from '../../engine/row-sql.ts';
+import { accessRows } from '../../engine/row-sql.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
-import { type Prepare, prepareAll, type Values } from '../../engine/sql.ts';
+import type { Prepare, Values } from '../../engine/sql.ts';
 import type { StatementName, Statements } from '../../engine/statements.ts';
-import { TABLE_NAMES, type TableName } from '../../engine/tables.ts';
+import { TABLE_NAMES, TABLES, type TableName } from '../../engine/tables.ts';
 import type { Parameter } from '../wire/encode-parameter.ts';
 import { readGroups, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
 import { holdRows, type RowRequest } from './held-rows.ts';
 import { HELD_TABLES, type HeldRow, type HeldTable, isHeld, RowTable } from './row-table.ts';
 import { type Compiled, compiledOf, POSTGRES_STATEMENTS, valuesOf } from './statements.ts';
 
-/** Who sends statements; those that are sent together travel together. */
+/** Sends statements. Those sent without waiting share a round trip. */
 export interface Sender {
   query<R = Row>(text: string, values: readonly Parameter[]): Promise<readonly R[]>;
 }
 
-/** What a command has asked for and the working set does not hold. */
+/** What a command needs and the working set does not hold. */
 type Request =
   | RowRequest
   | { readonly kind: 'statement'; readonly statement: Compiled; readonly values: readonly RowValue[] };
 
 class Missing extends MissingRows {
   readonly request: Request;
-  /** What the command had written before it asked, in its order. */
+  /** What the command had written so far, in order. */
   readonly writes: readonly Sql[];
 
   constructor(request: Request, writes: readonly Sql[]) {
@@ -33,29 +33,57 @@ class Missing extends MissingRows {
   }
 }
 
+type Name = StatementName | TableName;
+
+function isTable(name: Name): name is TableName {
+  return name in TABLES;
+}
+
+/** Makes statements when they are first used: a transaction uses few of them. */
+class LazyStatements {
+  readonly #make: (name: Name) => unknown;
+  readonly #made = new Map<Name, unknown>();
+
+  constructor(make: (name: Name) => unknown) {
+    this.#make = make;
+  }
+
+  static {
+    for (const name of [...Object.keys(POSTGRES_STATEMENTS), ...TABLE_NAMES] as Name[]) {
+      const get = function (this: LazyStatements) {
+        return this.#find(name);
+      };
+      Object.defineProperty(LazyStatements.prototype, name, { get });
+    }
+  }
+
+  #find(name: Name): unknown {
+    const found = this.#made.get(name) ?? this.#make(name);
+    this.#made.set(name, found);
+    return found;
+  }
+}
+
 /**
- * What the commands of one transaction read and write, while the database waits. The engine runs on it
- * without waiting for anything: rows that are most likely asked for were read with one question; when
- * something is missing, the command is undone, the rows are read, and it is tried again. Everything is
- * written at the end, at once.
+ * What the commands of one transaction read and write. The engine is synchronous and runs on this: the rows
+ * that it most likely needs were read ahead in one round trip. If something is missing, the command is
+ * undone, the rows are read, and it runs again. Everything is written at the end, in one round trip.
  */
 export class WorkingSet {
   readonly statements: Statements;
   readonly savepoint: Savepoint;
   readonly tables: Readonly<Record<HeldTable, RowTable>>;
-  /** Written and not yet sent, besides the changes that the tables hold. */
+  /** Written and not yet sent, besides the changes in the tables. */
   #pending: Sql[] = [];
   #undo: (() => void)[] = [];
   /** Of the running command. */
   #writes: Sql[] = [];
-  /**
-   * Answers to the running command, in the order in which it asks: it asks the same when it is tried again.
-   */
+  /** Results for the running command, in order: it asks for the same when it runs again. */
   #answers: (readonly Row[])[] = [];
   #asked = 0;
-  /** Tables of which only the database knows what the running command has made of them. */
+  /** Tables that the running command has changed in a way that only the database knows. */
   #blind = new Set<TableName>();
-  /** Answers to statements, as long as no table that they come from is written. */
+  /** Results of statements, until a table that they come from is written. */
   readonly #kept = new Map<
     string,
     { readonly rows: readonly Row[]; readonly tables: readonly TableName[] }
@@ -76,14 +104,11 @@ export class WorkingSet {
       run: this.#run.bind(this),
       miss: (request: RowRequest) => this.#miss(request),
     };
-    const rows = TABLE_NAMES.map((name) => {
-      const aside = accessRows(name, prepare);
-      return [name, isHeld(name) ? holdRows(this.tables[name], aside, holder) : aside];
-    });
-    this.statements = {
-      ...prepareAll(POSTGRES_STATEMENTS, prepare),
-      ...(Object.fromEntries(rows) as AllRows),
-    };
+    this.statements = new LazyStatements((name) => {
+      if (!isTable(name)) return prepare(POSTGRES_STATEMENTS[name]);
+      const aside = () => accessRows(name, prepare);
+      return isHeld(name) ? holdRows(this.tables[name], aside, holder) : aside();
+    }) as unknown as Statements;
     this.savepoint = {
       set: () => this.#startOver(),
       release: () => this.#release(),
@@ -92,22 +117,22 @@ export class WorkingSet {
     };
   }
 
-  /** Before another command: what the last one has asked means nothing to it. */
+  /** Call before each command: the results of the last one are not its own. */
   beginCommand(): void {
     this.#answers = [];
   }
 
-  /** Groups of which none may be asked for, but if one is, then most likely others too. */
+  /** Groups to read together as soon as one of them is needed. */
   expect(table: HeldTable, listGroups: () => readonly HeldRow[]): void {
     this.#expected.set(table, listGroups);
   }
 
-  /** Takes in the answer to a statement that will be asked. */
+  /** Keeps the result of a statement that will be run. */
   know(name: StatementName, values: readonly RowValue[], rows: readonly Row[]): void {
     this.#keep(compiledOf(POSTGRES_STATEMENTS[name]), values, rows);
   }
 
-  /** Reads what was missing. What earlier commands have written is sent before. */
+  /** Reads what was missing, after sending what earlier commands have written. */
   async fetch(sender: Sender, missing: unknown): Promise<void> {
     if (!(missing instanceof Missing)) throw missing;
     const sent = this.takeWrites().map(({ text, values }) => sender.query(text, values));
@@ -128,7 +153,7 @@ export class WorkingSet {
     this.#kept.set(keyOf(statement, values), { rows, tables: statement.reads });
   }
 
-  /** Everything that is to be written, in an order that leaves the same. */
+  /** Everything to be written, in an order that gives the same result. */
   takeWrites(): readonly Sql[] {
     const writes = [...this.#pending, ...this.#spill()];
     this.#pending = [];
@@ -172,7 +197,7 @@ export class WorkingSet {
     const position = this.#asked++;
     const known = this.#answers[position] ?? this.#kept.get(keyOf(statement, values))?.rows;
     if (known === undefined) throw this.#miss({ kind: 'statement', statement, values });
-    // What is kept may be given up before the command is tried again, and must be the same to it then.
+    // A kept result may be dropped before the command runs again, and must be the same then.
     this.#answers[position] = known;
     return known;
   }
@@ -192,7 +217,7 @@ export class WorkingSet {
       this.#runAside(table, text, values);
   }
 
-  /** A statement that the tables here cannot follow is left to the database, in its place. */
+  /** Leaves a statement to the database, in order, if the tables here cannot follow it. */
   #runAside(table: TableName, text: string, values: readonly RowValue[]): void {
     const pendingBefore = this.#pending;
     this.#undo.push(() => {
@@ -214,7 +239,7 @@ export class WorkingSet {
     return sender.query(text, values);
   }
 
-  /** Who asks for the feature slots of one user whose slot has ended will ask for those of the others. */
+  /** A command that needs the feature slots of one ended user needs those of the others too. */
   #listWanted({ table, group }: RowRequest & { kind: 'group' }): readonly HeldRow[] {
     if (table !== 'feature_slot') return [group, ...(this.#expected.get(table)?.() ?? [])];
     return [group, ...this.tables.registration.listGroups(group.license_id)];
@@ -235,7 +260,7 @@ function keyOf({ id }: Compiled, values: readonly RowValue[]): string {
   return JSON.stringify([id, ...values.map((value) => (value instanceof Uint8Array ? [...value] : value))]);
 }
 
-/** Asks as if the running command had been carried out so far. */
+/** Reads as if the running command had been carried out so far. */
 async function aside(
   sender: Sender,
   writes: readonly Sql[],

@@ -20,12 +20,12 @@ export function refuseMoved(folder: string): void {
   );
 }
 
-/** A file, so that whoever needs the old data after all can do without a program. */
+/** A file, so that nobody needs a program to use the old data after all. */
 export function markMoved(folder: string, to: string): void {
   writeNewFile(join(folder, MARK_FILE), `${to}\n`);
 }
 
-/** Other data comes to the folder. */
+/** For a folder that gets other data. */
 export function forgetMoved(folder: string): void {
   if (isMoved(folder)) removeDurably(join(folder, MARK_FILE));
 }

@@ -12,7 +12,7 @@ import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import { quoteNames, type RowOf, tableOf } from '../../engine/tables.ts';
 import { findRow, listRows } from '../wire/ask.ts';
 
-/** Names users in another way, within a transaction that was begun before. */
+/** Renames users within the caller's transaction. */
 export function respellUsers(db: DatabaseSync, respelling: Respelling): void {
   for (const table of respelling.tables) respellTable(db, table, respelling);
 }
@@ -36,7 +36,7 @@ function respellTable(db: DatabaseSync, table: NameTable, respelling: Respelling
   for (const row of added) add.run(...pickValues(row, columns));
 }
 
-/** Makes the store ignore case, or stop ignoring it. Nothing is done when it is so already. */
+/** Makes the store ignore case, or stop ignoring it, unless it does so already. */
 export function setIgnoresCase(db: DatabaseSync, ignoresCase: boolean): void {
   const server = findRow<RowOf<'server'>>(db, 'SELECT ignores_case FROM server');
   if ((server?.ignores_case === 1) === ignoresCase) return;

@@ -32,7 +32,7 @@ export async function openSqliteSource({
   }
 }
 
-/** The store is held open for its lock alone: it writes nothing before it is told to. */
+/** The store is open only for its lock. It writes nothing by itself. */
 class SqliteSource implements StoreSource {
   readonly place: string;
   readonly identity: string;
@@ -76,7 +76,7 @@ class SqliteSource implements StoreSource {
   }
 }
 
-/** Without the helpers of iterators, which end them after so many. */
+/** Iterator helpers cannot be used here: they would end the iterator after each page. */
 function takePage(rows: Iterator<CopiedRow>): readonly CopiedRow[] {
   const page: CopiedRow[] = [];
   while (page.length < PAGE_ROWS) {

@@ -19,7 +19,7 @@ import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { forgetMoved, isMoved } from './moved-mark.ts';
 
 interface SqliteTargetOptions {
-  /** Whoever opens it has its lock. */
+  /** Callers must hold its lock. */
   readonly folder: string;
   /** Of the data that is moved here. */
   readonly masterKey: MasterKeySource;
@@ -37,7 +37,7 @@ export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
   }
 }
 
-/** What is in the folder is from before it was moved away, and must not be taken for what comes back. */
+/** The data in the folder is from before it was moved away, and must not be taken for what comes back. */
 function refuseOld(folder: string): void {
   if (!isMoved(folder)) return;
   throw new Error(`${folder} has the data from before it was moved. Move ${DATABASE_FILE} out of it first.`);
@@ -49,7 +49,7 @@ function draftOf(folder: string): string {
   return join(folder, `${DATABASE_FILE}.new`);
 }
 
-/** What is left of an attempt that was cut off. */
+/** Removes what an interrupted attempt left. */
 function removeDraft(folder: string): void {
   for (const suffix of BESIDE) rmSync(`${draftOf(folder)}${suffix}`, { force: true });
 }
@@ -72,7 +72,7 @@ class SqliteTarget implements StoreTarget {
   constructor(options: SqliteTargetOptions, db: DatabaseSync) {
     this.#options = options;
     this.#db = db;
-    // Whoever reads it where the data was may be on another machine.
+    // The mark that names this place may be read on another machine.
     this.place = `${options.folder} on ${hostname()}`;
     const server = findRow<Pick<RowOf<'server'>, 'identity'>>(db, 'SELECT identity FROM server');
     this.identity = server?.identity ?? null;

@@ -5,7 +5,7 @@ import { LINK_PLACE } from '../../engine/questions.ts';
 import type { AuditLink, ListAudit } from '../../query.ts';
 import { prepare } from '../wire/ask.ts';
 
-/** The table holds these by itself, unless somebody has changed the table. */
+/** The table guarantees these types, unless somebody has changed the table. */
 export const LINK_TYPES = `typeof(chain) || ' ' || typeof(n) || ' ' || typeof(at) || ' ' || typeof(events)
   || ' ' || typeof(mac) AS types`;
 
@@ -13,7 +13,7 @@ export function hasLinkTypes({ types }: { readonly types: string }): boolean {
   return types === 'integer integer integer text blob';
 }
 
-/** The log as it was written. Whatever somebody has made of it is told too, and never fails a list. */
+/** The log as written. Links that were tampered with are listed too, and never fail the list. */
 export function listAudit(db: DatabaseSync, query: ListAudit): readonly AuditLink[] {
   const { chain, before, after, limit, eventLimit } = query;
   const rows = prepare(

@@ -16,12 +16,12 @@ export interface ReaderOptions {
   readonly file: string;
 }
 
-/** Whether a secret has to be opened for an answer. */
+/** Returns whether a secret has to be opened for the answer. */
 export function needsMasterKey({ kind }: Query): boolean {
   return kind === 'verify_audit' || kind === 'find_cloud_keys' || kind === 'find_identity_key';
 }
 
-/** Answers questions over a connection that cannot write. A long report here holds up no command. */
+/** Answers queries over a read-only connection, so that a long one delays no command. */
 export class SqliteReader {
   readonly #file: string;
   readonly #db: DatabaseSync;
@@ -31,7 +31,7 @@ export class SqliteReader {
     this.#db = tellDamage(file, () => openReadOnly(file));
   }
 
-  /** `masterKeys`: all that the secrets may be sealed with at this moment. */
+  /** `masterKeys`: all that may seal the secrets at this moment. */
   answer<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Answer<Q> {
     return tellDamage(this.#file, () => this.#answerAny(query, now, masterKeys)) as Answer<Q>;
   }

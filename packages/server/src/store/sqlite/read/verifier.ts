@@ -6,16 +6,13 @@ import type { ReaderThread } from '../wire/reader-client.ts';
 import { storeFault } from '../wire/thread-messages.ts';
 
 interface VerifierOptions {
-  /** A thread with a connection of its own. It ends with the answer. */
+  /** Opens a thread with a connection of its own, for one answer. */
   readonly openThread: () => ReaderThread;
-  /** All that the secrets may be sealed with at this moment; another list once that changes. */
+  /** All keys that may seal the secrets at this moment; a new list when they change. */
   readonly readMasterKeys: () => readonly MasterKey[];
 }
 
-/**
- * Checks the audit log beside everything else: it reads the whole log, and no other question may wait for
- * that.
- */
+/** Verifies the audit log in a thread of its own: it reads the whole log, and no other query should wait. */
 export class Verifier {
   readonly #options: VerifierOptions;
   readonly #checking = new SharedRun((signal) => this.#run(signal));
@@ -30,7 +27,7 @@ export class Verifier {
     return this.#checking.ask(signal);
   }
 
-  /** A check may take minutes, and writes nothing: it is broken off. */
+  /** Cancels a check, which may take minutes and writes nothing. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#thread?.cut();
@@ -53,7 +50,7 @@ export class Verifier {
     }
   }
 
-  /** The secrets may get another seal before the thread has come to open them. */
+  /** The secrets may be sealed again before the thread opens them. */
   async #ask(thread: ReaderThread): Promise<AuditVerdict> {
     const { readMasterKeys } = this.#options;
     for (;;) {

@@ -31,7 +31,7 @@ export function verifyAudit(db: DatabaseSync, keys: VerifyingKeys): AuditVerdict
   }
 }
 
-/** The same within a transaction that somebody else has begun. */
+/** The same within the caller's transaction. */
 export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: VerifyingKeys): AuditVerdict {
   const heads = listHeads(db);
   const segments = answerAsked(db, askSegments());
@@ -103,7 +103,7 @@ function checkAnchor(
   problems.tell(null, 0, problem);
 }
 
-/** The chains are walked by the index, lists and exports are not: a link must not be in one of them only. */
+/** Chains are walked by the index, lists and exports are not, so a link must be in both. */
 function checkTable(db: DatabaseSync, problems: ProblemList): void {
   const found = readPragma(db, "integrity_check('audit_link')");
   if (found !== 'ok') problems.tell(null, 0, `The table of the links is not sound: ${found}.`);

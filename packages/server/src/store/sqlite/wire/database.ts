@@ -26,8 +26,8 @@ export function openWritable(file: string): DatabaseSync {
 }
 
 /**
- * Takes the log into the database and starts it anew. What a crash has left in the log can be read, but may
- * not be on disk; commits behind it would be lost together with it in a power cut.
+ * Moves the write-ahead log into the database and starts a new one. What a crash left in the log can be read
+ * but may not be on disk; later commits would be lost with it in a power cut.
  */
 export function checkpoint(db: DatabaseSync): void {
   const row = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
@@ -35,7 +35,7 @@ export function checkpoint(db: DatabaseSync): void {
     throw new Error('The log could not be taken into the database: somebody is reading it.');
 }
 
-/** For lists and reports: cannot write, and never holds up the one that does. */
+/** For lists and reports: cannot write, and never blocks the writer. */
 export function openReadOnly(file: string): DatabaseSync {
   return new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
 }

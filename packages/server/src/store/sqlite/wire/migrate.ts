@@ -9,10 +9,7 @@ import { readPragma } from './ask.ts';
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42525448;
 
-/**
- * Throws for files that this release must not touch. Asked before anything is set, since settings are written
- * too.
- */
+/** Throws for files that this release must not touch. Call it before settings are written. */
 export function requireKnownSchema(db: DatabaseSync): void {
   const version = readPragma(db, 'user_version') as number;
   refuseForeign(db, version);
@@ -56,7 +53,7 @@ function applyMigration(db: DatabaseSync, name: string, version: number): void {
   }
 }
 
-/** The identity is random and never changes: it is what this server is. */
+/** The identity of the server is random and never changes. */
 function createServerRow(db: DatabaseSync): void {
   db.prepare('INSERT INTO server (id, identity, audit_mac) VALUES (1, ?, ?)').run(
     randomBytes(16).toString('hex'),
