@@ -37,7 +37,7 @@ export class Durations {
       mkdirSync(dirname(this.#file), { recursive: true });
       writeFileSync(this.#file, `${JSON.stringify(this.#milliseconds, null, 1)}\n`);
     } catch {
-      // The next run estimates.
+      // The next run uses estimates.
     }
   }
 }

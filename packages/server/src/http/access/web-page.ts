@@ -106,8 +106,8 @@ function corsHeaders(origin: string): Record<string, string> {
 const PREFLIGHT_SECONDS = 600;
 
 /**
- * Answers a CORS preflight. `null` if the request is none, or for an admin route, which foreign pages may
- * never use.
+ * Answers a CORS preflight. `null` if the request is not a preflight, or is for an admin route, which foreign
+ * pages may never use.
  */
 export async function answerPreflight(visit: PageRequest): Promise<Reply | null> {
   const { route, request, pages } = visit;

@@ -96,7 +96,7 @@ function unwrapNull(schema: JsonSchema): JsonSchema {
   return { ...rest, ...shorten(first), type: [first.type as string, 'null'] };
 }
 
-/** Where a field is sent, which decides what it may be. */
+/** Where a field is sent, which determines the values it may have. */
 type Place = 'body' | 'query' | 'strict body' | 'strict query';
 
 /** The fields of a request body or query. */

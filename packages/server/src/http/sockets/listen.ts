@@ -204,8 +204,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
 }
 
 /**
- * Node hands over connections that request a tunnel: we must close them and handle their errors, which would
- * otherwise end the process.
+ * Node leaves connections that request a tunnel to us: we must close them and handle their errors, which
+ * would otherwise end the process.
  */
 function refuseTunnel(socket: Socket): void {
   socket.on('error', () => socket.destroy());
