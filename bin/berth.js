@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript, which any Node can read: it finds out whether this one can run Berth before anything else is
-// loaded, and says in a sentence what to do if it cannot. Everything that starts Berth comes through here: `./berth`,
+// Plain JavaScript, which any Node version can read: checks whether this version can run Berth before loading
+// anything else, and explains what to do if it cannot. All ways to start Berth use this file: `./berth`,
 // `berth.cmd`, `npm start`, `npm run` and `npx`.
 import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
@@ -35,15 +35,15 @@ function findProblem() {
   return `Berth needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}). ${advice}`;
 }
 
-/** Runs the server's command line, or the one of the licensing cloud: `berth cloud …`, `berth help cloud …`. */
+/** Runs the command line of the server, or that of the cloud: `berth cloud …`, `berth help cloud …`. */
 async function start() {
-  // Compiled code is kept beside the packages it comes from, which halves the time of a start; threads take it from
-  // the environment. Where the folder cannot be written, everything works without.
+  // The compile cache next to the packages halves the start time; threads get it from the environment. If the
+  // folder is not writable, everything works without it.
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'berth');
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   const call = findCall();
   if (isScriptOfOurs()) followNpm();
-  // Node forgets that it was started under nohup; the launcher tells.
+  // Node loses the information that it was started under nohup; the launcher passes it on.
   if (process.env.BERTH_NOHUP === 'yes') process.on('SIGHUP', () => {});
   delete process.env.BERTH_CALLED_AS;
   delete process.env.BERTH_NOHUP;
@@ -51,7 +51,7 @@ async function start() {
   if (words[0] === 'help' && words[1] === 'cloud') words.splice(0, 2, 'cloud', 'help');
   if (words[0] !== 'cloud') return run('server', words, call);
   const rest = words.slice(1);
-  // `npm run cloud` has always started it.
+  // `npm run cloud` has always started the cloud.
   const isBareScript = rest.length === 0 && process.env.npm_lifecycle_event === 'cloud';
   return run('cloud', isBareScript ? ['serve'] : rest, `${call} cloud`);
 }
@@ -61,14 +61,14 @@ async function run(name, words, program) {
     const { main } = await import(`../packages/${name}/src/main.ts`);
     await main(words, { program, home: root });
   } catch (error) {
-    // After an upgrade, as a rule: the new version needs a package that the old one did not.
+    // Usually after an upgrade: the new version needs a package that the old one did not.
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     process.stderr.write(`${error.message}. Run "npm ci" in ${root}.\n`);
     process.exitCode = 1;
   }
 }
 
-/** Whether npm runs us, and waits for us: `npm start`, `npm run berth`, `npm run cloud` or `npx berth`. */
+/** Whether npm started us and waits for us: `npm start`, `npm run berth`, `npm run cloud` or `npx berth`. */
 function isScriptOfOurs() {
   const { BERTH_CALLED_AS: told, npm_lifecycle_event: script, npm_package_json: manifest } = process.env;
   if (told) return false;
@@ -78,7 +78,7 @@ function isScriptOfOurs() {
   );
 }
 
-/** How whoever reads our hints calls Berth. */
+/** The command to show in hints. */
 function findCall() {
   const { BERTH_CALLED_AS: told, npm_lifecycle_event: script, INIT_CWD } = process.env;
   if (told) return told;

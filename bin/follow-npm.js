@@ -7,8 +7,8 @@ const INTERVAL_MS = 200;
 const GENERATIONS = 3;
 
 /**
- * npm hands a signal to the shell that it runs scripts in. The shell dies of it without a word to us, npm dies of that,
- * and a server would be left behind. So whoever was started by npm stops when npm or the shell is gone.
+ * npm passes a signal to the shell that runs its scripts. The shell exits without passing it on, then npm
+ * exits, and the server would be orphaned. So a server started by npm stops when npm or the shell is gone.
  */
 export function followNpm() {
   const parent = process.ppid;
@@ -21,7 +21,10 @@ export function followNpm() {
   timer.unref();
 }
 
-/** The process id of npm among our ancestors. One that cannot be made out is not watched: it may outlive its parent. */
+/**
+ * The process id of npm among our ancestors. If it cannot be determined, it is not watched: it may outlive
+ * its parent.
+ */
 function findNpm(parent) {
   let pid = parent;
   for (let generation = 0; generation < GENERATIONS && pid > 1; generation++) {

@@ -17,7 +17,7 @@ import { hasMemory, hasPostgres, MEMORY, SHARED_SETTINGS, startPostgres } from '
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules', '.bin');
 const TEST_TIMEOUT_MS = 10 * 60 * 1000;
-/** Many tests wait for a process or a time to pass, so a few more run than there are cores. */
+/** Many tests wait for processes or timers, so slightly more files run at once than there are cores. */
 const CONCURRENCY = Math.ceil(availableParallelism() * 1.5);
 const CACHE = join(ROOT, 'node_modules', '.cache');
 const STATIC_CHECKS = ['tsc --noEmit', 'biome check .'];
@@ -26,7 +26,7 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** Runs a tool of the project with the project's own node, and hands back what it printed if it failed. */
+/** Runs a tool with the project's Node and returns its output if it fails. */
 async function runTool(commandLine: string): Promise<string | undefined> {
   const [command = '', ...args] = commandLine.split(' ');
   const env = { ...process.env, PATH: `${TOOLS}${delimiter}${process.env.PATH ?? ''}` };
@@ -56,8 +56,8 @@ function findTestFiles(filters: string[]): string[] {
 }
 
 /**
- * One PostgreSQL for all files, each with databases of its own. Those that stop it start one themselves. The
- * variable has none of the names that a server takes for a setting.
+ * One PostgreSQL server for all files, each with separate databases. Files that stop the server start another
+ * one. The variable's name is not one that a server reads as a setting.
  */
 async function startSharedPostgres(files: readonly string[]): Promise<() => Promise<void>> {
   const isOurs = process.env.BERTH_TEST_DATABASE_URL === undefined && hasPostgres && files.length > 1;
@@ -114,9 +114,9 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
 }
 
 process.chdir(ROOT);
-// Test files and the servers they start share compiled code, which saves each some half a second.
+// Test files and the servers they start share compiled code, which saves about half a second each.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
-// In memory a sync costs nothing.
+// Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);
 const isCi = process.env.CI === 'true';

@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Rough seconds of a file that has not run here yet: those that start processes go first. */
+/** Estimated seconds of a file that has not run here yet: those that start processes go first. */
 const GUESSES: readonly (readonly [RegExp, number])[] = [
   [/\/test\/(?:faults|fuzz|model)\/|\/group-/, 15],
   [/\/test\/(?:e2e|cli|browser)\//, 10],
 ];
 
-/** How long each test file took when it last ran, in a file that may be missing. */
+/** The last duration of each test file, in a file that may be missing. */
 export class Durations {
   readonly #file: string;
   readonly #milliseconds: Record<string, number>;
@@ -23,7 +23,7 @@ export class Durations {
     return this.#milliseconds[path] ?? guess * 1000;
   }
 
-  /** The longest first, so that none of them is left for the end, when the other cores have nothing to do. */
+  /** Longest first, so that none of them runs alone at the end while other cores are idle. */
   sort(paths: readonly string[]): string[] {
     return paths.toSorted((a, b) => this.estimate(b) - this.estimate(a) || (a < b ? -1 : 1));
   }
@@ -37,7 +37,7 @@ export class Durations {
       mkdirSync(dirname(this.#file), { recursive: true });
       writeFileSync(this.#file, `${JSON.stringify(this.#milliseconds, null, 1)}\n`);
     } catch {
-      // The next run guesses.
+      // The next run uses estimates.
     }
   }
 }

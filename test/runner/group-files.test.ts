@@ -9,7 +9,7 @@ import { reportCompactly } from './reporter.ts';
 
 const HEAD = "import { after, beforeEach, describe, test } from 'node:test';";
 
-/** Runs files as one group, and hands back what is reported about them. */
+/** Runs files as one group and returns what is reported about them. */
 async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>) {
   const root = mkdtempSync(join(tmpdir(), 'berth-group-'));
   t.after(() => rmSync(root, { recursive: true }));
@@ -22,7 +22,7 @@ async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>)
   const { entries, ungroup } = groupFiles(files, root, join(root, 'groups'));
   assert.equal(entries.length, 1);
   const ledger = new Ledger({ skipsFail: false });
-  // Otherwise the runner takes itself for a test, and runs nothing.
+  // Otherwise the runner treats itself as a test and runs nothing.
   const context = process.env.NODE_TEST_CONTEXT;
   delete process.env.NODE_TEST_CONTEXT;
   const events = run({ files: entries, cwd: root, isolation: 'process' });
@@ -69,7 +69,7 @@ test('a file without tests, and all after one that ends the process, are silent'
     c: "test('exit', () => process.exit(0));",
     d: "test('good', () => {});",
   });
-  // What the first has reported may get lost with the process.
+  // Reports of the first test may get lost with the process.
   assert.deepEqual(
     silent.filter((file) => file !== files[0]),
     files.slice(1),

@@ -6,25 +6,25 @@ import { pathToFileURL } from 'node:url';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
 
 /**
- * Starting a process and loading the code costs more than most tests beside the code do, so that several of
- * those files share a process. Each file is a suite there, which keeps its hooks to itself.
+ * Starting a process and loading the code takes longer than most unit tests, so several of those files share
+ * a process. Each file is a suite there and keeps its own hooks.
  */
 const GROUP_SIZE = 16;
 
-/** Test files that change their process, or whose tests would hold up a group. */
+/** Test files that change their process, or that would delay a group. */
 const ALONE = ['postgres-store.test.ts'];
 
-/** The temporary files of these tests need no disk, and syncing it is most of what they would wait for. */
+/** The temporary files of these tests need no disk, and they would mostly wait for syncs. */
 const IN_MEMORY = hasMemory() ? [`process.env.TMPDIR = ${JSON.stringify(MEMORY)};`] : [];
 
 interface Groups {
-  /** What to run instead: files on their own, and entries of groups. */
+  /** What to run instead: single files and group entries. */
   readonly entries: string[];
-  /** Makes the events of a group look as if each of its files had run on its own. */
+  /** Makes the events of a group look as if each file had run separately. */
   ungroup(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent>;
 }
 
-/** Puts test files beside the code into groups, whose entries are written to a folder. */
+/** Groups the unit test files; writes the entries of the groups to a folder. */
 export function groupFiles(files: readonly string[], root: string, folder: string): Groups {
   const packages = join(root, 'packages') + sep;
   const isGrouped = (file: string) => file.startsWith(packages) && !ALONE.some((name) => file.endsWith(name));
@@ -38,7 +38,7 @@ export function groupFiles(files: readonly string[], root: string, folder: strin
   };
 }
 
-/** Named after what is in it: another run may use the folder at the same time. */
+/** Named after its content: another run may use the folder at the same time. */
 function writeEntry(group: readonly string[], folder: string): string {
   const suites = group.map(
     (file) => `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(pathToFileURL(file).href)}));`,
@@ -53,7 +53,7 @@ function writeEntry(group: readonly string[], folder: string): string {
 
 type Data = Extract<TestEvent, { type: 'test:fail' }>['data'];
 
-/** What is known of a group whose events come in. */
+/** The state of a group while its events arrive. */
 interface GroupState {
   file: string | undefined;
   hasTests: boolean;
@@ -97,7 +97,7 @@ function* translate(event: TestEvent, state: GroupState): Generator<TestEvent> {
   }
 }
 
-/** Nobody can say which file of a group has printed what: all of it is shown with a file that failed. */
+/** The output of a group cannot be assigned to its files, so all of it is shown with a failed file. */
 function* endFile(
   event: TestEvent,
   data: Data,
@@ -116,7 +116,7 @@ function* endFile(
   } as unknown as TestEvent;
 }
 
-/** Whether a file failed only because of tests in it, which are told themselves. */
+/** Whether a file failed only because of its tests, which are reported separately. */
 function isOfTests(error: Error): boolean {
   return 'failureType' in error && error.failureType === 'subtestsFailed';
 }

@@ -6,7 +6,7 @@ import { reportCompactly } from './reporter.ts';
 
 const FILE = '/a.test.ts';
 
-/** What the runner tells, as far as the ledger reads it. */
+/** The runner's events, as far as the ledger reads them. */
 function makeEvent(type: TestEvent['type'], data: object): TestEvent {
   return { type, data: { file: FILE, entryFile: FILE, line: 1, ...data } } as TestEvent;
 }

@@ -5,10 +5,10 @@ export type Kind = 'passed' | 'failed' | 'skipped';
 
 export interface Outcome {
   kind: Kind;
-  /** The test with the suites around it. */
+  /** The test with its suites. */
   name: string;
   place: string;
-  /** Why it was skipped, or why it failed if no error says so. */
+  /** Why it was skipped, or why it failed without an error. */
   reason?: string;
   error?: unknown;
 }
@@ -20,21 +20,21 @@ interface Started {
 
 type Ended = EventData.TestPass | EventData.TestFail;
 
-/** A machine for CI may lack what takes rights of its own, but never these: the pages need them. */
+/** CI machines may lack tools that need special permissions, but never these: the page tests need them. */
 const ALWAYS_IN_CI = /^optional: needs (?:curl|Chromium)$/;
 
 function mayBeMissing(reason: string): boolean {
   return reason.startsWith('optional:') && !ALWAYS_IN_CI.test(reason);
 }
 
-/** A skip must say why; a test still to be written is as good as skipped. */
+/** A skip must have a reason; a todo counts as a skip. */
 function readSkip({ skip, todo }: Ended): string | undefined {
   if (skip !== undefined && skip !== false) return typeof skip === 'string' ? skip : 'no reason given';
   if (todo !== undefined && todo !== false) return `unfinished: ${todo}`;
   return undefined;
 }
 
-/** Tells what counts: leaves, and whatever fails by itself, but neither suites nor the files around them. */
+/** Reports tests and other failures, but neither suites nor files. */
 export class Ledger {
   readonly counts: Record<Kind, number> = { passed: 0, failed: 0, skipped: 0 };
   readonly #started = new Map<string, Started>();
@@ -58,7 +58,7 @@ export class Ledger {
     return outcome && this.add(outcome);
   }
 
-  /** The files of which no result came: a process that exits early with code 0 passes for the runner. */
+  /** Files without a result: the runner accepts a process that exits early with code 0. */
   listSilent(files: string[]): string[] {
     return files.filter((file) => !this.#reported.has(file));
   }
@@ -96,7 +96,7 @@ export class Ledger {
     return { kind: 'failed', ...test, error: error?.cause ?? error };
   }
 
-  /** Only of a file which fails apart from its tests does the runner report the file itself. */
+  /** The runner reports a file itself only if it fails apart from its tests. */
   #judgeProcess({ place }: { place: string }, data: Ended, error: object | undefined): Outcome {
     if (data.file) this.#reported.add(data.file);
     const code = error && 'exitCode' in error ? error.exitCode : undefined;

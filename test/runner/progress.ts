@@ -11,7 +11,7 @@ interface ProgressOptions {
   readonly readMs: () => number;
 }
 
-/** Follows the test files as they run, which is not the order in which they are reported. */
+/** Tracks the test files while they run, which differs from the order of the reports. */
 export class Progress {
   readonly #options: ProgressOptions;
   readonly #startedMs: number;
@@ -50,7 +50,7 @@ export class Progress {
     return `${done}/${files.length} files${failed}, ${elapsed}, about ${left} left`;
   }
 
-  /** The files that wait share the cores, but none ends before its own time. */
+  /** The waiting files share the cores, but none takes less than its own time. */
   #estimateLeft(): number {
     const { durations, concurrency, readMs } = this.#options;
     const waiting = [...this.#waiting].map((file) => durations.estimate(file));
@@ -72,7 +72,7 @@ function formatSeconds(milliseconds: number): string {
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
 }
 
-/** Keeps a line of progress below whatever else is printed. */
+/** Keeps a progress line below all other output. */
 export function startProgressLine(progress: Progress, write: (text: string) => void) {
   const print = (text: string) => write(`${CLEAR_LINE}${text}${progress.format()}`);
   const timer = setInterval(() => print(''), INTERVAL_MS);

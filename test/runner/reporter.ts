@@ -9,7 +9,7 @@ interface FileReport {
   output: string;
 }
 
-/** Most stacks hold the diff; an assertion with a message of its own hides the values it compared. */
+/** Most stacks contain the diff; an assertion with its own message hides the compared values. */
 function hidesValues(error: AssertionError): boolean {
   return !error.generatedMessage && (error.actual !== undefined || error.expected !== undefined);
 }
@@ -83,7 +83,7 @@ function countOutcome(event: TestEvent, outcome: Outcome | undefined, reports: F
   if (file) reports.of(file).counts[outcome.kind]++;
 }
 
-/** One line for each file, and in full only what needs reading: failures, skips, seeds. */
+/** One line per file, and details only for failures, skips and seeds. */
 export async function* reportCompactly(
   events: AsyncIterable<TestEvent>,
   ledger: Ledger,

@@ -1,11 +1,11 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
-/** What came back: the status, and the body as JSON or, where it is none, as text. */
+/** A response: the status, and the body as text and, if it is JSON, as facts. */
 export interface Answer {
   readonly status: number;
   readonly body: Facts;
   readonly text: string;
-  /** Left out where a test makes up an answer itself. */
+  /** Missing in responses that a test makes up. */
   readonly headers?: IncomingHttpHeaders;
 }
 
@@ -13,7 +13,7 @@ export type Facts = Readonly<Record<string, unknown>>;
 
 type Headers = Readonly<Record<string, string>>;
 
-/** One who holds a slot, as the admin API lists them. */
+/** A user of a slot, as listed by the admin API. */
 export interface Holder {
   readonly license_id: number;
   readonly user: string;
@@ -37,10 +37,10 @@ export interface ClockFacts {
   readonly jump: { readonly direction: 'ahead' | 'behind'; readonly gap_ms: number } | null;
 }
 
-/** An answer that takes longer is none: nothing here may hang for ever. */
+/** Later responses count as missing, so that no test hangs. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** A client of a running server, with connections of its own that it keeps. */
+/** A client of a running server, with separate keep-alive connections. */
 export class BerthApi {
   readonly #url: string;
   readonly #agent: Agent;
@@ -80,7 +80,7 @@ export class BerthApi {
     return (await this.#ask('/api/admin/clock')) as unknown as ClockFacts;
   }
 
-  /** Everyone who holds a slot, from all pages. */
+  /** All users of slots, from all pages. */
   async holders(): Promise<readonly Holder[]> {
     const all: Holder[] = [];
     let after = '';
@@ -102,7 +102,7 @@ export class BerthApi {
     return (await this.#ask('/api/admin/licenses')).licenses as readonly Facts[];
   }
 
-  /** Events newer than a sequence number, the newest first. */
+  /** Events after a sequence number, newest first. */
   async eventsAfter(seq: number): Promise<readonly AuditedEvent[]> {
     const all: AuditedEvent[] = [];
     let before = '';
@@ -151,7 +151,7 @@ export class BerthApi {
   }
 }
 
-/** An answer that is no JSON object has no facts. */
+/** A response that is not JSON has no facts. */
 function parse(text: string): Facts {
   try {
     return JSON.parse(text) as Facts;

@@ -20,14 +20,14 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Commands that run until they are stopped, or write past the terminal. */
+/** Commands that run until stopped, or do not write through the terminal. */
 const NEED_A_PROCESS = /^(serve|events|audit export)( |$)/;
 
 type Env = Readonly<Record<string, string>>;
 
 /**
- * Runs `berth WORDS` on a data folder, whether or not a server runs on it, with `input` to read. Most
- * commands run in this process, which saves a start; a faked clock needs a process of its own.
+ * Runs `berth WORDS` on a data folder, with or without a running server, and with `input` as standard input.
+ * Most commands run in this process, which is faster; a faked clock needs a separate process.
  */
 export async function runBerth(
   data: string,
@@ -62,7 +62,7 @@ class Recorder {
   }
 }
 
-/** The same in a process of its own. */
+/** The same in a separate process. */
 export async function spawnBerth(
   data: string,
   words: readonly string[],
@@ -79,13 +79,13 @@ export async function spawnBerth(
     const child = execFile(process.execPath, args, options, (_, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
-    // A command that reads nothing may be gone before it is told anything.
+    // A command that reads no input may exit before the input is written.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
 }
 
-/** The same with `--json`, read; a command that fails is an error. */
+/** The same with `--json`, parsed. Throws if the command fails. */
 export async function askBerth<T>(
   data: string,
   words: readonly string[],

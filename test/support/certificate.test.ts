@@ -14,7 +14,7 @@ import { temporaryFolder } from './server-process.ts';
 
 const NAMES = ['localhost', 'cloud.example', '127.0.0.1', '::1'];
 
-/** Good for as long as this test will be run. */
+/** Valid for as long as this test will exist. */
 function makeTestCertificate(facts: Partial<CertificateOptions> = {}) {
   return makeCertificate({
     names: NAMES,

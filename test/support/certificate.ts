@@ -10,16 +10,16 @@ import {
 import { isIP } from 'node:net';
 
 export interface CertificateOptions {
-  /** The host names and IP addresses that it is good for. */
+  /** The host names and IP addresses that it is valid for. */
   readonly names: readonly string[];
-  /** Both ends belong to the time it is good for; a certificate knows whole seconds only. */
+  /** Both limits are inclusive, with a precision of one second. */
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Whom it names as its subject; with '' nobody. */
+  /** The subject; '' for none. */
   readonly commonName?: string;
-  /** Who signs it, by default itself. */
+  /** Self-signed by default. */
   readonly issuer?: Certificate;
-  /** By default P-256. With RSA somebody else has to sign it. */
+  /** P-256 by default. An RSA certificate needs an issuer. */
   readonly keyType?: 'ec' | 'rsa';
 }
 
@@ -64,8 +64,8 @@ const TRUE = der(BOOLEAN, bytes('ff'));
 const SIGNS_TLS_AND_CERTIFICATES = der(BIT_STRING, bytes('0284'));
 
 /**
- * A certificate for a TLS server or client of a test. It is an authority too, so that one which signed itself
- * needs nothing else where it is trusted (`ca`, NODE_EXTRA_CA_CERTS), and others can be signed with it.
+ * A certificate for a TLS server or client. It is also a CA: a self-signed one can be trusted directly (`ca`,
+ * NODE_EXTRA_CA_CERTS), and it can sign others.
  */
 export function makeCertificate(options: CertificateOptions): Certificate {
   const { publicKey, privateKey } =
@@ -82,7 +82,7 @@ export function makeCertificate(options: CertificateOptions): Certificate {
 
 const DEFAULT_NAME = 'Berth test';
 
-/** One that is good for this machine, for as long as this test will be run. */
+/** A certificate for this machine that is valid for as long as the tests will exist. */
 export function makeTestCertificate(facts: Partial<CertificateOptions> = {}): Certificate {
   return makeCertificate({
     names: ['localhost', '127.0.0.1', '::1'],
@@ -105,7 +105,7 @@ function encodeFacts(
   return der(
     SEQUENCE,
     der(VERSION, der(INTEGER, bytes('02'))),
-    // The byte in front keeps the number positive and its length the shortest possible.
+    // The first byte keeps the number positive and its encoding minimal.
     der(INTEGER, bytes('01'), randomBytes(15)),
     encodeAlgorithm(),
     encodeSubject(issuerName),
@@ -139,7 +139,7 @@ function encodeName(name: string): Buffer {
   return der(IP_ADDRESS, version === 4 ? Buffer.from(name.split('.').map(Number)) : encodeIPv6(name));
 }
 
-/** Two colons stand for as many zeros as are missing. */
+/** A double colon stands for the missing zeros. */
 function encodeIPv6(address: string): Buffer {
   const [front = [], back = []] = address.split('::').map((half) => half.split(':').filter(Boolean));
   const zeros = Array<string>(8 - front.length - back.length).fill('0');

@@ -18,11 +18,11 @@ interface Ran {
 
 interface Clone {
   readonly folder: string;
-  /** Makes the pinned Node of the clone another version than the one it runs on. */
+  /** Changes the pinned Node of the clone to another version. */
   pinNode(version: string): void;
 }
 
-/** A clone of its own, whose code is the project's: with everything installed, unless told otherwise. */
+/** A separate clone with the code of the project, installed by default. */
 export function makeClone(t: TestLife, name: string, { isInstalled = true } = {}): Clone {
   const folder = join(realpathSync(temporaryFolder(t, { hasPrograms: true })), name);
   mkdirSync(folder);
@@ -44,7 +44,7 @@ export function makeClone(t: TestLife, name: string, { isInstalled = true } = {}
   };
 }
 
-/** The environment of a person, without what `npm test` puts into it. */
+/** A user's environment, without the variables of `npm test`. */
 export function plainEnv(env: Readonly<Record<string, string>> = {}): Record<string, string> {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(?:npm_|INIT_CWD$|BERTH_|NODE_TEST)/.test(name),

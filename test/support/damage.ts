@@ -1,4 +1,4 @@
-/** All bytes that differ from those of this text in a single bit. */
+/** All variants of the text with one flipped bit. */
 export function* flipBits(text: string): Generator<Buffer> {
   const bytes = Buffer.from(text);
   for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -8,14 +8,14 @@ export function* flipBits(text: string): Generator<Buffer> {
   }
 }
 
-/** Every text that ends too early. */
+/** All proper prefixes of the text. */
 export function* cutShort(text: string): Generator<string> {
   for (let length = 0; length < text.length; length++) yield text.slice(0, length);
 }
 
 /**
- * Everything that can happen to a file that is base64 of JSON: bits flip in it, bits flip in the JSON, either
- * ends too early.
+ * All kinds of damage to a file that is JSON in base64: a flipped bit or a missing end, in the file or in the
+ * JSON.
  */
 export function* damage(file: string): Generator<string> {
   for (const bytes of flipBits(file)) yield bytes.toString();

@@ -6,7 +6,7 @@ import type { Route } from '../../packages/server/src/http/route.ts';
 
 type App = ReturnType<typeof createApp>;
 
-/** Makes the app fail on every answer that its route does not declare: other errors, other fields. */
+/** Makes the app fail on every response that its route does not declare, such as other errors or fields. */
 export function checkDeclaredAnswers(app: App, routes: readonly Route[]): void {
   const { fetch } = app;
   app.fetch = async (request, ...rest) => {

@@ -10,18 +10,18 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const YEAR_MS = 365 * DAY_MS;
 
-/** A wall clock that a test can set for a process, while it runs too; its monotonic clock stays true. */
+/** A wall clock that a test can set for a process, even while it runs. The monotonic clock stays real. */
 export interface FakedClock {
-  /** What a process needs to see it. */
+  /** The environment of a process that uses this clock. */
   readonly env: Readonly<Record<string, string>>;
-  /** How far it is ahead of the true clock. */
+  /** How far it is ahead of the real clock. */
   readonly shiftMs: number;
   set(shiftMs: number): void;
 }
 
 const LIBRARIES = ['/usr/lib/*/faketime/libfaketimeMT.so.1', '/usr/lib/faketime/libfaketimeMT.so.1'];
 
-/** `null` where the library cannot be had. */
+/** `null` if the library is not available. */
 export async function makeFakedClock(t: { after(work: () => void): void }): Promise<FakedClock | null> {
   const library = process.platform === 'linux' ? await ensureFile(LIBRARIES, 'libfaketime') : undefined;
   if (library === undefined) return null;
@@ -37,7 +37,7 @@ export async function makeFakedClock(t: { after(work: () => void): void }): Prom
     shiftMs: 0,
     set(shiftMs: number) {
       clock.shiftMs = shiftMs;
-      // In one step: a process may read the file at any moment.
+      // Replaced atomically, because a process may read the file at any time.
       const seconds = shiftMs / 1000;
       writeFileSync(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
       renameSync(`${file}.new`, file);
@@ -47,10 +47,10 @@ export async function makeFakedClock(t: { after(work: () => void): void }): Prom
   return clock;
 }
 
-/** Less than what the server follows at once. */
+/** Small enough that the server follows immediately. */
 const STEP_MS = 4 * MINUTE_MS;
 
-/** Lets the wall clock run ahead in steps so small that the server follows every one. */
+/** Advances the wall clock in steps that are small enough for the server to follow. */
 export async function passTime(server: ServerUnderTest, clock: FakedClock, millis: number): Promise<void> {
   for (let leftMs = millis; leftMs > 0; leftMs -= STEP_MS) {
     clock.set(clock.shiftMs + Math.min(leftMs, STEP_MS));

@@ -13,7 +13,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Where the command is, if it is there. */
+/** The path of the command; `undefined` if it is not installed. */
 export function findCommand(command: string): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, command)).find(isExecutable);
@@ -23,7 +23,7 @@ function hasCommand(command: string): boolean {
   return findCommand(command) !== undefined;
 }
 
-/** Test files run side by side, and apt-get fails at once where another one holds its lists. */
+/** Test files run in parallel, and apt-get fails immediately while another process holds its lock. */
 async function runAptGet(...args: string[]): Promise<boolean> {
   const lock = join(tmpdir(), 'berth-apt-get.lock');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
@@ -43,13 +43,13 @@ async function installPackage(debianPackage: string): Promise<void> {
   if (await runAptGet('update')) await runAptGet(...install);
 }
 
-/** Whether the command is there, after an attempt to install the Debian package it comes with. */
+/** Returns whether the command is installed. Tries to install its Debian package first. */
 export async function ensureTool(command: string, debianPackage: string): Promise<boolean> {
   if (!hasCommand(command)) await installPackage(debianPackage);
   return hasCommand(command);
 }
 
-/** The first file which one of the patterns matches, after an attempt to install its Debian package. */
+/** Returns the first file that matches a pattern. Tries to install its Debian package if there is none. */
 export async function ensureFile(patterns: string[], debianPackage: string): Promise<string | undefined> {
   const [found] = globSync(patterns);
   if (found !== undefined) return found;

@@ -1,4 +1,4 @@
-/** The part of JSON Schema that our API document uses. Whatever else a schema holds is an error. */
+/** The part of JSON Schema that our API document uses. Everything else in a schema is an error. */
 interface Schema {
   readonly $ref?: string;
   readonly allOf?: readonly Schema[];
@@ -45,7 +45,7 @@ const KNOWN = new Set([
   ],
 ]);
 
-/** What a reference inside a document leads to. */
+/** Resolves a reference inside a document. */
 export function resolve(document: unknown, reference: string): unknown {
   if (!reference.startsWith('#/'))
     throw new Error(`A reference that leads out of the document: ${reference}`);
@@ -53,7 +53,7 @@ export function resolve(document: unknown, reference: string): unknown {
   return steps.reduce<unknown>((value, step) => (value as Record<string, unknown>)?.[step], document);
 }
 
-/** Why a value does not fit a schema of the document; `null` when it does. */
+/** Why a value does not match a schema of the document; `null` if it does. */
 export function whyNot(document: unknown, schema: Schema, value: unknown, at = '$'): string | null {
   const stranger = Object.keys(schema).find((keyword) => !KNOWN.has(keyword));
   if (stranger !== undefined) throw new Error(`A keyword that is not known here: ${stranger}`);

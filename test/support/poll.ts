@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const INTERVAL_MS = 20;
 const LONGEST_MS = 60_000;
 
-/** Asks again and again until something is there, and fails when it never comes. */
+/** Polls until there is a value; fails after a timeout. */
 export async function pollUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,

@@ -1,4 +1,4 @@
-/** A stream of numbers in [0, 1) that is the same for the same seed (mulberry32). */
+/** A sequence of numbers in [0, 1) that depends only on the seed (mulberry32). */
 export type Random = () => number;
 
 export function createRandom(seed: number): Random {
@@ -11,7 +11,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A whole number from `from` to `to`, both included. */
+/** An integer from `from` to `to`, inclusive. */
 export function pickNumber(random: Random, { from, to }: { from: number; to: number }): number {
   return from + Math.floor(random() * (to - from + 1));
 }
@@ -20,7 +20,7 @@ export function pickOne<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)] as T;
 }
 
-/** A seed for a run that was given none; it is printed, so that the run can be repeated. */
+/** A seed for a run without a given one. It is printed, so that the run can be repeated. */
 export function makeUpSeed(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }

@@ -1,19 +1,18 @@
 import { connect, type Socket } from 'node:net';
 
-/** What came back over a socket, as a client that trusts nobody reads it. */
+/** A response as parsed from a raw socket. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** A connection to the server at a URL. */
 export function openSocket(url: string): Socket {
   const { hostname, port } = new URL(url);
   return connect({ host: hostname, port: Number(port) });
 }
 
-/** Sends bytes as they are and reads one whole answer, or what there is when the server hangs up. */
+/** Sends raw bytes and reads one response, which may be incomplete if the server closes the connection. */
 export function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawAnswer> {
   const socket = openSocket(url);
   for (const piece of pieces) socket.write(piece);
@@ -29,7 +28,7 @@ export function readAnswerFrom(socket: Socket): Promise<RawAnswer> {
       const answer = parseAnswer(received);
       if (answer !== null && isWhole(answer)) socket.destroy();
     });
-    // What the server has no use for may be cut off while it is being sent; its answer counts.
+    // The server may close the connection before it has read everything; its response counts.
     socket.on('error', () => {});
     socket.on('close', () => {
       const answer = parseAnswer(received);
@@ -39,14 +38,14 @@ export function readAnswerFrom(socket: Socket): Promise<RawAnswer> {
   });
 }
 
-/** Everything that comes until the server hangs up. */
+/** Reads until the server closes the connection. */
 export async function readToEnd(socket: Socket): Promise<string> {
   let received = '';
   socket.on('error', () => {});
   socket.setEncoding('latin1').on('data', (text: string) => {
     received += text;
   });
-  // Not with `once`, which fails where the end is a reset.
+  // `once` would reject if the connection is reset.
   await new Promise((resolve) => socket.on('close', resolve));
   return received;
 }

@@ -5,7 +5,7 @@ import { findForms, formsOf } from './secret-search.ts';
 
 const SECRET = `a/b+c&d="é\\ ${randomBytes(6).toString('hex')}?>`;
 
-/** Somewhere in the middle of other bytes. */
+/** The text in the middle of random bytes. */
 function plant(text: string): Buffer {
   return Buffer.concat([randomBytes(1000), Buffer.from(text), randomBytes(1000)]);
 }

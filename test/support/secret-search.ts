@@ -1,13 +1,13 @@
-/** A way in which a secret may stand somewhere. */
+/** An encoding of a secret. */
 interface SecretForm {
   readonly form: string;
   readonly bytes: Buffer;
 }
 
-/** A secret is text, or bytes that are no text. */
+/** A secret is text or binary data. */
 export type Secret = string | Buffer;
 
-/** Every form in which a secret is looked for. */
+/** All encodings to search for. */
 export function formsOf(secret: Secret): readonly SecretForm[] {
   const raw = Buffer.from(secret as string);
   const hex = raw.toString('hex');
@@ -39,8 +39,8 @@ function escapeUnicode(letter: string): string {
 }
 
 /**
- * Base64 writes three bytes as four letters, so a secret in the middle of something has three forms. Letters
- * that its neighbours have a part in are left out.
+ * Base64 encodes three bytes as four characters, so a secret inside other data has three encodings. Omits
+ * characters that also depend on the neighbouring bytes.
  */
 function base64Forms(raw: Buffer): Readonly<Record<string, string>> {
   const forms: Record<string, string> = {};
@@ -54,7 +54,7 @@ function base64Forms(raw: Buffer): Readonly<Record<string, string>> {
   return forms;
 }
 
-/** The names of the forms in which a secret stands in some bytes. */
+/** The names of the encodings of the secret that the bytes contain. */
 export function findForms(bytes: Buffer, secret: Secret): readonly string[] {
   return formsOf(secret)
     .filter((candidate) => bytes.includes(candidate.bytes))

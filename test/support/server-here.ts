@@ -5,10 +5,10 @@ import { SETTINGS } from '../../packages/server/src/settings.ts';
 import type { StartOptions } from './server-process.ts';
 import { environmentOf } from './stores/test-stores.ts';
 
-/** A server in this process, with its own port and threads. */
+/** A server in this process, with a separate port and threads. */
 interface ServerHere {
   readonly url: string;
-  /** What it has told the person who starts it. */
+  /** The messages for the user who starts it. */
   readonly announced: string;
   stop(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const OPTIONS = Object.fromEntries(
   ]),
 );
 
-/** Like `startServerProcess`, in a third of the time, for tests in which the process does not matter. */
+/** Like `startServerProcess`, but three times as fast, for tests that need no separate process. */
 export async function startServerHere({ data, args = [], env = {} }: Omit<StartOptions, 'under'>) {
   const words = ['--port', '0', '--data', data, '--log-level', 'error', ...args];
   const options = { ...OPTIONS, demo: { type: 'boolean' as const } };

@@ -14,16 +14,16 @@ import { environmentOf, findDatabase } from './stores/test-stores.ts';
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
-// Processes of a file that is run by itself share their compiled code, too.
+// Also for a test file that runs on its own: its processes share compiled code.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/berth', import.meta.url));
 
 /** A real server process. */
 export interface ServerProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** Everything it has written to standard error so far. */
+  /** Everything written to standard error so far. */
   readLog(): string;
-  /** Ends it in good order, or with another signal, and answers its exit code. */
+  /** Stops it, by default gracefully, and returns its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -31,7 +31,7 @@ export interface StartOptions {
   readonly data: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** A program to start it under, such as strace. */
+  /** A program that starts it, such as strace. */
   readonly under?: readonly string[];
 }
 
@@ -77,18 +77,18 @@ async function readUrl(
   return url;
 }
 
-/** In memory, where a sync costs nothing, if there is enough of it. */
+/** In memory if possible, where syncs are free. */
 const FOLDERS = hasMemory() ? MEMORY : tmpdir();
 const DISK = tmpdir().startsWith(MEMORY) ? '/tmp' : tmpdir();
 
-/** A folder that is gone after the test. What is in memory often may not be executed. */
+/** A folder that is removed after the test. Files in memory are often not executable. */
 export function temporaryFolder(t: { after(work: () => void): void }, { hasPrograms = false } = {}): string {
   const folder = mkdtempSync(join(hasPrograms ? DISK : FOLDERS, 'berth-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Puts licenses into a data folder before a server is started on it. */
+/** Adds licenses to a data folder before its server starts. */
 export async function seedLicenses(data: string, licenses: readonly License[]): Promise<void> {
   createDataFolder(data);
   const url = await findDatabase(data);

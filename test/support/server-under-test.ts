@@ -10,25 +10,25 @@ import {
 } from './server-process.ts';
 
 interface Launch extends Omit<StartOptions, 'data'> {
-  /** In this process, which is faster, instead of in one of its own; it cannot be killed. */
+  /** Runs it in this process, which is faster; it cannot be killed. */
   readonly isHere?: boolean;
 }
 
-/** What is needed of a server, wherever it runs. */
+/** What both kinds of server provide. */
 type Server = Pick<ServerProcess, 'url' | 'readLog' | 'stop'> & Partial<Pick<ServerProcess, 'child'>>;
 
-/** What a test has to say when it is over. */
+/** The part of a test context that is used here. */
 interface TestLife {
   after(work: () => Promise<void>): void;
 }
 
 interface UnderTestOptions extends Launch {
   readonly licenses: readonly License[];
-  /** A folder that somebody else makes and removes. */
+  /** A folder that the caller creates and removes. */
   readonly data?: string;
 }
 
-/** A data folder and the server on it, which can be stopped and started again. It is gone after the test. */
+/** A data folder and its server, which can be stopped and restarted. Both are removed after the test. */
 export class ServerUnderTest {
   readonly data: string;
   readonly #launch: Launch;
@@ -41,7 +41,7 @@ export class ServerUnderTest {
     this.#launch = launch;
   }
 
-  /** Puts the licenses into a new folder and starts a server on it. */
+  /** Adds the licenses to a new folder and starts a server on it. */
   static async start(t: TestLife, { licenses, data, ...launch }: UnderTestOptions): Promise<ServerUnderTest> {
     const made = ServerUnderTest.make(t, data, launch);
     await seedLicenses(made.data, licenses);
@@ -49,7 +49,7 @@ export class ServerUnderTest {
     return made;
   }
 
-  /** A folder without anything in it, and no server yet. */
+  /** An empty folder, without a running server. */
   static make(t: TestLife, data?: string, launch: Launch = {}): ServerUnderTest {
     const removals: (() => void)[] = [];
     const folder = data ?? temporaryFolder({ after: (removal) => removals.push(removal) });
@@ -71,7 +71,7 @@ export class ServerUnderTest {
     return this.#process.url;
   }
 
-  /** Everything that it wrote to its log, over all its starts. */
+  /** The log of all its runs. */
   get log(): string {
     return this.#log + (this.#process?.readLog() ?? '');
   }
@@ -92,7 +92,7 @@ export class ServerUnderTest {
     this.#api = new BerthApi(this.#process.url, { connections: 500 });
   }
 
-  /** Ends it, if it runs, and answers its exit code. */
+  /** Stops it if it runs, and returns its exit code. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.#process === null) return null;
     this.#api?.close();

@@ -23,24 +23,26 @@ import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
-/** When tests begin. */
+/** The start time of all tests. */
 export const START = instant(Date.UTC(2030, 0, 15, 12));
 
 export const LOCAL: Peer = { address: '127.0.0.1', isControl: false };
 export const FOREIGN: Peer = { address: '203.0.113.9', isControl: false };
 export const CONTROL: Peer = { address: 'control', isControl: true };
 
-/** Passwords are slow on purpose. What is made here is checked as quickly as it was made. */
+/**
+ * A fast password hash, because the real one is slow on purpose. Checks use the cost stored with the hash.
+ */
 export const PASSWORD_COST = 16;
 
-/** What the server under test says it is. */
+/** The version that the server under test reports. */
 const VERSION = '1.2.3';
 
 interface TestContext {
   after(work: () => unknown): void;
 }
 
-/** A real store in a temporary folder, on a clock that only moves when told to. */
+/** A real store in a temporary folder, with a manual clock. */
 export async function openTestStore(t: TestContext, licenses: readonly License[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
   const clock = createManualClock(START);
@@ -63,38 +65,38 @@ async function openStoreIn(folder: string, clock: Clock, keySource: MasterKeySou
 }
 
 export interface TestAppOptions {
-  /** By default one license of the product "cad" with five slots. */
+  /** By default, one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
   readonly auth?: Partial<AuthSettings>;
   /** The settings `http.allowedOrigins` and `http.allowedHosts`. */
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
-  /** Routes beside those of the server. */
+  /** Additional routes. */
   readonly routes?: readonly Route[];
   readonly logRequests?: boolean;
   readonly slowRequestMs?: number;
   readonly allowKeysInUrl?: boolean;
   readonly clientRequestsPerMinute?: number;
   readonly limits?: LendingLimits;
-  /** By default there is none. */
+  /** None by default. */
   readonly cloud?: Cloud;
   readonly hardwareId?: string;
-  /** What license files and confirmation codes are checked with. */
+  /** The keys that verify license files and confirmation codes. */
   readonly vendorKey?: KeyObject;
   readonly airgapKey?: KeyObject;
   readonly acceptUnsignedPolicies?: boolean;
-  /** How long an unclear report waits. */
+  /** How long to wait after a report with an unknown result. */
   readonly settleMs?: number;
 }
 
 export interface SendOptions {
   readonly peer?: Peer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text and bytes go as they are, everything else as JSON. */
+  /** Text and bytes are sent as they are, everything else as JSON. */
   readonly body?: unknown;
 }
 
-/** The answer to a request; `body` is its JSON, or `{}` when it is something else. */
+/** A response; `body` is `{}` if it is not JSON. */
 export interface TestAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -102,7 +104,7 @@ export interface TestAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The whole HTTP side over a real store, called without a socket. */
+/** The whole HTTP API with a real store, called without a socket. */
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], cloud, routes = [] } = options;
   const { store, clock, folder } = await openTestStore(t, licenses);
@@ -147,10 +149,10 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   };
 }
 
-/** A machine called "vm" that is known to the resolver as vm.example.com. */
+/** A machine named "vm" that resolves to vm.example.com. */
 const MACHINE = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] };
 
-/** The settings of a server; what a test says nothing about is as it is by default. */
+/** The settings of a server, with defaults for everything the test omits. */
 function makeConfig(options: TestAppOptions, data: string): Config {
   const { config } = loadConfig({ flags: {}, env: {}, file: null });
   const { isLoopbackOnly = true, ...auth } = options.auth ?? {};
@@ -209,7 +211,7 @@ export async function readAnswer(response: Response): Promise<TestAnswer> {
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 
-/** Everything in the store that a request could have changed. Every change adds a link to the log. */
+/** All state that a request could change. Every change adds a link to the log. */
 export async function readTraces(store: Store) {
   const nobody = { licenseId: null, product: null, user: null, after: null };
   return {
@@ -220,13 +222,13 @@ export async function readTraces(store: Store) {
   };
 }
 
-/** The kinds of the newest events of all chains, the oldest first. */
+/** The newest events of all chains, oldest first. */
 export async function readEvents(store: Store) {
   const links = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1000 });
   return links.toReversed().flatMap(({ events }) => events);
 }
 
-/** The first administrator, and the password that they were shown. */
+/** Creates the first administrator and returns the initial password. */
 export async function createAdministrator(accounts: Accounts): Promise<string> {
   let shown = '';
   await accounts.ensureAdministrator((password) => {

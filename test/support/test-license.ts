@@ -1,7 +1,7 @@
 import { DEMO_LICENSE } from '../../packages/server/src/core/nouns/demo-license.ts';
 import { type License, licenseId } from '../../packages/server/src/core/nouns/license.ts';
 
-/** A plain license for a test; say only what matters to it. */
+/** A license with defaults for everything the test omits. */
 export function testLicense(id: number, facts: Partial<Omit<License, 'id'>> = {}): License {
   return {
     ...DEMO_LICENSE,

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { pollUntil } from './poll.ts';
 
-/** What the receiver does with a request: an answer, or something worse. */
+/** How the receiver handles a request: with a response or a failure. */
 export type Reaction =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
   | 'cut'
@@ -18,7 +18,7 @@ interface TestContext {
   after(work: () => unknown): void;
 }
 
-/** A receiver of webhooks on a real socket. It takes everything, until it is told to react otherwise. */
+/** A webhook receiver on a real socket. It accepts every request unless the test sets other reactions. */
 export async function openWebhookReceiver(t: TestContext) {
   const requests: ReceivedEvent[] = [];
   let reactions: Reaction[] = [];
@@ -49,7 +49,7 @@ export async function openWebhookReceiver(t: TestContext) {
     get users(): readonly string[] {
       return requests.map(({ body }) => JSON.parse(body).user as string);
     },
-    /** How it reacts to the next requests; without any it takes everything again. */
+    /** Sets the reactions to the next requests; later ones are accepted again. */
     react(...next: Reaction[]): void {
       reactions = next;
     },

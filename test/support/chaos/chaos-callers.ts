@@ -18,9 +18,9 @@ export const HEADERS = {
   'x-Odd-SPELLING': 'kept',
 };
 
-/** Posts `SENT` and reads the whole answer. */
+/** Posts `SENT` and reads the whole response. */
 export type Call = (url: string, signal?: AbortSignal) => Promise<Response>;
-/** What a target does with its nth request. */
+/** How a target handles its nth request. */
 export type Work = (response: ServerResponse, n: number) => unknown;
 
 export const callByFetch: Call = async (url, signal) => {
@@ -46,7 +46,7 @@ function callByHttp(keepAlive: boolean): Call {
   };
 }
 
-/** Two clients with a mind of their own, and one that would rather keep its connection. */
+/** Two different HTTP clients, and one that tries to keep its connection alive. */
 const CALLERS: Record<string, Call> = {
   fetch: callByFetch,
   'node:http': callByHttp(false),
@@ -57,7 +57,7 @@ function answerWell(response: ServerResponse): void {
   response.writeHead(200, 'Fine', HEADERS).end(ANSWERED);
 }
 
-/** A real server which keeps what it was asked. */
+/** A real server that records its requests. */
 async function openTarget(t: TestContext, work: Work = answerWell) {
   const seen: { method: string; url: string; rawHeaders: string[]; body: string }[] = [];
   const server = createServer(async (incoming, response) => {
@@ -86,7 +86,7 @@ export async function openPair(
   return { target, proxy, url: `${proxy.url}${PATH}?a=1` };
 }
 
-/** The same expectation for each kind of caller. */
+/** Runs the same test with each kind of caller. */
 export function testCallers(name: string, expect: (t: TestContext, call: Call) => Promise<void>): void {
   for (const [caller, call] of Object.entries(CALLERS)) {
     test(`${name} (${caller})`, (t) => expect(t, call));

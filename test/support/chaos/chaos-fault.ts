@@ -1,4 +1,4 @@
-/** Names and values by turns, in the order and the spelling of the wire. */
+/** Alternating names and values, with the order and spelling of the wire. */
 export type RawHeaders = readonly string[];
 
 export interface Request {
@@ -9,7 +9,7 @@ export interface Request {
   readonly body: Buffer;
 }
 
-/** An answer; its headers say how long the body is, unless it has none. */
+/** A response. Its headers contain the length of the body, unless it has none. */
 export interface Answer {
   readonly status: number;
   readonly statusText: string;
@@ -17,9 +17,9 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** What a chaos proxy knows of a request when it is asked for a fault. */
+/** The facts about a request from which a plan selects a fault. */
 export interface ChaosRequest {
-  /** Counts from 0 over the life of the proxy. */
+  /** Counts from 0 since the proxy started. */
   readonly n: number;
   readonly method: string;
   /** Without the query. */
@@ -27,7 +27,7 @@ export interface ChaosRequest {
   readonly body: string;
 }
 
-/** An answer that comes from the proxy, with a page of its own unless a body (JSON, by default) is given. */
+/** A response made by the proxy. A body is declared as JSON by default; without one, it is an HTML page. */
 export interface MadeUpStatus {
   readonly code: number;
   readonly body?: string;
@@ -35,56 +35,56 @@ export interface MadeUpStatus {
 }
 
 export type Fault =
-  /** Forwards the request and its answer. */
+  /** Forwards the request and its response. */
   | { readonly kind: 'pass' }
-  /** Closes the connection: before anything is read if it is the whole plan, otherwise as `cut_before`. */
+  /** Closes the connection: before reading anything if it is the whole plan, otherwise like `cut_before`. */
   | { readonly kind: 'refuse' }
   /** The same with a reset (RST). */
   | { readonly kind: 'reset' }
-  /** Reads the request, forwards nothing and closes. */
+  /** Reads the request, then closes without forwarding it. */
   | { readonly kind: 'cut_before' }
-  /** Closes without a byte when the target has answered: it has counted, and the caller never hears of it. */
+  /** Closes after the target has responded: the target has counted, but the caller does not know. */
   | { readonly kind: 'cut_after' }
-  /** Closes after half of the body; of an answer without one, after half of the head. */
+  /** Closes after half of the body or, if there is none, half of the head. */
   | { readonly kind: 'cut_within' }
-  /** Forwards nothing and answers nothing, until one side closes. */
+  /** Neither forwards nor responds, until one side closes. */
   | { readonly kind: 'hang' }
-  /** Forwards, and answers nothing until one side closes. */
+  /** Forwards, but does not respond until one side closes. */
   | { readonly kind: 'hang_after' }
-  /** Forwards when the promise is fulfilled, even if the caller has gone by then. */
+  /** Forwards when the promise resolves, even if the caller has disconnected. */
   | { readonly kind: 'delay'; readonly untilReleased: Promise<unknown> }
-  /** Forwards at once, and answers when the promise is fulfilled. */
+  /** Forwards immediately, but responds when the promise resolves. */
   | { readonly kind: 'late'; readonly untilReleased: Promise<unknown> }
-  /** Sends the answer byte by byte. */
+  /** Sends the response byte by byte. */
   | { readonly kind: 'drip' }
-  /** Answers something that is no HTTP. */
+  /** Responds with something other than HTTP. */
   | { readonly kind: 'garbage' }
-  /** Answers 200 and calls JSON what is none, nor even text. */
+  /** Responds with 200 and binary data declared as JSON. */
   | { readonly kind: 'garbage_body' }
-  /** Answers 200 and JSON that nobody expects. */
+  /** Responds with 200 and unexpected JSON. */
   | { readonly kind: 'wrong_json'; readonly body?: unknown }
-  /** Answers 200 and a body that ends after 64 MiB only, without saying so first. */
+  /** Responds with 200 and a body of 64 MiB, without declaring its length. */
   | { readonly kind: 'huge' }
-  /** Announces 10 GiB, sends 64 MiB and closes. */
+  /** Declares 10 GiB, sends 64 MiB and closes. */
   | { readonly kind: 'huge_declared' }
-  /** Forwards; changes one character of the signature, if the answer has one. */
+  /** Forwards; changes one character of the signature, if there is one. */
   | { readonly kind: 'wrong_signature' }
-  /** Forwards; leaves the signature out. */
+  /** Forwards; removes the signature. */
   | { readonly kind: 'no_signature' }
-  /** Forwards; changes the first digit of the body, or the first one after a text. The signature stays. */
+  /** Forwards; changes the first digit of the body, or the first one after a text. Keeps the signature. */
   | { readonly kind: 'changed_body'; readonly after?: string }
-  /** Answers a status without forwarding. */
+  /** Responds with a status without forwarding. */
   | ({ readonly kind: 'status' } & MadeUpStatus)
-  /** Forwards, and answers a status in place of what the target said. */
+  /** Forwards, but responds with a status instead of the target's response. */
   | ({ readonly kind: 'status_after' } & MadeUpStatus)
-  /** Sends the caller elsewhere without forwarding; 307 by default. */
+  /** Redirects the caller without forwarding; 307 by default. */
   | { readonly kind: 'redirect'; readonly location: string; readonly code?: 301 | 302 | 303 | 307 | 308 }
-  /** Forwards twice, one after the other, and gives back the second answer. */
+  /** Forwards twice in sequence and returns the second response. */
   | { readonly kind: 'duplicate' }
-  /** Forwards a JSON object without one of its keys; any other body as it is. */
+  /** Removes a key from a JSON object before forwarding it; other bodies stay unchanged. */
   | { readonly kind: 'strip'; readonly field: string }
-  /** Leaves everything to the test, which forwards what it likes. `null` closes the connection. */
+  /** Lets the test decide, which forwards what it wants. `null` closes the connection. */
   | { readonly kind: 'meddle'; readonly answer: (request: Request) => Promise<Answer | null> };
 
-/** Chooses a fault for each request; a fault alone holds for all of them. */
+/** Selects a fault for each request; a single fault applies to all. */
 export type ChaosPlan = Fault | ((request: ChaosRequest) => Fault);

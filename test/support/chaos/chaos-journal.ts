@@ -1,17 +1,17 @@
 import type { Fault } from './chaos-fault.ts';
 
-/** A request that came, or a connection that was closed before one could. */
+/** A received request, or a connection that was closed before its request was read. */
 export interface SeenRequest {
-  /** Empty, as the path, where nothing was read. */
+  /** Empty, like the path, if nothing was read. */
   readonly method: string;
   /** Without the query. */
   readonly path: string;
   readonly fault: Fault['kind'];
-  /** What the target answered to it; null as long as it has not. Of a duplicate, the last answer. */
+  /** The target's status; null until it responds. For a duplicate, the last one. */
   readonly targetStatus: number | null;
 }
 
-/** What a chaos proxy has seen, and who waits for it to see more. */
+/** The requests a chaos proxy has received, and the tests that wait for more. */
 export class Journal {
   readonly requests: { -readonly [K in keyof SeenRequest]: SeenRequest[K] }[] = [];
   readonly #waiting = new Set<() => void>();

@@ -23,7 +23,7 @@ function withoutConnection(rawHeaders: readonly string[]): string[] {
   return pairs.filter((pair) => !/^(?:connection|keep-alive):/i.test(pair));
 }
 
-/** What a request looks like on both ways: to the target, and to the proxy in front of it. */
+/** Sends a request to the target directly, then through the proxy. */
 async function compareWays(t: TestContext, method: string, body: string | undefined, work?: Work) {
   const { target, proxy } = await openPair(t, undefined, work);
   const headers = ['Host', 'cloud.example', 'Date', HEADERS.Date, 'AUTHorization', 'Basic a:b', 'x-a', '1'];

@@ -4,12 +4,12 @@ import { request as openRequest } from 'node:http';
 import { SIGNATURE_HEADER } from '../../../packages/protocol/src/cloud/vendor-signature.ts';
 import type { Answer, Fault, MadeUpStatus, RawHeaders, Request } from './chaos-fault.ts';
 
-/** These belong to one connection, and bodies are read as a whole: the proxy says them anew. */
+/** Headers of a single connection, which the proxy replaces: it forwards whole bodies. */
 const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding'];
 const ANNOUNCED_BYTES = 10 * 1024 ** 3;
 const ENDLESS = ['Content-Type', 'application/json'];
 
-/** No status line, no TLS, and no text either. */
+/** Neither HTTP nor TLS, nor valid text. */
 export const GARBAGE = Buffer.from('\xff\x00\x17 220 mail.example ESMTP\r\n\r\n\xfe\xfd', 'latin1');
 
 function filterHeaders(headers: RawHeaders, keep: (name: string) => boolean): string[] {
@@ -26,13 +26,13 @@ function frame(headers: RawHeaders, body: Buffer, mayHaveBody: boolean): string[
   return [...lasting, ...(length ? ['Content-Length', String(body.length)] : []), 'Connection', 'close'];
 }
 
-/** Sends a request to the target and reads the whole answer. */
+/** Sends a request to the target and reads the whole response. */
 export async function forward(url: string, request: Request, signal: AbortSignal): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const { method, target: path, body } = request;
   const headers = frame(request.headers, body, body.length > 0);
   const outgoing = openRequest({ hostname, port, method, path, headers, signal, agent: false });
-  // A target may answer and hang up before it has read everything; what it says counts.
+  // The target may respond and close the connection before it has read everything; the response counts.
   outgoing.on('error', () => {});
   outgoing.end(body);
   const [incoming] = await once(outgoing, 'response');
@@ -55,7 +55,7 @@ export function encodeAnswer(answer: Answer): Buffer {
   return Buffer.concat([encodeHead(answer), answer.body]);
 }
 
-/** An answer that stops in the middle of what it announced. */
+/** A response that ends in the middle of its body or, if it has none, of its head. */
 export function encodeHalf(answer: Answer): Buffer {
   const head = encodeHead(answer);
   const { length } = answer.body;
@@ -63,7 +63,7 @@ export function encodeHalf(answer: Answer): Buffer {
   return Buffer.concat([head, answer.body.subarray(0, length / 2)]);
 }
 
-/** The head of a body that is longer than anybody should read. */
+/** The head of a response that is too large for any client to read. */
 export function encodeHugeHead(isDeclared: boolean): Buffer {
   const length = isDeclared ? ['Content-Length', String(ANNOUNCED_BYTES)] : [];
   const headers = [...ENDLESS, ...length, 'Connection', 'close'];
@@ -78,14 +78,14 @@ function makeJsonAnswer(body: Buffer): Answer {
   return makeAnswer(200, ['Content-Type', 'application/json'], body);
 }
 
-/** What a gateway between the caller and the target might say. */
+/** An error as a gateway between the caller and the target would send it. */
 function makeStatus({ code, body, headers = {} }: MadeUpStatus): Answer {
   const type = body === undefined ? 'text/html' : 'application/json';
   const all = Object.entries({ 'Content-Type': type, ...headers }).flat();
   return makeAnswer(code, all, Buffer.from(body ?? `<html><body><h1>${code}</h1></body></html>\n`));
 }
 
-/** The answer to a fault that does not ask the target; null if it has none. */
+/** The response to a fault that does not involve the target; null for other faults. */
 export function makeUpAnswer(fault: Fault, n: number): Answer | null {
   switch (fault.kind) {
     case 'status':
@@ -105,13 +105,13 @@ export function makeUpAnswer(fault: Fault, n: number): Answer | null {
   }
 }
 
-/** As if the caller had never sent these. */
+/** Removes headers from a request. */
 export function hideHeaders(request: Request, hidden: readonly string[]): Request {
   const names = hidden.map((name) => name.toLowerCase());
   return { ...request, headers: filterHeaders(request.headers, (name) => !names.includes(name)) };
 }
 
-/** What the target gets to see. */
+/** The request as the target receives it. */
 export function changeRequest(fault: Fault, request: Request): Request {
   if (fault.kind !== 'strip') return request;
   const json = parseObject(request.body);
@@ -130,7 +130,7 @@ function parseObject(body: Buffer): Record<string, unknown> | null {
   }
 }
 
-/** What the caller gets to see of what the target said. */
+/** The response as the caller receives it. */
 export function changeAnswer(fault: Fault, answer: Answer): Answer {
   switch (fault.kind) {
     case 'wrong_signature':
@@ -150,7 +150,7 @@ function isSignature(name: string | undefined): boolean {
   return name?.toLowerCase() === SIGNATURE_HEADER.toLowerCase();
 }
 
-/** The first character: the last one of a base64 text may hold bits that nobody reads. */
+/** Changes the first character, because the last one of a base64 text may contain unused bits. */
 function spoilSignature(headers: RawHeaders): string[] {
   return headers.map((text, index) => {
     if (index % 2 === 0 || !isSignature(headers[index - 1])) return text;
@@ -158,7 +158,7 @@ function spoilSignature(headers: RawHeaders): string[] {
   });
 }
 
-/** The new digit is never 0, so that a number stays one. */
+/** Never writes 0, because a number must not start with it. */
 function changeDigit(body: Buffer, after: string): Buffer {
   const text = body.toString('latin1');
   const marker = Buffer.from(after).toString('latin1');

@@ -9,28 +9,28 @@ import { ChaosRunner, type Line } from './chaos-runner.ts';
 
 export interface ChaosProxy {
   readonly url: string;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   readonly requests: readonly SeenRequest[];
-  /** For requests that come from now on. */
+  /** Applies to later requests. */
   setPlan(plan: ChaosPlan): void;
-  /** Takes headers out of requests from now on, whatever the plan is. */
+  /** Removes these headers from later requests, whatever the plan. */
   hideHeaders(...names: readonly string[]): void;
-  /** Resolves as soon as the condition holds; it is asked whenever a request came or was answered. */
+  /** Resolves when the condition holds. It is checked after every request and every response. */
   waitFor(condition: (requests: readonly SeenRequest[]) => boolean): Promise<void>;
-  /** Cuts whatever is open, to both sides. */
+  /** Closes all connections on both sides. */
   close(): Promise<void>;
 }
 
 export interface ChaosProxyOptions {
   /** Such as `http://127.0.0.1:8080`. */
   readonly target: string;
-  /** Everything passes by default. */
+  /** By default, all requests pass. */
   readonly plan?: ChaosPlan;
-  /** Makes it a proxy that speaks TLS with its callers. */
+  /** Makes the proxy use TLS with its callers. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-/** Reads the first request of each connection that it is given; its answer ends the connection. */
+/** Reads the first request of each connection; the response ends the connection. */
 function createReader(runner: ChaosRunner) {
   const lines = new WeakMap<Duplex, Line>();
   const reader = createHttpServer((incoming) => {
@@ -46,7 +46,9 @@ function createReader(runner: ChaosRunner) {
   };
 }
 
-/** Stands in front of an HTTP server on loopback and gives each request the fault of its plan. */
+/**
+ * A proxy in front of an HTTP server on loopback that injects the fault its plan selects for each request.
+ */
 export async function openChaosProxy(options: ChaosProxyOptions): Promise<ChaosProxy> {
   const runner = new ChaosRunner(options.target, options.plan ?? { kind: 'pass' });
   const secureContext = options.tls && createSecureContext(options.tls);

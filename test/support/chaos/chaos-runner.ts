@@ -17,23 +17,23 @@ import {
   makeUpAnswer,
 } from './chaos-message.ts';
 
-/** Enough to be sure that a caller reads without a bound, and bounded itself. */
+/** Large enough to expose a caller that reads without a limit. */
 const HUGE_BYTES = 64 * 1024 ** 2;
 const HUGE_CHUNK = Buffer.alloc(64 * 1024, ' ');
 const CLOSES_UNREAD: readonly Fault['kind'][] = ['refuse', 'reset'];
 
-/** A connection of a caller: the stream to write to, and the TCP socket below, which TLS may hide. */
+/** A caller's connection: the stream to write to, and the underlying TCP socket, which TLS may hide. */
 export interface Line {
   readonly stream: Duplex;
   readonly socket: Socket;
 }
 
-/** Writes no faster than the caller reads, and ends the stream. */
+/** Writes at the caller's reading speed, then ends the stream. */
 async function sendAll(stream: Duplex, chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
   try {
     await pipeline(Readable.from(chunks), stream);
   } catch {
-    // A caller may hang up whenever it has seen enough.
+    // The caller may close the connection at any time.
   }
 }
 
@@ -69,12 +69,12 @@ function giveBack(line: Line, fault: Fault, answer: Answer): unknown {
   }
 }
 
-/** Gives each request the fault of the plan, and tells the journal. */
+/** Applies the planned fault to each request and records it in the journal. */
 export class ChaosRunner {
   readonly journal = new Journal();
   readonly ending = new AbortController();
   plan: ChaosPlan;
-  /** Headers of requests that the target never sees. */
+  /** Request headers that are not forwarded. */
   hiddenHeaders: readonly string[] = [];
   readonly #target: string;
 
@@ -83,7 +83,7 @@ export class ChaosRunner {
     this.plan = plan;
   }
 
-  /** Whether a connection was closed before anything was read from it. */
+  /** Closes the connection unread if the plan says so, and returns whether it did. */
   closesUnread(socket: Socket): boolean {
     if (typeof this.plan === 'function' || !CLOSES_UNREAD.includes(this.plan.kind)) return false;
     this.journal.add('', '', this.plan.kind);
@@ -142,7 +142,7 @@ export class ChaosRunner {
     return answer === null ? cut(line, fault) : giveBack(line, fault, answer);
   }
 
-  /** What the target says; null if it does not, as it is down or the proxy is being closed. */
+  /** The target's response; null if the target is down or the proxy is closing. */
   async #ask(fault: Fault, request: Request, noteStatus: (status: number) => void): Promise<Answer | null> {
     try {
       const seen = hideHeaders(changeRequest(fault, request), this.hiddenHeaders);

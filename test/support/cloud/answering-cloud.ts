@@ -20,7 +20,7 @@ const NOW = Date.UTC(2026, 5, 15, 12);
 
 export type Work = (response: ServerResponse, request: IncomingMessage, body: string) => unknown;
 
-/** A real cloud over HTTP that answers as it is told. */
+/** A client for a real HTTP server that responds as the test says. */
 export async function openCloud(t: TestContext, work: Work, path = '') {
   const seen: { request: IncomingMessage; body: string }[] = [];
   const server = createServer(async (request, response) => {

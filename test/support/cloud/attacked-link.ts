@@ -22,7 +22,7 @@ export interface Recorded {
   readonly headers: { readonly LicenseSignature: string };
 }
 
-/** How a server says which license it means. */
+/** How a server identifies a license. */
 export interface Who {
   readonly product: string;
   readonly license_key: string;
@@ -35,10 +35,10 @@ interface VendorView {
   readonly features: readonly { readonly total_consumptions: number }[];
 }
 
-/** A real cloud, its vendor, and somebody who listens between it and its servers. */
+/** A real cloud, its vendor, and an attacker between the cloud and its servers. */
 export async function openAttackedCloud(t: { after(work: () => unknown): void }) {
   const vendor = await startCloudProcess(t);
-  // In this process: starting one takes longer than most tests.
+  // In this process, because starting another takes longer than most tests.
   const commandLine = createCommandLine(t as TestContext, vendor.data);
   const runVendor = (words: string) => ask(commandLine, words);
   await runVendor('product create cad');
@@ -49,7 +49,7 @@ export async function openAttackedCloud(t: { after(work: () => unknown): void })
     return ((await runVendor(words)) as { license_key: string }).license_key;
   }
 
-  /** The cloud's own answer to anybody with keys, as an eavesdropper would record it. */
+  /** The cloud's genuine response to a caller with keys, as an eavesdropper would record it. */
   async function record(operation: string, fields: object, nonce: string | null = null): Promise<Recorded> {
     const headers = {
       ...signedHeaders(vendor.keys, Date.now()),
@@ -85,7 +85,7 @@ export async function openAttackedCloud(t: { after(work: () => unknown): void })
   };
 }
 
-/** Plays an answer back in place of the cloud's to one operation. */
+/** Replays a response to one operation instead of the cloud's. */
 export function play(app: CloudApp, operation: string, answer: Recorded | Fault): void {
   const fault: Fault = 'kind' in answer ? answer : { kind: 'status', ...answer };
   app.proxy.setPlan(({ path }) => (path === operation ? fault : { kind: 'pass' }));
@@ -103,7 +103,7 @@ interface Shown {
   readonly lower_total_kept_out: boolean;
 }
 
-/** The license as an administrator is shown it. */
+/** The license as administrators see it. */
 export async function show(app: CloudApp): Promise<Shown> {
   const { licenses } = (await app.get('/api/admin/licenses')).body as { licenses: readonly Shown[] };
   return licenses[0] as Shown;
@@ -113,7 +113,7 @@ export async function count(app: CloudApp, consumptions: number): Promise<void> 
   assert.equal((await app.post(REPORT, { product: 'cad', consumptions })).status, 200);
 }
 
-/** 200, or why not. */
+/** 200, or the reason for the refusal. */
 export async function register(app: CloudApp): Promise<unknown> {
   const { status, body } = await app.post('/api/v4/register', { product: 'cad', user: 'ada' });
   return status === 200 ? 200 : body.code;

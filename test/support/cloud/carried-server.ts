@@ -9,15 +9,15 @@ import {
 import { type Usage, writeUsageFile } from '@berth/protocol/carried/usage-file';
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 
-/** A server without internet, as far as the vendor sees it: a machine, and a key that signs its files. */
+/** A server without internet access, as the vendor sees it: a machine and a key that signs its files. */
 export interface CarriedServer {
   readonly hardwareId: string;
   readonly serverKey: string;
-  /** A request file; by default for an activation, signed by the server itself. */
+  /** A request file; by default an activation signed with the server's key. */
   request(wish?: Partial<OfflineRequest>, keys?: CloudKeys): string;
-  /** A usage file; one more in sequence each time, unless it says otherwise. */
+  /** A usage file, with the next sequence number by default. */
   usage(licenses: Usage['licenses'], more?: Partial<Usage>): string;
-  /** What a deactivation carries. */
+  /** The usage in a deactivation request. */
   usageContent(licenses: Usage['licenses'], more?: Partial<Usage>): Usage;
   activationCode(licenseKey: string, initializationCode: string): string;
 }
@@ -63,7 +63,7 @@ const PLAIN = {
   usage: null,
 } as const;
 
-/** Everything that a database holds, to see whether anything was written. */
+/** The whole content of a database, to detect writes. */
 export function dumpTables(db: DatabaseSync): string {
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
   return tables

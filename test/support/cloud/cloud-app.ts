@@ -12,20 +12,20 @@ interface TestContext {
 }
 
 export interface CloudAppOptions {
-  /** A cloud that is there already, for several servers on one. */
+  /** An existing cloud, shared by several servers. */
   readonly vendor?: CloudProcess;
-  /** Something between the proxy and the cloud. */
+  /** A server between the proxy and the cloud. */
   readonly target?: string;
   readonly hardwareId?: string;
-  /** The cloud sees no nonces, as one that does not know them. */
+  /** Hides nonces from the cloud, which then behaves like an older one. */
   readonly hidesNonces?: boolean;
   readonly timeoutMs?: number;
   readonly settleMs?: number;
-  /** Makes it a proxy that speaks TLS with the server. */
+  /** Makes the proxy use TLS with the server. */
   readonly tls?: ChaosProxyOptions['tls'];
 }
 
-/** How the server gets to its cloud; a test may change all of it while the server runs. */
+/** How the server reaches its cloud. A test may change it while the server runs. */
 interface CloudWay {
   url: string;
   timeoutMs: number;
@@ -33,10 +33,10 @@ interface CloudWay {
   shiftMs: number;
 }
 
-/** Nothing on one machine takes this long. */
+/** Nothing takes this long on one machine. */
 const TIMEOUT_MS = 10_000;
 
-/** The server's HTTP side with a real cloud behind a proxy that can break everything in between. */
+/** The server's HTTP API with a real cloud behind a chaos proxy. */
 export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}) {
   const vendor = options.vendor ?? (await startCloudProcess(t));
   const { target = vendor.url, tls } = options;
@@ -52,11 +52,11 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
     ...app,
     context: t,
     vendor,
-    /** The link as the same data would have it on another machine. */
+    /** The cloud link of another machine with the same data. */
     asMachine: (id: string) => openTestLink(app.store, app.clock, { cloud, hardwareId: id }).cloudLink,
     proxy: proxy as ChaosProxy,
     way,
-    /** Adds a license by its key; throws when that is refused. */
+    /** Adds a license by its key; throws if it is refused. */
     async add(product: string, licenseKey: string) {
       const answer = await app.post('/api/v4/addProduct', { product, licenseKey });
       if (answer.status !== 200) throw new Error(answer.text);
@@ -72,7 +72,7 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
 function openCloud(vendor: CloudProcess, way: CloudWay): Cloud {
   const publicKey = readPublicKey(readFileSync(vendor.publicKeyFile, 'utf8'));
   const { signal } = new AbortController();
-  // The cloud has the machine's clock; the store of a test has its own.
+  // The cloud uses the real clock; the store of a test has a manual one.
   const rest = { publicKey, signal, readWall: () => Date.now() + way.shiftMs };
   const now = () => createHttpCloud({ url: way.url, timeoutMs: way.timeoutMs, ...rest });
   return {

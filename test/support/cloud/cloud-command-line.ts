@@ -17,11 +17,11 @@ interface Ran {
 interface Heard {
   readonly out?: string[];
   readonly err?: string[];
-  /** Or what is done when one is asked for. */
+  /** The secret to enter, or what to do when asked for it. */
   readonly secret?: string | (() => never);
 }
 
-/** Takes down what is written, and types a secret. */
+/** Records the output and enters a secret. */
 export function createTestTerminal({ out = [], err = [], secret = '' }: Heard = {}): Terminal {
   const screen = { isTerminal: false, hasColor: false };
   const complain = (line: string) => void err.push(line);
@@ -39,7 +39,7 @@ export function createTestTerminal({ out = [], err = [], secret = '' }: Heard = 
   };
 }
 
-/** The command line on a folder of its own, as a function. */
+/** The command line with a separate data folder, as a function. */
 export function createCommandLine(t: TestLife, data = cloudFolder(t)) {
   return async (words: string, secret: Heard['secret'] = ''): Promise<Ran> => {
     const out: string[] = [];
@@ -58,7 +58,7 @@ export function createCommandLine(t: TestLife, data = cloudFolder(t)) {
 
 export type Run = ReturnType<typeof createCommandLine>;
 
-/** What `--json` prints. */
+/** The parsed output of `--json`. */
 export async function ask(run: Run, words: string, secret?: string) {
   const { code, out, err } = await run(`${words} --json`, secret);
   assert.equal(code, 0, err);

@@ -5,13 +5,13 @@ import { createCloudStore } from '@berth/cloud/store/cloud-store';
 import { openDatabase } from '@berth/cloud/store/database';
 import { execute } from '@berth/cloud/store/execute';
 
-/** What a contender does again and again, on a connection of its own, as soon as the gate opens. */
+/** The work that a contender repeats on a separate connection once the gate opens. */
 export interface Contest {
   readonly file: string;
   readonly now: number;
   readonly key: string;
   readonly rounds: number;
-  /** `report`: all bring the same reports. */
+  /** `report`: all contenders send the same reports. */
   readonly work: 'activate' | 'count' | 'report';
   readonly name: string;
   readonly gate: Int32Array<SharedArrayBuffer>;

@@ -12,26 +12,26 @@ const MAIN = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** A real licensing cloud in a process of its own, and its vendor's command line. */
+/** A real licensing cloud in a separate process, and the vendor's command line. */
 export interface CloudProcess {
   readonly url: string;
   readonly data: string;
-  /** A file with the key that its answers are signed with. */
+  /** The file with the public key for its responses. */
   readonly publicKeyFile: string;
   readonly keys: { readonly apiKey: string; readonly sharedKey: string };
-  /** Runs a command of the vendor and answers its JSON. */
+  /** Runs a command of the vendor and returns its JSON. */
   run(...words: readonly string[]): Promise<never>;
-  /** Runs a command of the vendor and answers what it prints for people. */
+  /** Runs a command of the vendor and returns its text output. */
   runText(...words: readonly string[]): Promise<string>;
   /** The same with a line on standard input. */
   runWith(line: string, ...words: readonly string[]): Promise<never>;
-  /** Grants a license of a product, which is created when it is new, and answers its key. */
+  /** Grants a license and returns its key. Creates the product if necessary. */
   grant(product: string, ...flags: readonly string[]): Promise<string>;
   showLicense(key: string): Promise<VendorView>;
   stop(): Promise<void>;
-  /** Without any warning (kill -9). */
+  /** Kills it (SIGKILL). */
   kill(): Promise<void>;
-  /** Starts it again, at the same address and on the same data. */
+  /** Restarts it with the same address and data. */
   restart(): Promise<void>;
 }
 
@@ -45,11 +45,11 @@ interface VendorView {
 }
 
 interface CloudOptions {
-  /** A folder with data; by default there is none yet. */
+  /** An existing data folder; by default a new one. */
   readonly data?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether the vendor has made a pair of keys already; by default it has. */
+  /** Whether the vendor has already created a key pair; true by default. */
   readonly withKeys?: boolean;
 }
 
@@ -57,7 +57,7 @@ interface TestContext {
   after(work: () => unknown): void;
 }
 
-/** Starts a cloud on a free port with a pair of keys. It ends with the test. */
+/** Starts a cloud with a key pair on a free port. It ends with the test. */
 export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
   const data = options.data ?? temporaryFolder(t);
   const run = (...words: readonly string[]) => runVendor(data, words);
@@ -115,7 +115,7 @@ async function runVendor(data: string, words: readonly string[], line = ''): Pro
   return JSON.parse(await runText(data, [...words, '--json'], line)) as never;
 }
 
-/** In this process: the vendor's commands work on the cloud's file, beside the cloud. */
+/** Runs in this process: the vendor's commands use the cloud's database directly. */
 async function runText(data: string, words: readonly string[], line = ''): Promise<string> {
   const out: string[] = [];
   const err: string[] = [];

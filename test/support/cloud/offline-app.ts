@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { openTestApp, type TestApp } from '../test-app.ts';
 import { TEST_VENDOR as vendor } from './test-vendor.ts';
 
-/** A server without a cloud that knows the keys of the test's vendor. */
+/** A server without a cloud that trusts the keys of the test vendor. */
 export const HARDWARE_ID = 'test-machine';
 
 export async function openOfflineApp(t: TestContext, options: Parameters<typeof openTestApp>[1] = {}) {
@@ -17,7 +17,7 @@ export async function openOfflineApp(t: TestContext, options: Parameters<typeof 
   return app;
 }
 
-/** A request, as the file that a person carries. */
+/** Generates a request file. */
 export async function generate(app: TestApp, body: object = {}): Promise<string> {
   const answer = await app.post('/api/v4/license/generate', body);
   assert.equal(answer.status, 200, answer.text);
@@ -35,7 +35,7 @@ export async function openWithLicense(t: TestContext) {
   return { app, file };
 }
 
-/** 200, or why not. */
+/** 200, or the reason for the refusal. */
 export async function register(app: TestApp, user: string): Promise<unknown> {
   const { status, body } = await app.post('/api/v4/register', { product: 'cad', user });
   return status === 200 ? 200 : body.code;

@@ -10,7 +10,7 @@ import { createLicense, type LicenseDraft } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
 import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 
-/** Smaller than a real one, and made once for each test file: making keys takes longest of all. */
+/** Smaller than a real key, and one per test file, because generating it is slow. */
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 /** 2026-06-15 12:00 UTC, a Monday. */
@@ -21,7 +21,7 @@ export interface Answer {
   readonly text: string;
   readonly bytes: Uint8Array;
   readonly headers: Headers;
-  /** Of JSON answers; `{}` for others. */
+  /** `{}` if the response is not JSON. */
   readonly body: Record<string, never>;
 }
 
@@ -34,16 +34,16 @@ export interface TestCloud {
   readonly keys: CloudKeys;
   readonly log: string[];
   now: number;
-  /** A license of the product "cad", or of another; its key. */
+  /** Grants a license, by default of the product "cad", and returns its key. */
   grant(terms?: LicenseDraft['terms'], draft?: Partial<LicenseDraft>): string;
-  /** `POST` with a body, or `GET` with a query; signed with the keys unless headers say otherwise. */
+  /** `POST` with a body, or `GET` with a query; signed with the keys unless `headers` replaces that. */
   post(operation: string, fields: Fields, headers?: Record<string, string>): Promise<Answer>;
   get(operation: string, fields: Fields, headers?: Record<string, string>): Promise<Answer>;
-  /** From nowhere in particular, or from a place. */
+  /** Sends a request, optionally from a client network. */
   send(path: string, init: RequestInit, place?: string): Promise<Answer>;
 }
 
-/** A folder for a cloud that is gone after the test, with a signing key that was made before. */
+/** A data folder with an existing signing key, removed after the test. */
 export function cloudFolder(t: { after(work: () => unknown): void }): string {
   const path = mkdtempSync(join(tmpdir(), 'berth-cloud-'));
   t.after(() => rmSync(path, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ export function cloudFolder(t: { after(work: () => unknown): void }): string {
   return path;
 }
 
-/** A cloud on a real file, without a socket, with a clock that stands still until it is moved. */
+/** A cloud with a real database, without a socket, and with a manual clock. */
 export function createTestCloud(t: Pick<TestContext, 'after'>): TestCloud {
   const path = cloudFolder(t);
   const folder = openDataFolder(path);

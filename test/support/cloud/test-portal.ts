@@ -19,29 +19,29 @@ import { createTestCloud, type TestCloud } from './test-cloud.ts';
 
 type Given<T> = Exclude<T, { kind: 'refused' }>;
 
-/** What was answered; fails the test when it was refused. */
+/** The result; fails the test if it is a refusal. */
 export function given<T>(result: T): Given<T> {
   if (isRefusal(result)) assert.fail(`${result.code}: ${result.message}`);
   return result as Given<T>;
 }
 
-/** The code of a refusal; fails the test when it was none. */
+/** The code of a refusal; fails the test if the result is none. */
 export function refused(result: unknown): string {
   assert.ok(isRefusal(result), `It was not refused: ${JSON.stringify(result)}`);
   return result.code;
 }
 
-/** A license as a server reads it from a file of its vendor; the file's own facts beside it. */
+/** A license as a server reads it from a vendor's file, and all fields of the file. */
 interface ReadFile {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly license: CloudLicense;
 }
 
-/** The vendor's side on a cloud of its own, with a license that counts. */
+/** The vendor's side of a new cloud, with a consumption license. */
 export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDraft['terms'] = COUNTING) {
   const cloud = createTestCloud(t);
   const { store, airgapKey, signingKey } = cloud.folder;
-  // Servers take no license without slots.
+  // Servers accept no license without slots.
   const key = cloud.grant({ slots: 5, ...terms });
   const writer = () => createFileWriter(signingKey, cloud.now);
   const request = (file: string) => readOfflineRequest(file) as ReadRequest;
@@ -54,7 +54,7 @@ export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDr
       answerActivation(store, { request: request(file), key: licenseKey, from }, writer(), cloud.now),
     deactivate: (file: string, licenseKey: string | null = null, from: string | null = null) =>
       answerDeactivation(store, { request: request(file), key: licenseKey, from }, cloud.now),
-    /** The vendor approves the key of a server for its machine. */
+    /** The vendor approves the server's key for its machine. */
     approve: ({ hardwareId, serverKey }: CarriedServer) =>
       approveKey(store, hardwareId, publicKeyFingerprint(serverKey), cloud.now),
     refresh: (hardwareId: string | null = null) =>
@@ -81,7 +81,7 @@ function readAsServer(cloud: TestCloud, file: string): ReadFile {
   return { fields: read.fields, license: cloudLicense.parse(read.fields) };
 }
 
-/** What a server has counted of one license, as it tells it. */
+/** The usage of one license, as a server reports it. */
 export function told(
   licenseId: number,
   licenseKey: string,

@@ -9,14 +9,14 @@ import {
 import { writeLicenseFile } from '@berth/protocol/carried/license-file';
 import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
 
-/** Making keys takes longest of all: one pair for each test file. */
+/** One set of keys per test file, because generating them is slow. */
 const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const EC = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 const INITIALIZATION = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A license as a vendor writes it; say only what matters. */
+/** A license in the vendor's format, with defaults for everything the test omits. */
 export function vendorLicense(fields: Fields = {}): Fields {
   return {
     id: 4711,
@@ -42,11 +42,11 @@ export function vendorLicense(fields: Fields = {}): Fields {
   };
 }
 
-/** A portal without a process: what a vendor would hand out, made with its own keys. */
+/** A vendor without a running cloud: signs files and codes with its keys. */
 export const TEST_VENDOR = {
   publicKey: RSA.publicKey,
   airgapKey: readAirgapPublicKey(writeAirgapPublicKey(EC.privateKey)) ?? EC.publicKey,
-  /** The answer to a request. */
+  /** The license file for a request. */
   answer(request: string, fields: Fields = {}): string {
     const read = readOfflineRequest(request);
     if (read === null) throw new Error('This is no request.');
@@ -59,7 +59,7 @@ export const TEST_VENDOR = {
     const license = vendorLicense({ hardware_id: hardwareId, ...fields });
     return writeLicenseFile(license, RSA.privateKey, { withFirst: false });
   },
-  /** What the vendor tells a person before anything else: base64 of a private number. */
+  /** The code that starts an air-gap activation: a private key in base64. */
   initializationCode: Buffer.from(
     INITIALIZATION.privateKey.export({ format: 'jwk' }).d as string,
     'base64url',

@@ -1,7 +1,7 @@
-/** What the data in this folder was made with. None of it opens anything but this data. */
+/** The values that the data in this folder was made with. They are valid for this data only. */
 export const HARDWARE_ID = 'earlier-server';
 
-/** Product and license key: one from the cloud, one from a file, one by codes. */
+/** License keys by product: activated at the cloud, by file and by codes. */
 export const KEYS = {
   cad: 'EARL-IERC-LOUD-0001',
   drawing: 'EARL-IERF-ILE0-0001',

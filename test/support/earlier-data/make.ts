@@ -1,7 +1,6 @@
 /**
- * Makes the data in this folder with an earlier release, by its own programs. Takes the path of a checkout
- * of it that has its `node_modules`. It was run under libfaketime at 2026-02-01: no machine's clock is behind
- * the data.
+ * Creates the data in this folder with the programs of an earlier release. Takes the path of a checkout with
+ * `node_modules`. It was run under libfaketime at 2026-02-01, so that the data is never ahead of the clock.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +46,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Not with `fetch`: an earlier server takes that for a browser. */
+/** Does not use `fetch`, because an earlier server treats it as a browser. */
 async function post(url: string, path: string, body: object): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const outgoing = request(`${url}${path}`, { method: 'POST', headers }).end(JSON.stringify(body));
@@ -65,7 +64,7 @@ function grant(): void {
   }
 }
 
-/** One file and one set of codes, carried to the vendor and back. */
+/** Activates one license by file and one by codes. */
 function carry(): void {
   const file = (name: string) => join(work, name);
   const request = ['--product', 'drawing', '--license-key', KEYS.drawing, '--out', file('drawing.req')];
@@ -100,7 +99,7 @@ async function use(url: string): Promise<void> {
   }
 }
 
-/** The database in one file, without what SQLite keeps beside it. */
+/** Packs the database into one file, without the WAL. */
 function pack(file: string, into: string): void {
   const db = new DatabaseSync(file);
   db.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
@@ -126,7 +125,7 @@ await post(server.url, '/api/v4/addProduct', { product: 'cad', licenseKey: KEYS.
 carry();
 await use(server.url);
 run('server', ['license', 'sync']);
-// From here on the vendor hears nothing: one report is on its way, and more is pending.
+// The cloud is stopped from here on: one report is in transit, and more consumption is pending.
 await stop(vendor.child);
 await post(server.url, '/api/v4/add_consumption', { product: 'cad', consumptions: 5 });
 await post(server.url, '/api/admin/licenses/sync', {});

@@ -3,7 +3,7 @@ import { HARDWARE_ID, KEYS } from './facts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A request as an earlier server sends it. */
+/** A request as sent by an earlier server. */
 interface OldRequest {
   readonly name: string;
   readonly method: 'GET' | 'POST';
@@ -11,7 +11,7 @@ interface OldRequest {
   readonly fields: Fields;
 }
 
-/** What an earlier cloud answered to it. */
+/** The response of an earlier cloud. */
 export interface OldAnswer {
   readonly name: string;
   readonly status: number;
@@ -24,7 +24,7 @@ const ELSEWHERE = { ...CAD, hardware_id: 'somewhere-else' };
 const REPORT = { ...CAD, consumptions: 6, event: ['offline_floating_consumptions_sync'], report_id: 'r-1' };
 const HOST = { hostname: 'ada', os_ver: 'Linux', app_ver: '0.1.0', sdk_ver: 'berth 0.1.0' };
 
-/** In this order, on the data of this folder. */
+/** In this order, on the data in this folder. */
 export const OLD_REQUESTS: readonly OldRequest[] = [
   { name: 'probe', method: 'GET', operation: 'product_details', fields: {} },
   { name: 'check', method: 'GET', operation: 'check_license', fields: CAD },

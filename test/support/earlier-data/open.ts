@@ -20,7 +20,7 @@ function read(name: string): Buffer {
 export const SECRETS = JSON.parse(read('secrets.json').toString()) as Secrets;
 export const OLD_ANSWERS = JSON.parse(read('answers.json').toString()) as readonly OldAnswer[];
 
-/** A copy of the data of a server, and of the cloud that its license comes from. */
+/** Copies the data of a server and of the cloud its licenses come from. */
 export function copyEarlierData(t: { after(work: () => void): void }) {
   const folder = temporaryFolder(t);
   const place = (name: string, files: Readonly<Record<string, string | Buffer>>) => {

@@ -4,7 +4,7 @@ import { moveStore } from '../../../packages/server/src/services/upkeep/move-sto
 import { openPostgresTarget } from '../../../packages/server/src/store/postgres/move/postgres-target.ts';
 import { openSqliteSource } from '../../../packages/server/src/store/sqlite/move/sqlite-source.ts';
 
-/** Moves what is in a data folder to an empty database, so that both can be asked the same. */
+/** Copies a data folder to an empty database, so that tests can compare both. */
 export async function copyToPostgres(folder: string, url: string, masterKey: MasterKey): Promise<void> {
   const value = Buffer.from(masterKey).toString('hex');
   const source = await openSqliteSource({ folder, masterKey: { value, file: null } });

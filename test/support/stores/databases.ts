@@ -4,15 +4,15 @@ import { migrate } from '@berth/server/store/postgres/wire/migrate';
 import connect, { type Sql } from 'postgres';
 import type { DatabaseContent } from './postgres.ts';
 
-/** A database that has the tables of a server. Copying it takes a tenth of the time of making them. */
+/** A database with the server's tables. Copying it takes a tenth of the time needed to create them. */
 const TEMPLATE = 'berth_template';
 
-/** Several processes may want to make the template at once. */
+/** Several processes may create the template at the same time. */
 const TEMPLATE_LOCK = 815;
 
 let count = 0;
 
-/** Creates a database that has a name of its own, and hands back its URL. */
+/** Creates a database with a unique name and returns its URL. */
 export async function createDatabase(adminUrl: string, content: DatabaseContent): Promise<string> {
   const name = `berth_test_${process.pid}_${++count}`;
   await administrate(adminUrl, async (sql) => {
@@ -30,7 +30,7 @@ export async function dropDatabases(adminUrl: string, urls: readonly string[]): 
   });
 }
 
-/** The URL of another database of the same server. */
+/** The URL of another database on the same server. */
 export function withDatabase(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${database}`;
@@ -43,7 +43,7 @@ async function ensureTemplate(sql: Sql, adminUrl: string): Promise<void> {
   await sql`SELECT pg_advisory_lock(${TEMPLATE_LOCK})`;
   try {
     if ((await find()).length > 0) return;
-    // Whoever finds it by its final name finds it complete.
+    // Renamed when complete, so that other processes never see an incomplete template.
     const unfinished = `${TEMPLATE}_unfinished`;
     await sql.unsafe(`DROP DATABASE IF EXISTS ${unfinished}`);
     await copy(sql, 'template0', unfinished);

@@ -6,8 +6,8 @@ import { openSqliteTarget } from '../../../packages/server/src/store/sqlite/move
 import type { StoreSource, StoreTarget } from '../../../packages/server/src/store/store-copy.ts';
 
 /**
- * A process of its own that moves a store and is killed on its way: `DIRECTION FOLDER URL MOMENT`. The moment
- * is a table of which rows are being written, or what is done with all of them.
+ * A process that moves a store and kills itself: `DIRECTION FOLDER URL MOMENT`. The moment is the table being
+ * written, `verify` or `commit`.
  */
 const [direction, folder = '', url = '', moment] = process.argv.slice(2);
 const masterKey = { value: process.env.BERTH_MASTER_KEY ?? '', file: '' };

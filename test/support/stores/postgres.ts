@@ -11,46 +11,46 @@ import { findBinaries, findRunAs, makeUsable, type RunAs } from './postgres-bina
 export type Settings = Readonly<Record<string, string>>;
 
 interface PostgresOptions {
-  /** Settings of the server, such as `synchronous_commit`. */
+  /** Server settings, such as `synchronous_commit`. */
   readonly settings?: Settings;
-  /** Keeps the data on the disk rather than in memory. */
+  /** Keeps the data on disk instead of in memory. */
   readonly durable?: boolean;
-  /** Lines of `pg_hba.conf`: who may connect how. Otherwise everybody on this machine may. */
+  /** Lines of `pg_hba.conf`. By default, every local user may connect. */
   readonly access?: readonly string[];
 }
 
 export type DatabaseContent = 'empty' | 'tables';
 
-/** A real PostgreSQL, for tests alone. */
+/** A real PostgreSQL server for tests. */
 export interface TestPostgres {
-  /** Of the process that starts all others; nothing while it is stopped. */
+  /** The main process; `undefined` while stopped. */
   readonly pid: number | undefined;
   readonly port: number;
   readonly dataFolder: string;
-  /** For whatever a test wants to give it, such as a certificate. Gone with the server. */
+  /** For files of the test, such as certificates. Removed with the server. */
   readonly folder: string;
   url(database: string): string;
-  /** A new database, by its URL: an empty one, or one that has the tables of a server. */
+  /** Creates a database, empty or with the server's tables, and returns its URL. */
   createDatabase(content?: DatabaseContent): Promise<string>;
-  /** 'immediate' is as good as a crash. */
+  /** 'immediate' is equivalent to a crash. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
-  /** Starts it again, on the same port and data; settings of an earlier start do not last. */
+  /** Restarts it on the same port and data, without the settings of earlier starts. */
   start(settings?: Settings): Promise<void>;
-  /** Stops it for good and removes everything. */
+  /** Stops it permanently and removes all files. */
   end(): Promise<void>;
 }
 
 const SUPERUSER = 'postgres';
-/** Where files are in memory, on Linux. */
+/** The in-memory file system of Linux. */
 export const MEMORY = '/dev/shm';
 
-/** A cluster and what a few tests write; containers often have no more than 64 MB of it. */
+/** Enough for a cluster and the data of a few tests. Containers often have only 64 MB. */
 const LEAST_MEMORY_BYTES = 512 * 1024 * 1024;
 const PORT_ATTEMPTS = 5;
 
 /**
- * Waits until its input ends, which also happens when the test is killed, and clears up: stops the server
- * whose id it was told last, and removes the folders.
+ * Waits until its input ends, which also happens when the test is killed. Then stops the server with the last
+ * process id it received, and removes the folders.
  */
 const WATCHDOG = `
   while read -r next; do pid=$next; done
@@ -62,24 +62,24 @@ const WATCHDOG = `
   rm -rf "$@"
 `;
 
-/** Somebody else's server, or the one that was started for the whole run. */
+/** A server provided by the user, or the one started for the whole test run. */
 const EXTERNAL_URL = process.env.BERTH_TEST_DATABASE_URL;
 const SHARED_URL = EXTERNAL_URL ?? process.env.TEST_POSTGRES_URL;
 
-/** Whether tests can have a PostgreSQL here. */
+/** Whether PostgreSQL is available for tests. */
 export const hasPostgres = EXTERNAL_URL !== undefined || canStart();
 
 function canStart(): boolean {
   return process.platform !== 'win32' && findBinaries() !== undefined && findRunAs() !== undefined;
 }
 
-/** Starts a server of its own, with an empty cluster, on a free port of this machine. */
+/** Starts a separate server with an empty cluster on a free local port. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
   const native = findBinaries();
   const runAs = findRunAs();
   if (native === undefined || runAs === undefined)
     throw new Error('There is no PostgreSQL for this machine.');
-  // What is in memory often may not be executed, so binaries that must be copied go elsewhere.
+  // Files in memory are often not executable, so copied binaries go to disk.
   const folder = makeFolder(tmpdir().startsWith(MEMORY) ? '/tmp' : tmpdir(), runAs);
   const dataFolder = options.durable || !hasMemory() ? folder : makeFolder(MEMORY, runAs);
   const watchdog = new Watchdog([folder, dataFolder]);
@@ -95,13 +95,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   }
 }
 
-/** For a server with many databases, none of which lives long. */
+/** For a server with many short-lived databases. */
 export const SHARED_SETTINGS: Settings = { autovacuum: 'off' };
 
 /**
- * One server for all tests of a file, started when it is first asked for. With BERTH_TEST_DATABASE_URL it is
- * the one behind that URL, and without settings of its own the one of the whole run (TEST_POSTGRES_URL):
- * tests can neither stop nor start them.
+ * One server for all tests of a file, started on first use. With BERTH_TEST_DATABASE_URL it is the server at
+ * that URL; without options it is the one of the whole run (TEST_POSTGRES_URL). Tests cannot stop or start
+ * these two.
  */
 export function sharedPostgres(options: PostgresOptions = {}): () => Promise<TestPostgres> {
   const url = Object.keys(options).length === 0 ? SHARED_URL : EXTERNAL_URL;
@@ -122,7 +122,7 @@ function makeFolder(parent: string, { uid, gid }: RunAs): string {
   return folder;
 }
 
-/** Whether there is enough of it for the files of tests. */
+/** Whether there is enough memory for test files. */
 export function hasMemory(): boolean {
   if (!existsSync(MEMORY)) return false;
   const { bavail, bsize } = statfsSync(MEMORY);
@@ -136,13 +136,13 @@ class Watchdog {
   constructor(folders: readonly string[]) {
     this.#child = spawn('sh', ['-c', WATCHDOG, 'sh', ...folders], {
       cwd: '/',
-      // In a group of its own, so that Ctrl-C does not reach it.
+      // A separate process group, so that Ctrl-C does not reach it.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     this.#exited = once(this.#child, 'exit');
     this.#child.unref();
-    // A pipe is a socket, which a test that forgot to end the server must not wait for.
+    // The pipe is a socket, and must not keep a test alive that forgot to end the server.
     (this.#child.stdin as unknown as { unref(): void }).unref();
   }
 
@@ -196,7 +196,7 @@ class Cluster implements TestPostgres {
     if (access !== undefined) writeFileSync(join(this.dataFolder, 'pg_hba.conf'), `${access.join('\n')}\n`);
   }
 
-  /** Another program may take the port before the server does. */
+  /** Another program may take the port first. */
   async startSomewhere(settings?: Settings): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       this.port = await findFreePort();
@@ -222,7 +222,7 @@ class Cluster implements TestPostgres {
     const child = spawn(join(this.#binaries, 'bin', 'postgres'), ['-D', this.dataFolder, ...words], {
       ...this.#runAs,
       cwd: '/',
-      // What it says is read below, and Ctrl-C is for the test.
+      // Stderr is read below. Detached, so that Ctrl-C only reaches the test.
       env: { ...process.env, LC_ALL: 'C' },
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -282,7 +282,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** A server that is there already. Its databases are gone afterwards. */
+/** An existing server. Its test databases are dropped at the end. */
 function useExternal(externalUrl: string): TestPostgres {
   const made: string[] = [];
   const refuse = () =>

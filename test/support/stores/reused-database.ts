@@ -1,15 +1,15 @@
 import { askBeside } from '@berth/server/store/exam/ask-beside';
 
-/** Every table, and every row that a new database has, beside the marks of what was migrated. */
+/** Every table except the migration marks. */
 const LIST_TABLES = `SELECT tablename AS name FROM pg_tables
   WHERE schemaname = 'public' AND tablename <> 'berth_schema' ORDER BY tablename`;
 
-/** From so many rows on, the dead ones that DELETE leaves behind would slow down whoever comes next. */
+/** With more rows than this, the dead rows left by DELETE would slow down the next test. */
 const MANY_ROWS = 200;
 
 /**
- * One database with the tables of a server that is as good as new whenever it is asked for. That takes a
- * millisecond or two, where a new one takes fifteen; nobody may still use it then.
+ * Returns a database with the server's tables, restored to its initial state on each call. This takes one or
+ * two milliseconds; a new database takes fifteen. The previous user must be finished with it.
  */
 export function reuseDatabase(createDatabase: () => Promise<string>): () => Promise<string> {
   let made: Promise<string> | undefined;
@@ -25,7 +25,7 @@ export function reuseDatabase(createDatabase: () => Promise<string>): () => Prom
   };
 }
 
-/** Keeps a copy of what a new database holds, and a function that brings it back. */
+/** Stores a copy of the initial content, and a function that restores it. */
 async function prepareRestoring(url: string): Promise<void> {
   const run = (sql: string) => askBeside(url, sql);
   await run('CREATE SCHEMA as_new');

@@ -15,7 +15,7 @@ import { type License, licenseId } from '../../../packages/server/src/core/nouns
 import type { ManualClock } from '../../../packages/server/src/store/clock.ts';
 import type { Store } from '../../../packages/server/src/store/store.ts';
 
-/** The texts by which users are sorted: by bytes, whatever a language makes of them. */
+/** Users are sorted by bytes, not by the rules of a language. */
 export const ODD_USERS = ['Zoë', 'zoe', 'äda', 'Ada', 'ada', "o'brien", 'a b', '\u{1F600}', '\uFFFD', '_'];
 
 const BY = { name: 'root', address: '10.0.0.9' };
@@ -34,7 +34,7 @@ const LICENSES: readonly License[] = [
   }),
 );
 
-/** A bit of everything that a store can keep, in a store that was empty. */
+/** Fills an empty store with every kind of data. */
 export async function writeRichHistory(store: Store, clock: ManualClock): Promise<void> {
   await writeAccounts(store, clock);
   for (const license of LICENSES) {
@@ -53,7 +53,7 @@ export async function writeRichHistory(store: Store, clock: ManualClock): Promis
   await store.execute({ kind: 'note', notice });
 }
 
-/** One of which a report is on its way, one of which something is pending, and one that was never used. */
+/** Removes a license with a report in transit, one with pending consumption, and one that was never used. */
 async function removeLicenses(store: Store): Promise<void> {
   for (const id of [20, 21].map(licenseId)) {
     const license = exampleLicense({ id, product: `p${id}`, source: 'offline' });
@@ -112,7 +112,7 @@ async function count(store: Store, clock: ManualClock): Promise<void> {
   await store.execute(consume(1, { licenseId: licenseId(11) }));
 }
 
-/** What was lent before has ended. Of this, a part ends before the rest does. */
+/** All earlier slots have expired. Some of these expire before the others. */
 async function lendForLong(store: Store, clock: ManualClock): Promise<void> {
   for (const id of [2, 5, 11].map(licenseId)) {
     for (const user of ODD_USERS) await store.execute(register(user, { licenseId: id }));

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { TABLES, type TableName } from '../../../packages/server/src/store/engine/tables.ts';
 import { listRows } from '../../../packages/server/src/store/sqlite/wire/ask.ts';
 
-/** A table as a database describes it. For tests. */
+/** A table as read from a database. */
 export interface FoundTable {
   readonly columns: readonly {
     readonly name: string;
@@ -12,7 +12,7 @@ export interface FoundTable {
   readonly key: readonly string[];
 }
 
-/** A table as `TABLES` describes it, with its columns by their names. */
+/** A table as defined in `TABLES`, with its columns sorted by name. */
 export function expectedTable(name: TableName, store: 'sqlite' | 'postgres'): FoundTable {
   const table = { uncopied: {}, postgresOnly: {}, ...TABLES[name] };
   const own = store === 'postgres' ? table.postgresOnly : {};
@@ -34,7 +34,7 @@ export function describeSqliteTable(db: DatabaseSync, table: string): FoundTable
     db,
     `SELECT * FROM pragma_table_info('${table}') ORDER BY name`,
   );
-  // The number of a link is its key here, and PostgreSQL gives it later.
+  // In SQLite, `seq` is the primary key of a link; PostgreSQL assigns it later.
   const isLink = table === 'audit_link';
   const columns = rows.map(({ name, type, notnull, pk }) => ({
     name,

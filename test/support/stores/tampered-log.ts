@@ -40,7 +40,7 @@ export interface Link {
 
 type Change = () => Promise<unknown>;
 
-/** A log in PostgreSQL into which tests reach. For all tests of a file. */
+/** An audit log in PostgreSQL that tests tamper with. Shared by all tests of a file. */
 export function openTamperedLog(): TamperedLog {
   const shared = sharedPostgres();
   const log = new TamperedLog();
@@ -53,7 +53,7 @@ export function openTamperedLog(): TamperedLog {
 
 class TamperedLog {
   keys!: VerifyingKeys;
-  /** By their numbers. */
+  /** Sorted by sequence number. */
   links: readonly Link[] = [];
   ask!: Ask;
   #pool!: Pool;
@@ -85,7 +85,7 @@ class TamperedLog {
     return verifyAudit(this.ask, this.keys, NEVER);
   }
 
-  /** What is seen of the log after a change, which is undone again. */
+  /** Makes a change, calls `look`, and rolls the change back. */
   async lookAfter<T>(change: Change, look: () => Promise<T>): Promise<T> {
     await this.#connection.query('BEGIN');
     try {
@@ -100,14 +100,14 @@ class TamperedLog {
     return this.lookAfter(change, () => this.verify());
   }
 
-  /** A change that changes nothing would prove nothing. */
+  /** Fails if the statement changes nothing, because the test would prove nothing. */
   async run(text: string, ...parameters: Parameter[]): Promise<void> {
     const { count } = await this.#connection.query(text, parameters);
     const isChange = /^\s*(UPDATE|INSERT|DELETE)/.test(text);
     assert.ok(!isChange || count > 0, `nothing was changed by ${text}`);
   }
 
-  /** The row in which a chain's head stands, set to a link of the chain, or to none; the anchor stays. */
+  /** Sets the stored head of a chain to one of its links, or to none. The anchor stays. */
   async setHead(chain: number, n: number): Promise<void> {
     const [row] = await this.ask('SELECT mac FROM audit_link WHERE chain = $1 AND n = $2', [chain, n]);
     const mac = (row?.mac as Uint8Array | undefined) ?? new Uint8Array(0);
@@ -125,7 +125,7 @@ class TamperedLog {
     return row?.n as number;
   }
 
-  /** Continues the chain of the first license by so many links, as whoever knows the key would. */
+  /** Appends links to the chain of the first license, like an attacker who knows the key. */
   async continueChain(count: number, eventsOf: (n: number) => string): Promise<void> {
     const [head] = await this.ask('SELECT audit_n, audit_mac FROM license WHERE id = 1');
     let [n, mac] = [head?.audit_n as number, head?.audit_mac as Uint8Array];
@@ -147,7 +147,7 @@ class TamperedLog {
   }
 }
 
-/** Writes a history with a store of its own, and copies it. */
+/** Writes a history to a new SQLite store and copies it to the database. */
 async function fill(url: string): Promise<VerifyingKeys> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-tampered-'));
   try {
@@ -167,7 +167,7 @@ async function fill(url: string): Promise<VerifyingKeys> {
   }
 }
 
-/** Slots that are lent and given back, heads that are signed, and a chain that was thinned out. */
+/** Lends and returns slots, signs heads and thins out a chain. */
 async function writeHistory(store: Store, clock: ManualClock): Promise<void> {
   for (const id of LICENSES) {
     const license = exampleLicense({ id, product: `product-${id}`, slots: 100 });

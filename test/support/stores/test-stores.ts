@@ -3,13 +3,13 @@ import { openConnection } from '../../../packages/server/src/store/postgres/wire
 import { parseDatabaseUrl } from '../../../packages/server/src/store/postgres/wire/database-url.ts';
 import { hasPostgres, sharedPostgres, type TestPostgres } from './postgres.ts';
 
-// On a terminal, the test runner sets it for its children. What programs print is compared without color.
+// On a terminal, the test runner sets it for its children. Tests compare output without color.
 delete process.env.FORCE_COLOR;
 
-/** Where servers can keep their data. */
+/** The kinds of store a server supports. */
 type StoreKind = 'SQLite' | 'PostgreSQL';
 
-/** Where the tests that run at the moment want it. */
+/** The store of the tests that are running. */
 let current: StoreKind = 'SQLite';
 
 let shared: (() => Promise<TestPostgres>) | undefined;
@@ -17,8 +17,9 @@ let shared: (() => Promise<TestPostgres>) | undefined;
 const urls = new Map<string, Promise<string>>();
 
 /**
- * The same tests for both stores: whatever the helpers in this folder start within `body` keeps its data
- * there. At the top of a file, since all tests on PostgreSQL share one, which ends with the file.
+ * Runs the same tests on both stores: everything that the modules in this folder start within `body` uses
+ * that store. Call it at the top level of a file, because all PostgreSQL tests share a server that ends with
+ * the file.
  */
 export function describeStores(title: string, body: (store: StoreKind) => void): void {
   shared ??= sharedPostgres();
@@ -35,7 +36,7 @@ export function describeStores(title: string, body: (store: StoreKind) => void):
   });
 }
 
-/** The database that belongs to a data folder, an empty one at first; `null`: the folder holds the data. */
+/** The database of a data folder, initially empty; `null`: the data is in the folder itself. */
 export function findDatabase(folder: string): Promise<string> | null {
   const known = urls.get(folder);
   if (known !== undefined || current === 'SQLite' || shared === undefined) return known ?? null;
@@ -44,13 +45,13 @@ export function findDatabase(folder: string): Promise<string> | null {
   return url;
 }
 
-/** What a process has to be told that works on a data folder. */
+/** The environment variables for a process that uses a data folder. */
 export async function environmentOf(folder: string): Promise<Readonly<Record<string, string>>> {
   const url = await findDatabase(folder);
   return url === null ? {} : { BERTH_DATABASE_URL: url };
 }
 
-/** Asks the database that belongs to a data folder, past whatever runs on it. */
+/** Queries the database of a data folder directly, bypassing the server. */
 export async function askDatabase(folder: string, sql: string) {
   const url = await findDatabase(folder);
   if (url === null) throw new Error(`The data of ${folder} is in the folder itself.`);
@@ -63,7 +64,7 @@ export async function askDatabase(folder: string, sql: string) {
   }
 }
 
-/** Every row of the database that belongs to a data folder, as text; nothing where there is none. */
+/** All rows of the database of a data folder, as text; empty if there is no database. */
 export async function dumpDatabase(folder: string): Promise<string> {
   if (findDatabase(folder) === null) return '';
   const tables = await askDatabase(folder, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'");

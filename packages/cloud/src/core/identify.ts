@@ -2,7 +2,7 @@ import type { Command, UserProof } from './command.ts';
 import type { License } from './license.ts';
 import { type Refusal, refuse } from './refusal.ts';
 
-/** Returns the license if the caller may use it; otherwise a refusal, also if there is no license. */
+/** Returns the license if the caller may use it; otherwise a refusal, even if there is no license. */
 export function identify(
   { kind, who }: Command,
   license: License | null,

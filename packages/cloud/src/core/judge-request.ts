@@ -92,7 +92,7 @@ interface WaitingCounts {
   readonly inAll: number;
 }
 
-/** Older keys stay. There is always room for a file that the vendor hands in; see `makeRoom`. */
+/** Older keys stay. There is always room for a file that the vendor submits; see `makeRoom`. */
 export function hasRoomToWait(counts: WaitingCounts): boolean {
   return (
     counts.ofMachine < WAITING.perMachine &&
@@ -107,7 +107,7 @@ export function dateFile(lastFileAt: number, now: number): number {
 }
 
 /**
- * A request has about a thousand bytes; a usage file has more, because it lists features. The amounts of two
- * licenses of the largest size that servers accept fit, with the longest codes.
+ * A request has about a thousand bytes; a usage file has more, because it lists features. The limit allows
+ * for two licenses of the largest size that servers accept, with the longest codes.
  */
 export const MOST_FILE_BYTES = 512 * 1024;

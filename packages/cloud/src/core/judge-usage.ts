@@ -30,7 +30,8 @@ export interface Told {
 }
 
 /**
- * Each amount takes a few statements while other callers wait. Two licenses of the largest size stay below.
+ * Each amount takes a few statements while other callers wait. Two licenses of the largest size stay below
+ * this limit.
  */
 const MOST_AMOUNTS = 5000;
 

@@ -1,7 +1,7 @@
 import type { License } from './license.ts';
 import { type Refusal, refuse } from './refusal.ts';
 
-/** Refuses early what a server would refuse: once the server says so, the activation is used up. */
+/** Refuses in advance what a server would refuse after the activation is used up. */
 export function refuseWithoutSlots({ key, terms }: License): Refusal | null {
   if (terms.lending !== null) return null;
   return refuse(
@@ -21,5 +21,5 @@ export function refuseUnreadable({ terms }: Pick<License, 'terms'>, fault: strin
   );
 }
 
-/** Returns whether servers can read the granted license; passed in by the module that writes files. */
+/** Refuses a license that servers cannot read; passed in by the module that writes files. */
 export type JudgeLicense = (license: License) => Refusal | null;

@@ -9,7 +9,7 @@ const TYPES = {
   css: 'text/css; charset=utf-8',
 } as const;
 
-/** Headers of every response: no caching, framing, sniffing or referrer, and pages load only their style. */
+/** Headers of every response: no caching, framing, sniffing or referrers, and only our style sheet loads. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy':

@@ -92,7 +92,7 @@ const SQL = {
     SELECT count(*) AS in_all, count(*) FILTER (WHERE hardware_id = :machine) AS of_machine,
       count(*) FILTER (WHERE hardware_id = :machine AND came_from = :from) AS of_address_and_machine
     FROM waiting_key`,
-  // Keys from strangers are evicted before keys that the vendor handed in.
+  // Keys from strangers are evicted before keys that the vendor submitted.
   removeOldestWaitingKey: `
     DELETE FROM waiting_key WHERE (hardware_id, server_key) IN (
       SELECT hardware_id, server_key FROM waiting_key WHERE :machine IS NULL OR hardware_id = :machine

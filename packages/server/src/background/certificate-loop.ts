@@ -3,7 +3,7 @@ import type { Certificates } from '../services/upkeep/certificates.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** Checks whether the TLS files have changed. File system events do not cover swapped links. */
+/** Checks whether the TLS files have changed. File system events would miss swapped links. */
 export function createCertificateWatch(certificates: Certificates, log: Log): Loop {
   return createLoop({
     intervalMs: SECOND_MS,

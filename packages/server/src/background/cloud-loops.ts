@@ -5,7 +5,7 @@ import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** Every interval varies by up to a tenth, so that servers started together do not ask together. */
+/** Every interval varies by up to a tenth, so that servers that started together do not call together. */
 const JITTER = 0.1;
 
 /** The first round comes soon after the start, but not from all servers at once. */

@@ -7,7 +7,7 @@ import { instant, MINUTE_MS } from '../core/nouns/instant.ts';
 import { createHousekeeping, type Housekeeping } from '../services/upkeep/housekeeping.ts';
 import { createClockKeeper, createSweeper } from './housekeeping-loops.ts';
 
-/** The same housekeeping, which also says when a piece of it is done. */
+/** Housekeeping that also reports when a step is done. */
 function watch(housekeeping: Housekeeping) {
   const swept = Promise.withResolvers<number>();
   const kept = Promise.withResolvers<void>();

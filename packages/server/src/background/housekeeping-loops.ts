@@ -5,9 +5,7 @@ import { createLoop, type Loop } from './loop.ts';
 /** A crash loses at most this much of the time since the last commit. */
 export const CLOCK_INTERVAL_MS = 1000;
 
-/**
- * Stores the time, and detects jumps of the wall clock. Not optional: what has ended must stay ended.
- */
+/** Stores the time and detects clock jumps. Not optional: what has expired must stay expired. */
 export function createClockKeeper(housekeeping: Housekeeping, log: Log): Loop {
   return createLoop({
     intervalMs: CLOCK_INTERVAL_MS,
@@ -16,7 +14,7 @@ export function createClockKeeper(housekeeping: Housekeeping, log: Log): Loop {
   });
 }
 
-/** Removes what has ended. Only housekeeping: answers do not depend on it. */
+/** Removes expired entries. Only housekeeping: responses do not depend on it. */
 export function createSweeper(housekeeping: Housekeeping, log: Log, intervalSeconds: number): Loop {
   return createLoop({
     intervalMs: intervalSeconds * 1000,

@@ -7,7 +7,7 @@ import { createLoop } from './loop.ts';
 const HOUR_MS = 60 * 60 * 1000;
 const SECOND_MS = 1000;
 
-/** A gate before a loop with hourly rounds that the test ends by hand, on timers that the test moves. */
+/** A gate for a loop with hourly rounds. The test ends the rounds and moves the timers. */
 function openGate(t: TestContext, state: { leads: boolean }) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const rounds: PromiseWithResolvers<void>[] = [];

@@ -11,7 +11,7 @@ export const ANOTHER_LEADS = 'another server does the background work now';
 interface LeaderGateOptions {
   /** Whether this server is the leader. */
   isLeader(): boolean;
-  /** Another server may have done the work until now, so forget its remembered state. */
+  /** Drops cached state: another server may have done the work until now. */
   takeOver(): void;
   readonly loops: readonly Loop[];
 }
@@ -20,9 +20,8 @@ interface LeaderGateOptions {
 type LeaderGate = Pick<Loop, 'start' | 'stop'>;
 
 /**
- * A new leader starts all rounds at once, so that nothing waits for another interval because the previous
- * leader has died. When a server stops leading, it finishes the current round: the store decides everything
- * that it writes.
+ * A new leader starts all rounds at once, so that no work waits for another interval because the previous
+ * leader has died. A server that stops leading finishes the current round: the store checks every write.
  */
 export function createLeaderGate({ isLeader, takeOver, loops }: LeaderGateOptions, log: Log): LeaderGate {
   let isOpen = false;

@@ -4,7 +4,7 @@ import { createLoop } from './loop.ts';
 
 const INTERVAL_MS = 1000;
 
-/** A loop whose rounds the test ends by hand, on timers that the test moves. */
+/** A loop; the test ends its rounds and moves its timers. */
 function openLoop(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const rounds: PromiseWithResolvers<void>[] = [];
@@ -21,7 +21,7 @@ function openLoop(t: TestContext) {
   return { loop, rounds, errors, tick: () => t.mock.timers.tick(INTERVAL_MS) };
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets pending promises settle. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

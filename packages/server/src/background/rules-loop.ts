@@ -3,7 +3,7 @@ import type { RuleBook, RulesNotice } from '../services/access/rule-book.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
-/** The second read that finds a new version takes it: after half a second at the latest. */
+/** A new version is applied when a second read confirms it: after at most half a second. */
 const LOOK_INTERVAL_MS = 250;
 
 /** Applies changes of the rules file without affecting running requests. */
@@ -24,7 +24,7 @@ export function createRulesLoop(ruleBook: RuleBook, log: Log): Loop {
   });
 }
 
-/** Logs what happened to the file, without the names of barred users. */
+/** Logs changes of the file, without the names of blocked users. */
 export function describeRules(log: Log, notice: RulesNotice): void {
   if (notice.kind === 'taken') log.info(countOf(notice.rules), 'the rules have changed');
   if (notice.kind === 'refused') {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stopAll } from './stop-all.ts';
 
-/** What was stopped, in its order. Each says so only when it is done. */
+/** The stopped parts in order. Each is recorded when it is done. */
 function setUp() {
   const stopped: string[] = [];
   const stop = (name: string) => async () => {

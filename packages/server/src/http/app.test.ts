@@ -104,7 +104,7 @@ describe('where nothing is', () => {
         for (const method of methods) {
           const [plain, slashed] = [await send(method, path), await send(method, `${path}/?x=1`)];
           const told = `${method} ${path}: ${slashed.text}`;
-          // Routes for administrators refuse the unknown parameter, so it is the same handler that answers.
+          // Admin routes refuse the unknown parameter, which shows that the same handler answers.
           const isStrict = path.startsWith('/api/admin/');
           assert.equal(slashed.status, isStrict ? 400 : plain.status, told);
           assert.equal(slashed.body.code, isStrict ? 'validation_error' : plain.body.code, told);

@@ -21,18 +21,18 @@ interface AppOptions {
   readonly log: Log;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
-  /** From one address; 0 is without a limit. */
+  /** Per client address; 0: no limit. */
   readonly clientRequestsPerMinute: number;
   /** A monotonic clock in milliseconds. */
   readonly readMonotonicMs: () => number;
 }
 
-/** What the server around the app tells about a request; a test passes it by hand. */
+/** Facts about the connection; tests pass them directly. */
 export type AppEnv = { Bindings: { readonly peer: Peer } };
 
-/** The whole HTTP API as one function from request to response, without a socket. */
+/** The whole HTTP API as a function from request to response, without a socket. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
-  // Not strict: a slash behind a path is left out before it is looked up.
+  // Not strict: a trailing slash is ignored.
   const app = new Hono<AppEnv>({ strict: false });
   const requestLog = createRequestLog(options);
   const handling = {
@@ -60,7 +60,7 @@ interface Handling extends AppOptions {
   readonly admitClient: AdmitClient;
 }
 
-/** Who may, what comes in, do it; whatever is thrown on the way becomes an answer. */
+/** Identifies the caller, reads the input, runs the handler, and turns exceptions into responses. */
 async function answer(
   route: Route,
   request: Request,
@@ -88,7 +88,7 @@ async function handle(route: Route, request: Request, peer: Peer, options: Handl
   const visit = { route, request, peer, auth, accounts, isUse: true };
   const caller = await identifyCaller(visit);
   const { query, body, hasBody } = await readInput(route, request);
-  // A body may come slowly, and credentials that were good may be revoked meanwhile.
+  // A body may arrive slowly, and the credentials may be revoked meanwhile.
   if (hasBody && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
   const isStillAllowed = () =>
     identifyCaller({ ...visit, isUse: false }).then(
@@ -118,10 +118,7 @@ function notAllowed(method: string, route: Route): Reply {
   return { ...problem('method_not_allowed', message), headers: allowHeader(route) };
 }
 
-/**
- * Unknown paths, other versions of the API and wrong methods: always JSON, because clients expect nothing
- * else.
- */
+/** Unknown paths, other versions of the API and wrong methods: always JSON, as clients expect. */
 function nothingHere(method: string, path: string, routes: readonly Route[]): Reply {
   const route = routes.find(({ paths }) => paths.includes(path));
   if (route !== undefined) return notAllowed(method, route);

@@ -18,7 +18,7 @@ function nested(depth: number): string {
 
 const PIECE = new Uint8Array(16 * 1024).fill(32);
 
-/** A body without a declared length, in pieces. */
+/** A body in chunks, without a declared length. */
 function stream(bytes: number): ReadableStream<Uint8Array> {
   const pieces = Array.from({ length: Math.ceil(bytes / PIECE.length) }, () => PIECE);
   return ReadableStream.from(pieces);

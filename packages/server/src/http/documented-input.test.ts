@@ -55,14 +55,14 @@ function follow<T extends { readonly $ref?: string }>(document: ApiDocument, pla
   return place.$ref === undefined ? place : (resolve(document, place.$ref) as T);
 }
 
-/** The fields of an object, those that it takes over included. */
+/** The fields of an object, including inherited ones. */
 function fieldsOf(document: ApiDocument, schema: Schema | undefined): Readonly<Record<string, Schema>> {
   if (schema === undefined) return {};
   const { properties = {}, allOf = [] } = follow(document, schema);
   return Object.assign({}, properties, ...allOf.map((one) => fieldsOf(document, one)));
 }
 
-/** The requests that the specification of the v4 API describes: every field is text, and may be missing. */
+/** The requests in the specification of the v4 API: every field is optional text. */
 const SPECIFIED: readonly (readonly [path: string, body: Readonly<Record<string, string>>])[] = [
   [
     '/api/v4/register',
@@ -149,7 +149,7 @@ interface Tried {
   readonly value: unknown;
 }
 
-/** Whether the route takes a value, as far as that can be said without asking for anything. */
+/** Whether the route accepts a value, as far as its input validation can tell. */
 async function isTaken({ route, method, name, value }: Tried): Promise<boolean> {
   const isDate = name === 'borrowed_until' || (name === 'before' && method === 'POST');
   if (isDate && typeof value === 'string' && value.trim() !== '') return parseTimestamp(value) !== undefined;
@@ -170,7 +170,7 @@ describe('what the document says about a field', () => {
     const { document, routes } = await openDocumented(t);
     const contradictions: string[] = [];
     let tried = 0;
-    // What a new secret is like is judged by whoever sets it.
+    // The handler checks new secrets, not the input validation.
     const isJudgedHere = ({ field, name }: { field: Schema; name: string }) =>
       field.minLength === undefined && name !== 'new_key';
     const fields = listFields(document, routes).filter(isJudgedHere);
@@ -215,7 +215,7 @@ function isNothing(value: unknown): boolean {
   return value === null || (typeof value === 'string' && value.trim() === '');
 }
 
-/** Digits in a URL are a number where the document asks for one. */
+/** Digits in a URL are a number if the document says so. */
 function readAs({ type }: Schema, method: string, value: unknown): unknown {
   const isNumber = method === 'GET' && type === 'integer' && /^\d{1,16}$/.test(String(value));
   return isNumber ? Number(value) : value;

@@ -6,7 +6,7 @@ import { inputOf, isStrict, type Route } from './route.ts';
 
 const TARGET = { product: 'cad', user: 'ann', feature: 'export', licenseKey: 'K' };
 
-/** Every way to ask a route of the v4 API for a license by its id. */
+/** All ways to ask a v4 route for a license by its id. */
 function askedById(routes: readonly Route[]) {
   return routes
     .filter((route) => !isStrict(route))

@@ -130,7 +130,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads the body as text, up to a limit. An oversized body is read and discarded for a while, so that the
- * answer arrives.
+ * client receives the response.
  */
 async function readBodyText(request: Request, limit: number): Promise<string> {
   const bytes = await readBytes(request, limit);
@@ -142,8 +142,8 @@ async function readBodyText(request: Request, limit: number): Promise<string> {
 }
 
 /**
- * The text of an uploaded file: the first file of a form, whatever its field is called, or the body itself.
- * A form without a file may carry the text in its first field.
+ * The text of an uploaded file: the first file of a form, whatever its field name, or the whole body. A form
+ * without a file may contain the text in its first field.
  */
 export async function readUploadText(request: Request): Promise<string> {
   const bytes = await readBytes(request, LIMITS.fileBodyBytes);
@@ -216,7 +216,7 @@ function joinChunks(chunks: readonly Uint8Array[], size: number): ArrayBuffer {
 }
 
 /**
- * The answer does not wait for the rest, but the rest must be read, or it would block the next request on
+ * The response does not wait for the rest, but the rest must be read, or it would block the next request on
  * this connection. The HTTP server closes connections that take too long.
  */
 function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>): void {

@@ -11,9 +11,7 @@ interface LoggedRequest {
 }
 
 export interface RequestLog {
-  /**
-   * A request was answered. Logs it if it is notable, or if all requests are logged.
-   */
+  /** Logs an answered request if it is notable, or if all requests are logged. */
   note(request: LoggedRequest, reply: Reply, durationMs: number): void;
   /** A dependency failed. Logged at most once a second. */
   noteFault(route: string, error: Fault): void;

@@ -59,7 +59,7 @@ interface Services {
   readonly facts: ServerFacts;
 }
 
-/** Every route of the server, in the order in which the documentation shows them. */
+/** All routes of the server, in the order of the documentation. */
 export function createRoutes(services: Services): readonly Route[] {
   const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts } = services;
   const routes: readonly Route[] = [

@@ -38,7 +38,7 @@ export const TAGS = {
 
 export type Tag = keyof typeof TAGS;
 
-/** One operation of the API: its callers, its input, its answers and its handler. */
+/** One operation of the API: its callers, input, responses and handler. */
 export interface Route {
   /** The name of the operation in the log and in the API document. */
   readonly name: string;
@@ -56,7 +56,7 @@ export interface Route {
   readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID')[];
   /** Whether it receives a password, which is refused over plain HTTP if TLS is required. */
   readonly takesPassword?: boolean;
-  /** Whether the body is a file, which the handler reads from a form or as it is. */
+  /** Whether the body is a file, sent in a form or directly. */
   readonly takesFile?: boolean;
   /** Whether a field of the body contains a whole license file, so the body may be large. */
   readonly holdsFile?: boolean;
@@ -67,10 +67,10 @@ export interface Route {
 }
 
 type AnswerShape =
-  /** With `textToo`, clients that only accept plain text get what it names. */
+  /** With `textToo`, clients that only accept plain text get the value it selects. */
   | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string }
   | { readonly kind: 'text'; readonly example: string }
-  /** A stream: one JSON object a line, or server-sent events. */
+  /** A stream: one JSON object per line, or server-sent events. */
   | { readonly kind: 'lines' | 'events'; readonly about: string }
   | { readonly kind: 'page'; readonly type: 'text/html' | 'text/css' }
   | { readonly kind: 'empty' };
@@ -79,13 +79,13 @@ export interface RouteInput {
   readonly request: Request;
   readonly caller: Caller;
   readonly peer: Peer;
-  /** Whether the caller is still allowed to do this: long answers check again. */
+  /** Whether the caller is still allowed to do this; long responses check again. */
   isStillAllowed(): Promise<boolean>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** How a route is written: its handler has the types of its schemas. */
+/** A route definition; its handler has the types of its schemas. */
 type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<Route, 'query' | 'body' | 'handle'> & {
   readonly query?: Q;
   readonly body?: B;
@@ -100,7 +100,7 @@ export function defineRoute<Q extends z.ZodObject = z.ZodObject, B extends z.Zod
   return route as unknown as Route;
 }
 
-/** A GET with an equivalent POST changes something. */
+/** A GET with an equivalent POST has side effects. */
 export function isChanging({ methods }: Pick<Route, 'methods'>): boolean {
   return methods.includes('POST');
 }
@@ -113,7 +113,7 @@ export function isStrict({ paths }: Pick<Route, 'paths'>): boolean {
   return paths[0].startsWith('/api/admin/');
 }
 
-/** Where a request with this method has its fields. */
+/** The schemas for the fields of a request with this method. */
 export function inputOf({ query, body }: Route, method: string): RouteFields {
   if (query === undefined || body === undefined) return { query, body };
   return method === 'POST' ? { query: undefined, body } : { query, body: undefined };

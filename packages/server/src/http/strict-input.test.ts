@@ -10,7 +10,7 @@ interface Sent {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** Requests with one field too many, or one that says nothing, wherever a route could read one. */
+/** Requests with one extra field, or an empty one, wherever a route could read one. */
 function slipsOf({ methods, paths, query, body }: Route): readonly Sent[] {
   return methods.flatMap((method) =>
     paths.flatMap((path) => {

@@ -7,7 +7,7 @@ import { SealError } from './seal.ts';
 
 const PASSPHRASE = 'correct horse — Batterie';
 const content = { masterKey: makeMasterKey(), identity: 'store-1' };
-/** Stretching a passphrase is slow on purpose. */
+/** Key derivation is slow on purpose. */
 const stretchQuickly = async (passphrase: string, salt: Buffer) =>
   hash('sha256', passphrase + salt.toString('hex'), 'buffer');
 const sealExport = (secret: typeof content, passphrase: string) =>

@@ -19,7 +19,8 @@ export interface KeyExport {
   readonly nonce: string;
   readonly sealed: string;
   /**
-   * Over the three above: distinguishes a damaged file from a wrong passphrase. Earlier releases wrote none.
+   * Covers the three fields above, to tell a damaged file from a wrong passphrase. Absent in exports of
+   * earlier releases.
    */
   readonly checksum?: string;
 }
@@ -27,7 +28,7 @@ export interface KeyExport {
 /** The sealed content. */
 interface ExportedKey {
   readonly masterKey: MasterKey;
-  /** The store that it opens. */
+  /** The id of the store that it opens. */
   readonly identity: string;
 }
 
@@ -49,7 +50,7 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 type Stretch = (passphrase: string, salt: Buffer) => Promise<Buffer>;
 
-/** Makes a key of a passphrase; tests of everything else replace it by something quick. */
+/** Derives a key from a passphrase; most tests use a fast replacement. */
 function stretch(passphrase: string, salt: Buffer): Promise<Buffer> {
   return derive(passphrase, salt, KEY_BYTES, COST);
 }
@@ -125,10 +126,7 @@ function readExport(text: string): ReadExport {
   return { salt, nonce, sealed, isChecked };
 }
 
-/**
- * Finds the export in the text: programs around the command, such as npm, may have printed lines before and
- * after it.
- */
+/** Finds the export in the text: other programs, such as npm, may have printed lines before and after it. */
 function findExport(text: string): Readonly<Record<string, unknown>> {
   if (text.length > MAX_EXPORT_LENGTH) throw new SealError(NO_EXPORT);
   const span = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);

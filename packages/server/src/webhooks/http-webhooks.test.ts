@@ -8,7 +8,7 @@ import { createHttpWebhooks } from './http-webhooks.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A receiver with a certificate that nobody vouches for; counts who got through to it. */
+/** A receiver with an untrusted certificate; counts the requests that reach it. */
 async function openStranger(t: TestContext) {
   const [notBefore, notAfter] = [new Date(Date.now() - DAY_MS), new Date(Date.now() + DAY_MS)];
   const server = createServer(makeCertificate({ names: ['127.0.0.1'], notBefore, notAfter }));

@@ -5,7 +5,7 @@ export interface HttpWebhookOptions {
   readonly url: string;
   readonly secret: string;
   readonly userAgent: string;
-  /** For a whole request. */
+  /** For the whole request. */
   readonly timeoutMs: number;
   /** Aborts requests when the server stops. */
   readonly signal: AbortSignal;

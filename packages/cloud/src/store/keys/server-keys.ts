@@ -14,7 +14,7 @@ export interface SignedFile {
   readonly isVouched: boolean;
   /** The licenses in the file. */
   readonly licenseIds: readonly number[];
-  /** The address that handed it in; `null`: the vendor did. */
+  /** The address that submitted it; `null`: the vendor did. */
   readonly from: string | null;
 }
 

@@ -20,7 +20,7 @@ export interface CarriedRequest {
   readonly request: ReadRequest;
   /** For requests without a license key; `null`: none was given. */
   readonly key: string | null;
-  /** The address that handed it in; `null`: the vendor did. */
+  /** The address that submitted it; `null`: the vendor did. */
   readonly from: string | null;
 }
 
@@ -156,7 +156,7 @@ function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal
   return named ?? given ?? findKeyOfUser(store, carried) ?? refuse('missing_parameters', whose);
 }
 
-/** A name proves nothing, so only the vendor may hand in a request that uses it. */
+/** A name proves nothing, so only the vendor may submit a request that uses it. */
 function findKeyOfUser({ sql }: CloudStore, { request, from }: CarriedRequest): string | null {
   const { username, product } = request.fields;
   if (from !== null || username === undefined || product === undefined) return null;

@@ -28,7 +28,7 @@ interface Added {
   readonly total: number;
 }
 
-/** A usage file and the address that handed it in; `null`: the vendor did. */
+/** A usage file and the address that submitted it; `null`: the vendor did. */
 interface CarriedUsage extends ReadUsage {
   readonly from: string | null;
 }

@@ -19,18 +19,18 @@ import { ACCESS, isChanging, type Route } from '../route.ts';
 import type { AuthSettings } from './caller.ts';
 import { csrfTokenOf } from './session.ts';
 
-/** What becomes of a call: it is let through, or why it is not. */
+/** The expected result of a call: allowed, or the reason for the refusal. */
 type Fate = 'through' | 'unauthorized' | 'forbidden' | 'csrf_rejected';
 
-/** What a kind of caller is to the server: a role, nobody, or somebody with credentials that do not count. */
+/** The caller's rights: a role, none, or invalid credentials. */
 type Standing = Role | 'nobody' | 'liar' | 'certificate';
 
-/** How somebody comes to the server. */
+/** One way to call the server. */
 interface Visit {
   readonly standing: Standing;
-  /** Made anew for every call: some calls use up what they came with. */
+  /** Called for every request: some requests use up their credentials. */
   request(app: TestApp): Promise<SendOptions> | SendOptions;
-  /** A browser with its cookie; `isOwnPage`: it can show what only our page can read. */
+  /** A browser with its cookie; `isOwnPage`: it sends the CSRF token, which only our page can read. */
   readonly browser?: { readonly isOwnPage: boolean };
   readonly auth?: Partial<AuthSettings>;
 }
@@ -47,8 +47,8 @@ const bearer = (token: string): SendOptions => ({
 });
 
 /**
- * An account with this role and a token of it, without the password's slow arithmetic. The server stays in
- * setup, so passwords are one-time ones, and each sign-in after the first has an account of its own.
+ * An account with this role and its token, without the slow password hash. The server stays in setup, so
+ * passwords are one-time passwords, and each sign-in after the first needs a new account.
  */
 async function signIn({ store }: TestApp, role: Role, isBrowser = false): Promise<string> {
   const account = { role, passwordHash: 'x', oneTime: true, by: 'test' } as const;
@@ -165,7 +165,7 @@ function callsOf({ methods, paths }: Route): readonly (readonly [string, string]
   return paths.flatMap((path) => methods.map((method) => [method, path] as const));
 }
 
-/** What the table says: nothing here knows any route by its name. */
+/** Derived from the route table only: no route is named here. */
 function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   const { class: kind, role } = ACCESS[route.access];
   const { standing, browser } = visit;
@@ -179,19 +179,19 @@ function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   return includesRole(standing, role) ? 'through' : 'forbidden';
 }
 
-/** Being on the machine makes an administrator, but no client that has shown who it is. */
+/** A local caller is an administrator, but not an authenticated client. */
 function isOnlyHere(visit: Visit): boolean {
   return visit === VISITS['from this machine'] || visit === VISITS['from this machine over IPv6'];
 }
 
-/** Calls every path of every route, and holds the answer to what the table declares. */
+/** Calls every path of every route and compares the response with the table. */
 async function walk(app: TestApp, visit: Visit, auth: Partial<AuthSettings>): Promise<void> {
   let last: { readonly request: SendOptions; readonly traces: unknown } | null = null;
   for (const route of app.routes) {
     for (const [method, path] of callsOf(route)) {
       const request = await visit.request(app);
       const fate = fateOf(route, visit, auth);
-      // Whoever comes with the same as last time, and was refused, finds the store as they left it.
+      // A refused call changes nothing, so the same request needs no second look at the store.
       const isKnown: boolean = fate === 'through' || last?.request === request;
       const before: unknown = isKnown ? last?.traces : await readTraces(app.store);
       last = fate === 'through' ? null : { request, traces: before };
@@ -205,7 +205,7 @@ async function walk(app: TestApp, visit: Visit, auth: Partial<AuthSettings>): Pr
   }
 }
 
-/** An answer that never ends is not waited for. */
+/** Does not wait for endless responses. */
 async function call(app: TestApp, route: Route, method: string, path: string, request: SendOptions) {
   if (route.answer.kind !== 'events') {
     return app.send(method, path, { ...request, ...(method === 'POST' ? { body: {} } : {}) });
@@ -273,7 +273,7 @@ describe('the table of routes', () => {
 });
 
 describe('a caller on this machine', () => {
-  /** Whether they administrate, before and after the one-time password was replaced. */
+  /** Whether they are administrators before and after the one-time password is replaced. */
   const expected = {
     setup: { during: true, after: false },
     always: { during: true, after: true },

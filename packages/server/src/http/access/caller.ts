@@ -4,8 +4,8 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 
 /**
- * The caller and what they may do. `local`: a user of this machine, during setup. `control`: the command
- * line, which can read the data folder. `certificate`: a client with a client certificate.
+ * The caller and their rights. `local`: a user of this machine, during setup. `control`: the command line,
+ * which can read the data folder. `certificate`: a client with a client certificate.
  */
 export interface Caller {
   readonly kind: 'anyone' | 'local' | 'control' | 'holder' | 'certificate';
@@ -13,7 +13,7 @@ export interface Caller {
   readonly name: string;
   readonly role: Role | null;
   readonly address: string;
-  /** What they have shown, where that was a token. */
+  /** The holder of the token, if the caller sent one. */
   readonly holder: Holder | null;
 }
 
@@ -22,8 +22,8 @@ export function actorOf({ kind, name, address }: Caller): Actor {
 }
 
 /**
- * A name for what the caller has shown, the same for all tokens of an account: those from /auth come and go.
- * `undefined`: nothing was asked for.
+ * Identifies the credentials of the caller. It is the same for all tokens of an account, because those from
+ * /auth are short-lived. `undefined`: none were required.
  */
 export function credentialOf({ kind, name, holder }: Caller): string | undefined {
   if (kind === 'certificate') return name;
@@ -33,20 +33,20 @@ export function credentialOf({ kind, name, holder }: Caller): string | undefined
 
 /** The connection of a request. */
 export interface Peer {
-  /** The address at the other end of the connection. */
+  /** The remote address of the connection. */
   readonly address: string;
   /** It came over the socket in the data folder, not over the network. */
   readonly isControl: boolean;
-  /** It came over TLS, to this server or to a proxy that it trusts. */
+  /** It came over TLS, to this server or to a trusted proxy. */
   readonly isSecure?: boolean;
-  /** The name in the certificate that the client has shown, and that is trusted. */
+  /** The name in the client's certificate, if it is trusted. */
   readonly certificate?: string | null;
-  /** It is HTTP/1.0, which proxies speak to servers and hardly anybody else does. */
+  /** It is HTTP/1.0, which is almost only used between proxies and servers. */
   readonly isHttp10?: boolean;
 }
 
-/** The settings of who may come in. */
+/** The access settings. */
 export interface AuthSettings extends Pick<Config['auth'], 'localAdmin' | 'clients' | 'requireTls'> {
-  /** The server listens on loopback only, and no proxy is known to bring others there. */
+  /** The server listens on loopback only, and no proxy is configured. */
   readonly isLoopbackOnly: boolean;
 }

@@ -7,14 +7,14 @@ import type { AuthSettings, Caller, Peer } from './caller.ts';
 import { whyNotLocal } from './local-caller.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
 
-/** One request, and what is needed to find out who sent it. */
+/** A request with everything needed to identify the caller. */
 interface Visit {
   readonly route: Route;
   readonly request: Request;
   readonly peer: Peer;
   readonly auth: AuthSettings;
   readonly accounts: Accounts;
-  /** `false`: only whether they might ask; that keeps nothing alive. */
+  /** `false`: only a permission check, which does not extend the session. */
   readonly isUse: boolean;
 }
 

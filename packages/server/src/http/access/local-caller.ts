@@ -6,9 +6,9 @@ interface Sender {
 }
 
 /**
- * Why a request does not come from a person or a program at this machine, as the rest of a sentence; `null`
- * if it does. A page in their browser sends headers that programs do not send, a name that was rebound to
- * this address is another Host, and a proxy gives itself away by its headers or by speaking HTTP/1.0.
+ * Why a request does not come from a user or program on this machine, as the rest of a sentence; `null` if it
+ * does. Web pages send headers that programs do not send, DNS rebinding shows in the Host header, and proxies
+ * add headers or use HTTP/1.0.
  */
 export function whyNotLocal(headers: Headers, sender: Sender, auth: AuthSettings): string | null {
   if (auth.localAdmin === 'never') return '"auth.localAdmin" is "never"';
@@ -34,7 +34,7 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_ADDRESSES.has(host) || host === 'localhost';
 }
 
-/** What proxies, load balancers, tunnels and content networks add to the requests that they pass on. */
+/** Headers that proxies, load balancers, tunnels and CDNs add to forwarded requests. */
 const PROXY_HEADERS = new Set([
   'via',
   'client-ip',

@@ -5,15 +5,15 @@ import type { AuthSettings, Peer } from './caller.ts';
 import { isSameText } from './same-text.ts';
 
 /**
- * A browser's session is a cookie. Over TLS its name binds it to this host and to TLS; over plain HTTP
- * browsers would drop such a cookie, so it has another name, and counts only there.
+ * The session cookie of a browser. Over TLS, its name binds it to this host and to TLS. Browsers would drop
+ * such a cookie over plain HTTP, so it has another name there, which is only accepted there.
  */
 const SECURE_COOKIE = '__Host-berth';
 const PLAIN_COOKIE = 'berth';
 
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
-/** The header in which our own page proves that it can read what another site cannot. */
+/** The header with the CSRF token, which only our page can read. */
 const CSRF_HEADER = 'x-berth-csrf';
 
 export function sessionCookie(token: string, { isSecure }: Peer): string {
@@ -26,7 +26,7 @@ export function endedSessionCookie(peer: Peer): string {
   return `${sessionCookie('', peer)}; Max-Age=0`;
 }
 
-/** The token in the cookie; `null` where there is none that counts. */
+/** The token in the cookie; `null` if there is no valid one. */
 export function readSessionToken(request: Request, peer: Peer, { requireTls }: AuthSettings): string | null {
   const cookies = request.headers.get('cookie');
   if (cookies === null || (requireTls && peer.isSecure !== true)) return null;
@@ -39,7 +39,7 @@ export function csrfTokenOf(session: string): string {
   return createHash('sha256').update(`berth csrf\n${session}`).digest('base64url');
 }
 
-/** Browsers send the cookie for requests of any page, so changes must prove that they come from ours. */
+/** Browsers send the cookie with requests from any page, so changes must prove that they come from ours. */
 export function requireOwnPage(request: Request, peer: Peer, session: string): void {
   requireSameOrigin(request, peer);
   if (isSameText(request.headers.get(CSRF_HEADER) ?? '', csrfTokenOf(session))) return;
@@ -49,7 +49,7 @@ export function requireOwnPage(request: Request, peer: Peer, session: string): v
   );
 }
 
-/** Another site cannot keep a browser from saying where a request comes from. */
+/** Another site cannot suppress these headers of a browser. */
 export function requireSameOrigin(request: Request, peer: Peer): void {
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
@@ -58,7 +58,7 @@ export function requireSameOrigin(request: Request, peer: Peer): void {
   if (isForeign) throw new RequestError('csrf_rejected', 'This request comes from another site.');
 }
 
-/** What a browser calls a page that it got from where this request went. */
+/** The origin of pages that were loaded from this server. */
 export function ownOriginOf(request: Request, { isSecure }: Peer): string {
   return `${isSecure === true ? 'https' : 'http'}://${request.headers.get('host')}`;
 }

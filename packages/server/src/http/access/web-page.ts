@@ -7,13 +7,13 @@ import type { Peer } from './caller.ts';
 import { ownOriginOf } from './session.ts';
 
 /**
- * What web pages may do here. A browser sends requests for whatever page is open in it, so a foreign page can
- * reach every server that the browser reaches. What gives it away are headers that pages cannot change:
- * `Origin` and `Sec-Fetch-Site` say whose page it is, `Host` under which name the browser knows the server.
- * Programs send none of the first two, and are not concerned.
+ * Rules for web pages. A browser sends requests for any open page, so a foreign page can reach every server
+ * that the browser can reach. Headers that pages cannot change reveal it: `Origin` and `Sec-Fetch-Site`
+ * identify the page, `Host` is the name under which the browser knows the server. Programs do not send the
+ * first two and are not affected.
  */
 export interface WebPageRules {
-  /** Whose pages may use what applications use, beside the server's own. */
+  /** Origins whose pages may use the client API, in addition to the server's own. */
   readonly allowedOrigins: readonly string[];
   readonly ownNames: OwnNames;
 }
@@ -25,7 +25,7 @@ interface PageRequest {
   readonly pages: WebPageRules;
 }
 
-/** Throws when the request comes from a page that may not send it, or under a name that is not ours. */
+/** Throws if the request comes from a page that may not send it, or uses a foreign host name. */
 export async function admitPage(visit: PageRequest): Promise<void> {
   const { route, request, peer, pages } = visit;
   const { class: kind } = ACCESS[route.access];
@@ -35,8 +35,8 @@ export async function admitPage(visit: PageRequest): Promise<void> {
 }
 
 /**
- * Browsers from before 2023 send neither header with a GET to what they take for the page's own origin, but
- * all of them call themselves Gecko. Names such as `Mozilla/5.0` alone are common among programs.
+ * Browsers from before 2023 send neither header with a same-origin GET, but all of them identify as Gecko.
+ * `Mozilla/5.0` alone is also common among programs.
  */
 function isFromBrowser(headers: Headers): boolean {
   if (headers.get('origin') !== null || headers.get('sec-fetch-site') !== null) return true;
@@ -45,7 +45,7 @@ function isFromBrowser(headers: Headers): boolean {
 
 async function requireOwnName(host: string, { ownNames }: WebPageRules): Promise<void> {
   const name = nameIn(host);
-  // Nobody but its owner can give a page the origin of an address.
+  // Only the owner of an address can serve a page with its origin.
   if (parseAddress(name) !== null || (await ownNames.isOwn(name))) return;
   throw new RequestError(
     'host_not_allowed',
@@ -55,7 +55,7 @@ async function requireOwnName(host: string, { ownNames }: WebPageRules): Promise
   );
 }
 
-/** Without the port, and without the brackets of IPv6. */
+/** Without the port and the brackets of IPv6. */
 function nameIn(host: string): string {
   if (host.startsWith('[')) return host.slice(1, Math.max(1, host.indexOf(']')));
   return normalizeName(host.split(':', 1)[0] as string);
@@ -67,7 +67,7 @@ function requireAllowedOrigin({ request, peer, pages }: Omit<PageRequest, 'route
   if (site === 'same-origin' || origin === ownOriginOf(request, peer)) return;
   if (origin !== null && pages.allowedOrigins.includes(origin)) return;
   const isReading = request.method === 'GET' || request.method === 'HEAD';
-  // Typed into the address bar; or a browser that does not say, and sends no Origin because it is reading.
+  // Typed into the address bar, or an old browser, which sends no Origin when it only reads.
   if (origin === null && (site === null || (site === 'none' && isReading))) return;
   throw new RequestError(
     'origin_not_allowed',
@@ -86,7 +86,7 @@ function quote(text: string): string {
   return `"${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}"`;
 }
 
-/** Lets the pages of an allowed origin read an answer, refusals too. Never with cookies. */
+/** Lets pages of an allowed origin read responses, including refusals. Never with cookies. */
 export function withCors(reply: Reply, { route, request, pages }: Omit<PageRequest, 'peer'>): Reply {
   if (pages.allowedOrigins.length === 0 || ACCESS[route.access].class === 'admin') return reply;
   const origin = request.headers.get('origin');
@@ -102,12 +102,12 @@ function corsHeaders(origin: string): Record<string, string> {
   };
 }
 
-/** For how long a browser need not ask again. */
+/** How long browsers may cache the preflight reply. */
 const PREFLIGHT_SECONDS = 600;
 
 /**
- * The question that a browser asks before a page's request, which it would not send without a yes. `null`
- * where it is no such question: administration is not for foreign pages, and a plain OPTIONS asks less.
+ * Answers a CORS preflight. `null` if the request is not a preflight, or is for an admin route, which foreign
+ * pages may never use.
  */
 export async function answerPreflight(visit: PageRequest): Promise<Reply | null> {
   const { route, request, pages } = visit;
@@ -127,7 +127,7 @@ export async function answerPreflight(visit: PageRequest): Promise<Reply | null>
       'Access-Control-Allow-Methods': route.methods.join(', '),
       'Access-Control-Allow-Headers': 'authorization, content-type, idempotency-key',
       'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
-      // Chromium asks pages of the internet for this before they reach an address of a private network.
+      // Chromium requires this before public pages may reach a private address.
       ...(isPrivate ? { 'Access-Control-Allow-Private-Network': 'true' } : {}),
     },
   };

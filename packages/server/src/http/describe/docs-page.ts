@@ -1,7 +1,9 @@
 import { ERRORS } from '@berth/protocol/errors';
 import type { Route } from '../route.ts';
 
-/** A readable page about the API, made from the route table. No script, one style sheet of our own. */
+/**
+ * A readable page about the API, generated from the route table. It has no script and one local style sheet.
+ */
 export function renderDocs(routes: readonly Route[], version: string): string {
   const groups = Map.groupBy(routes, ({ access }) => access);
   const section = (access: Route['access'], title: string) =>

@@ -2,7 +2,7 @@ import { FIELD_ALIASES } from '@berth/protocol/api/lending';
 import { z } from 'zod';
 import { inputOf, isStrict, type Route } from '../route.ts';
 
-/** A JSON schema, as far as it is looked at here. */
+/** The parts of a JSON schema that are used here. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
   readonly type?: string | readonly string[];
@@ -12,23 +12,21 @@ export interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** Schemas by their names, to which the document refers. */
+/** The named schemas of the document. */
 export type NamedSchemas = Record<string, JsonSchema>;
 
-/** What JSON schema makes of a schema and of the named ones inside it. */
+/** The JSON schema of a schema and of the named ones inside it. */
 interface Converted {
   readonly properties: { readonly it: JsonSchema };
   readonly $defs?: NamedSchemas;
 }
 
-/** Converting takes most of the time, and servers in one process share most schemas. */
+/** A cache: conversion is slow, and servers in one process share most schemas. */
 const converted = { input: new WeakMap<z.ZodType, Converted>(), output: new WeakMap<z.ZodType, Converted>() };
 
-/**
- * Makes a JSON schema; those inside that have a name (`meta({ id })`) are put to the others, and referred to.
- */
+/** Makes a JSON schema. Named schemas inside it (`meta({ id })`) are added to `named` and referenced. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', named: NamedSchemas): JsonSchema {
-  // A schema with a name is referred to only from inside another one.
+  // A named schema is only referenced from inside another one.
   const whole =
     converted[io].get(schema) ??
     (z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as unknown as Converted);
@@ -37,7 +35,7 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', named: Nam
   return tidy(whole.properties.it);
 }
 
-/** A schema that says what it extends refers to it, instead of repeating its fields. */
+/** A schema with a base refers to it instead of repeating its fields. */
 export function withBases(named: NamedSchemas): NamedSchemas {
   const entries = Object.entries(named).map(([name, { extends: base, ...schema }]) => {
     const inherited = typeof base === 'string' ? named[base] : undefined;
@@ -68,7 +66,7 @@ function tidy<T>(value: T): T {
   return Object.fromEntries(entries) as T;
 }
 
-/** Says the same in fewer words, and leaves answers open: later versions may say more. */
+/** Simplifies a schema and keeps responses open for fields of later versions. */
 function shorten(schema: JsonSchema): JsonSchema {
   const { propertyNames: _, additionalProperties: more, ...rest } = schema;
   if (isMap(schema)) return { ...rest, additionalProperties: true };
@@ -88,7 +86,7 @@ function isMap(schema: JsonSchema): boolean {
   return schema.propertyNames !== undefined;
 }
 
-/** `anyOf` of a plain type and null is a type with two names. */
+/** Writes `anyOf` of a plain type and null as a type with two names. */
 function unwrapNull(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema as { anyOf?: readonly JsonSchema[] };
   const [first, second] = anyOf ?? [];
@@ -98,14 +96,14 @@ function unwrapNull(schema: JsonSchema): JsonSchema {
   return { ...rest, ...shorten(first), type: [first.type as string, 'null'] };
 }
 
-/** Where a field is sent: what it may be differs. */
+/** Where a field is sent, which determines the values it may have. */
 type Place = 'body' | 'query' | 'strict body' | 'strict query';
 
-/** What a request carries in its body or its URL, field by field. */
+/** The fields of a request body or query. */
 export interface DescribedInput {
   readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
-  /** What there is to say about all of them. */
+  /** Keywords for the whole object. */
   readonly about: JsonSchema;
 }
 
@@ -130,8 +128,8 @@ export function describeInput(
 }
 
 /**
- * Fields that are taken from URLs, too, have the names there that clients are used to. A body has both names,
- * unless it needs the field; what excludes each other cannot be told about URLs.
+ * Fields that can be in a URL have the names there that clients already use. A body accepts both names,
+ * unless the field is required. Mutually exclusive fields cannot be described for URLs.
  */
 function withSpellings(
   { properties, required, about }: DescribedInput,
@@ -159,14 +157,14 @@ function withSpellings(
   };
 }
 
-/** The other name of a field, or else its own. */
+/** The alias of a field, or its name if it has none. */
 function aliasOf(name: string): string {
   return Object.keys(FIELD_ALIASES).find((alias) => FIELD_ALIASES[alias] === name) ?? name;
 }
 
-/** What may be sent: whether null and blank text mean "not given" is found out by trying. */
+/** The schema of a field. Tries whether null and blank text mean "not given". */
 function fieldIn(place: Place, property: JsonSchema, field: z.ZodType): JsonSchema {
-  // Where a field says what JSON it takes, what it becomes inside is of no interest.
+  // If a field declares its JSON type, its internal type does not matter.
   const own = field.meta() as JsonSchema | undefined;
   const value = withoutNull(own?.type === undefined ? property : own);
   if (place === 'strict query') return typeof value.type === 'string' ? notBlank(value) : asNumber(value);
@@ -190,10 +188,10 @@ function orNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Patterns that blank text matches anyway: in the end of those all is optional. */
+/** Patterns that match blank text anyway: everything in them is optional. */
 const ENDS_OPTIONAL = /\)\?\\s\*\$$/;
 
-/** Patterns that blanks match: those begin with what must not be there, or with blanks. */
+/** Patterns that may match blanks: they start with a negated class or with blanks. */
 const STARTS_OPEN = /^\^(?:\[\^|\\s\*)/;
 
 function orBlank(schema: JsonSchema): JsonSchema {
@@ -210,7 +208,7 @@ function notBlank(schema: JsonSchema): JsonSchema {
   return STARTS_OPEN.test(pattern) ? { ...schema, pattern: pattern.replace('^', '^(?=.*\\S)') } : schema;
 }
 
-/** In a URL, digits and numbers look alike. */
+/** A URL does not distinguish digits from numbers. */
 function asNumber({ pattern: _, ...schema }: JsonSchema): JsonSchema {
   return { ...schema, type: 'integer' };
 }

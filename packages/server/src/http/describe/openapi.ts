@@ -10,7 +10,7 @@ import {
   withBases,
 } from './openapi-schemas.ts';
 
-/** Errors that any route may answer with. */
+/** Errors of all routes. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['bad_request', 'internal_error'];
 const BODY_ERRORS: readonly ErrorCode[] = [
   'payload_too_large',
@@ -32,7 +32,7 @@ const ACCESS_ERRORS: Readonly<Record<(typeof ACCESS)[Access]['class'], readonly 
   admin: ['host_not_allowed', 'unauthorized', 'forbidden', 'csrf_rejected', 'store_unavailable'],
 };
 
-/** What shows who asks; `{}` is nothing. */
+/** The ways to authenticate; `{}`: none. */
 const SECURITY = {
   public: [{}],
   client: [{}, { token: [] }, { session: [] }],
@@ -59,10 +59,10 @@ may.
 
 A slash behind a path is ignored. \`OPTIONS\` answers with the methods of a path.`;
 
-/** What requests with fields may be told, whatever they ask for. */
+/** Errors of all requests with fields. */
 const FIELD_ERRORS = new Set<ErrorCode>(['bad_request', 'invalid_json', 'validation_error']);
 
-/** Responses that operations share, and the codes of each; the first of a status serves for all others. */
+/** Shared responses with their codes. The first one of a status also serves for other codes. */
 const RESPONSES: Readonly<Record<string, readonly [status: StatusRange, ...codes: ErrorCode[]]>> = {
   BadRequest: ['400'],
   Unauthorized: ['401', 'unauthorized'],
@@ -93,13 +93,13 @@ const HEADER_PARAMETERS = {
   },
 } as const;
 
-/** What operations share, gathered while they are described. */
+/** Shared parts, collected while describing the operations. */
 interface Shared {
   readonly schemas: NamedSchemas;
   readonly parameters: Record<string, object>;
 }
 
-/** The OpenAPI document, made from the same table and the same schemas that serve the requests. */
+/** The OpenAPI document, made from the routes and schemas that serve the requests. */
 export function describeApi(routes: readonly Route[], version: string): object {
   const shared: Shared = { schemas: { Problem: problemSchema() }, parameters: { ...namedHeaders() } };
   const paths: Record<string, Record<string, object>> = {};
@@ -169,7 +169,7 @@ function describeOperation(route: Route, method: string, index: number, shared: 
   };
 }
 
-/** Every error that a request with this method may be answered with. */
+/** All errors of a request with this method. */
 export function errorsOf(route: Route, method: string): readonly ErrorCode[] {
   const takesBody = method === 'POST' && (route.body !== undefined || isStrict(route));
   const body = takesBody ? BODY_ERRORS : [];
@@ -209,7 +209,7 @@ interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** The first parameter of a name is referred to by all that are the same. */
+/** Identical parameters are references to the first one. */
 function shareParameter(parameter: Parameter, { parameters }: Shared): object {
   const name = pascal(parameter.name);
   parameters[name] ??= parameter;
@@ -286,7 +286,7 @@ function describeAnswer(route: Route, shared: Shared): object {
   }
 }
 
-/** By its own name, or else by that of the operation. */
+/** References a schema by its name, or by that of the operation. */
 function answerSchema(name: string, schema: z.ZodType, { schemas }: Shared): JsonSchema {
   const made = jsonSchema(schema, 'output', schemas);
   if (made.type !== 'object') return made;
@@ -294,7 +294,7 @@ function answerSchema(name: string, schema: z.ZodType, { schemas }: Shared): Jso
   return refer('schemas', name);
 }
 
-/** One response a status. Where it differs from the shared one, what is said to it lists the codes. */
+/** One response per status. If it differs from the shared one, its description lists the codes. */
 function describeErrors(codes: readonly ErrorCode[]): Record<string, object> {
   const byStatus = Map.groupBy(codes, (code) => (ERRORS[code].status < 500 ? ERRORS[code].status : '5XX'));
   const refusals = [...byStatus].map(
@@ -303,7 +303,7 @@ function describeErrors(codes: readonly ErrorCode[]): Record<string, object> {
   return Object.fromEntries(refusals);
 }
 
-/** What an alias is refused with is said where it is an alias of. */
+/** The errors of an alias are listed with the main path. */
 const REPEATED_ERRORS = { '4XX': refer('responses', 'Refusal'), '5XX': refer('responses', 'Failure') };
 
 function describeRefusal(status: string, codes: readonly ErrorCode[]) {
@@ -372,7 +372,7 @@ function refer(kind: 'schemas' | 'parameters' | 'responses', name: string): { re
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** `license_id`, `licenseId` and `License-Id` as the name of a type. */
+/** `license_id`, `licenseId` and `License-Id` as a type name. */
 function pascal(name: string): string {
   return name.replace(/(?:^|[_-])([A-Za-z])/g, (_, letter: string) => letter.toUpperCase());
 }

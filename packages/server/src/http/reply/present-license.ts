@@ -11,7 +11,7 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import { type License, type LicenseId, licenseState } from '../../core/nouns/license.ts';
 import { isBorrowed, type Registration } from '../../core/nouns/registration.ts';
 
-/** A license at a moment, perhaps as one of its users sees it. */
+/** A license at a given time, optionally with the registration of one user. */
 interface LicenseMoment {
   readonly license: License;
   readonly inUse: number;
@@ -20,7 +20,7 @@ interface LicenseMoment {
   readonly now: Instant;
 }
 
-/** Fields that change from answer to answer; all others stay as long as the license does. */
+/** Fields that change between responses; all others depend only on the license. */
 type MomentFields =
   | 'is_expired'
   | 'floating_slots_in_use'
@@ -31,7 +31,7 @@ type MomentFields =
   | 'total_consumptions'
   | 'product_features';
 
-/** A piece of JSON text, plain and as it stands inside a JSON string. */
+/** JSON text, plain and escaped for use inside a JSON string. */
 interface PreparedText {
   readonly plain: string;
   readonly quoted: string;
@@ -41,7 +41,7 @@ function prepare(plain: string): PreparedText {
   return { plain, quoted: JSON.stringify(plain).slice(1, -1) };
 }
 
-/** A license that did not change is not serialised again: its text is kept as long as the object lives. */
+/** A cache: an unchanged license is not serialised again. */
 const lastingTexts = new WeakMap<License, PreparedText>();
 
 function lastingText(license: License): PreparedText {
@@ -58,7 +58,7 @@ export function presentLicense(moment: LicenseMoment): string {
   return `${plain},${standingText(moment).plain},${momentText(moment)}}`;
 }
 
-/** The license at top level and once more as a text in `license_json`: clients read either. */
+/** The license at top level and again as text in `license_json`: clients read either. */
 export function presentGranted(moment: LicenseMoment): string {
   const lasting = lastingText(moment.license);
   const standing = standingText(moment);
@@ -67,7 +67,7 @@ export function presentGranted(moment: LicenseMoment): string {
   return `${lasting.plain},${standing.plain},${fields},"license_json":"${quoted}"}`;
 }
 
-/** The text of what was counted, kept as long as nothing is: by the standing, for one license. */
+/** A cache of the consumption text by standing, each for one license. */
 const standingTexts = new WeakMap<Standing, { license: License; text: PreparedText }>();
 
 function standingText({ license, standing }: LicenseMoment): PreparedText {
@@ -85,10 +85,7 @@ function standingText({ license, standing }: LicenseMoment): PreparedText {
   return text;
 }
 
-/**
- * The changing fields as the inside of a JSON object. Numbers, booleans and dates only: nothing needs
- * escaping.
- */
+/** The changing fields without braces. Only numbers, booleans and dates, so nothing needs escaping. */
 function momentText({ license, inUse, registration, now }: LicenseMoment): string {
   const isHeldByBorrow = registration !== null && isBorrowed(registration, now);
   const fields: Pick<LicenseObject, Exclude<MomentFields, 'total_consumptions' | 'product_features'>> = {
@@ -148,7 +145,7 @@ function lastingFields(license: License): Omit<LicenseObject, MomentFields> {
   };
 }
 
-/** A feature, and what was counted of it. */
+/** A feature and its consumption. */
 export function presentFeature(
   id: LicenseId,
   feature: Feature,
@@ -175,7 +172,7 @@ function floatingFields({ slots, timeoutMinutes }: FeatureLending, inUse: number
   return { floating_timeout: timeoutMinutes, floating_users: slots, floating_in_use_devices: inUse };
 }
 
-/** What limits consumption, of a license or of a feature. */
+/** The consumption limits of a license or a feature. */
 export function limitFields(limits: ConsumptionLimits) {
   return {
     max_consumptions: limits.max,

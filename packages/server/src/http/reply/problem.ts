@@ -7,8 +7,8 @@ import type { Reply, TextReply } from './reply.ts';
 import { toWire } from './to-wire.ts';
 
 /**
- * Turns the four kinds of failure into answers: refusals of the core, rejected requests, faults of the store
- * or the cloud, and bugs. Always `{status, code, message}`, followed by facts.
+ * Turns the four kinds of failure into responses: refusals of the core, rejected requests, failures of the
+ * store or the cloud, and bugs. Always `{status, code, message}`, followed by facts.
  */
 export function problem(
   code: ErrorCode,

@@ -1,6 +1,6 @@
 /**
- * The answer of a route. The body is text that is ready to send, so that nothing is serialised twice, or a
- * stream if it is long or endless.
+ * The response of a route. The body is ready to send, so that nothing is serialised twice: text, or a stream
+ * if it is long or endless.
  */
 export interface Reply {
   readonly status: number;
@@ -22,9 +22,7 @@ const TYPES = {
   events: 'text/event-stream; charset=utf-8',
 } as const;
 
-/**
- * On every answer: no caching, framing, sniffing or referrers, and it may only load our own style sheet.
- */
+/** Headers of every response: no caching, framing, sniffing or referrers, and only our style sheet loads. */
 const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -55,7 +53,7 @@ export function text(body: string): Reply {
   return { status: 200, body, type: 'text' };
 }
 
-/** A download. We choose its name, which is plain ASCII. */
+/** A download with a plain ASCII name of our choice. */
 export function fileReply(body: string, fileName: string): Reply {
   const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` };
   return { status: 200, body, type: 'text', headers };

@@ -1,8 +1,8 @@
 import { formatTimestamp } from '@berth/protocol/timestamp';
 
 /**
- * Facts as the API writes them: `nextFreeAt: 1700000000000` becomes `next_free_at: "2023-…Z"`. Names that end
- * in At or Until hold instants, here as everywhere.
+ * Facts in API format: `nextFreeAt: 1700000000000` becomes `next_free_at: "2023-…Z"`. Names that end in At or
+ * Until are instants.
  */
 export function toWire(facts: object): Record<string, unknown> {
   return Object.fromEntries(
@@ -24,7 +24,7 @@ function isFacts(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An audit log that was tampered with may hold numbers that are none. */
+/** A tampered audit log may contain invalid numbers. */
 function isDate(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= LAST_DATE_MS;
 }

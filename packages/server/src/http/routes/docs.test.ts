@@ -47,10 +47,10 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-/** Answered before a route is found. */
+/** Errors from before routing. */
 const BEFORE_ROUTES = ['request_timeout', 'headers_too_large', 'not_found', 'method_not_allowed'];
 
-/** Answered by the portal of the licensing cloud. */
+/** Errors of the cloud's portal. */
 const OF_THE_PORTAL = ['usage_file_invalid', 'server_key_not_approved', 'usage_file_outdated'];
 
 async function readDocument(t: { after(work: () => unknown): void }) {
@@ -65,7 +65,7 @@ function listOperations({ paths }: ApiDocument): Operation[] {
   return Object.values(paths).flatMap((methods) => Object.values(methods));
 }
 
-/** Every `$ref` anywhere inside. */
+/** All `$ref` values in a document. */
 function listReferences(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]) =>
@@ -73,18 +73,18 @@ function listReferences(value: unknown): string[] {
   );
 }
 
-/** What stands at a place, or at the place that it refers to; what it says itself counts first. */
+/** Resolves a reference; the fields next to it take precedence. */
 function follow<T extends { readonly $ref?: string }>(document: ApiDocument, place: T): T {
   return place.$ref === undefined ? place : { ...(resolve(document, place.$ref) as T), ...place };
 }
 
-/** The fields of an object, those that it takes over included. */
+/** The fields of an object, including inherited ones. */
 function fieldsOf(document: ApiDocument, schema: Schema): Readonly<Record<string, Schema>> {
   const { properties = {}, allOf = [] } = follow(document, schema);
   return Object.assign({}, properties, ...allOf.map((one) => fieldsOf(document, one)));
 }
 
-/** Every schema anywhere inside that is a field, by its path. */
+/** All field schemas in a document, by path. */
 function listFields(schema: Schema, path: string): [string, Schema][] {
   const { properties = {}, anyOf = [], allOf = [], items } = schema;
   const own = Object.entries(properties).map(([name, field]): [string, Schema] => [`${path}.${name}`, field]);
@@ -93,7 +93,7 @@ function listFields(schema: Schema, path: string): [string, Schema][] {
   return [...own, ...inner, ...parts.flatMap((part) => listFields(part, path))];
 }
 
-/** A route that has both takes its fields from the query of a GET and from the body of a POST. */
+/** A route with both takes its fields from the query of a GET and the body of a POST. */
 function splitMethods(route: Route) {
   return route.methods.map((method) => ({
     ...route,
@@ -222,7 +222,7 @@ describe('the OpenAPI document', () => {
       const inBody = sent === undefined ? [] : Object.keys(fieldsOf(document, sent));
       assert.deepEqual(new Set(inBody.map(snakeCase)), new Set(Object.keys(body?.shape ?? {})));
       assert.equal(operation.requestBody !== undefined, body !== undefined || takesFile === true);
-      // Whatever says nothing asks for what administrators show.
+      // Operations without `security` use the default, which is that of admin routes.
       assert.equal(operation.security === undefined, ACCESS[access].class === 'admin');
     }
   });

@@ -5,7 +5,7 @@ import { describeApi } from '../describe/openapi.ts';
 import { jsonText } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-/** The API described by itself. `routes` is the whole table, these three included. */
+/** The documentation of the API. `routes` is the whole table, including these three. */
 export function docsRoutes(routes: () => readonly Route[], version: string): readonly Route[] {
   const document = madeOnce(() => JSON.stringify(describeApi(routes(), version)));
   const page = madeOnce(() => renderDocs(routes(), version));
@@ -46,7 +46,7 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
   ];
 }
 
-/** Anyone may ask for these texts, and each takes milliseconds to make. */
+/** A cache: anyone may request these texts, and each takes milliseconds to make. */
 function madeOnce(make: () => string): () => string {
   let made: string | null = null;
   return () => {

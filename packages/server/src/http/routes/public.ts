@@ -77,13 +77,13 @@ function authRoute(accounts: Accounts): Route {
   });
 }
 
-/** Names and passwords longer than this belong to nobody. */
+/** Longer names and passwords cannot belong to an account. */
 const MAX_CREDENTIAL_LENGTH = 256;
 
-/** HTTP Basic forbids them. */
+/** HTTP Basic forbids control characters. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** A name goes into the audit log, which people read: nothing in it may hide or turn what is beside it. */
+/** Names appear in the audit log, so they must not hide or reorder the text around them. */
 const INVISIBLE_CHARACTER = /[\p{Cf}\p{Zl}\p{Zp}]/u;
 
 function readBasic(authorization: string | null): { name: string; password: string } {

@@ -8,7 +8,7 @@ import { createClientRate } from './client-rate.ts';
 function openRate(requestsPerMinute: number) {
   let nowMs = 5000;
   const admit = createClientRate({ requestsPerMinute, readMonotonicMs: () => nowMs });
-  /** Seconds to wait, or 0 when the address may ask. */
+  /** Seconds to wait; 0: the request is allowed. */
   const ask = (address = 'a', isControl = false): number => {
     try {
       admit({ address, isControl });

@@ -28,10 +28,10 @@ export function createClientRate({ requestsPerMinute, readMonotonicMs }: RateOpt
     const address = placeOf(from);
     const nowMs = readMonotonicMs();
     const before = Math.max(fullAtMs.get(address) ?? nowMs, nowMs);
-    // Parts of a millisecond are what fractions lose on the way.
+    // Ignore rounding errors below a millisecond.
     const waitMs = Math.floor(before - nowMs - mostMs);
     if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1000));
-    // Reinserted, it becomes the last; the first is then the one idle longest.
+    // Reinserting moves the entry to the end, so the first entry is the least recent one.
     fullAtMs.delete(address);
     fullAtMs.set(address, before + intervalMs);
     if (fullAtMs.size > LIMITS.countedAddresses) fullAtMs.delete(fullAtMs.keys().next().value as string);

@@ -20,7 +20,7 @@ function routeOf(path: string, handle: () => Reply | Promise<Reply>) {
   return defineRoute({ name: path, methods: ['GET'], paths: [path], access: 'public', ...about, handle });
 }
 
-/** A stream, and the hand that writes on it. */
+/** A stream that the test writes to. */
 function openEvents() {
   const opened = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
   const body = new ReadableStream<Uint8Array>({ start: (controller) => opened.resolve(controller) });
@@ -28,12 +28,12 @@ function openEvents() {
   return { body, say };
 }
 
-/** As much as is taken. */
+/** An endless stream. */
 function endless(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull: (controller) => controller.enqueue(BLOCK) });
 }
 
-/** A server that looks at its connections when it is told to, on a clock that is moved by hand. */
+/** A server whose clock and connection checks the test controls. */
 async function openServer(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const events = openEvents();
@@ -56,7 +56,7 @@ async function openServer(t: TestContext) {
     for (const socket of sockets) socket.destroy();
     return stop();
   });
-  /** A connection that has got the beginning of an answer, or has not asked. */
+  /** A connection that has received the start of a response, or has sent no request. */
   const connect = async (request?: string): Promise<Socket> => {
     const socket = openSocket(url);
     sockets.push(socket.on('error', () => {}));
@@ -66,7 +66,7 @@ async function openServer(t: TestContext) {
     await once(socket, 'readable');
     return socket;
   };
-  /** Lets time pass, and the server look at its connections. */
+  /** Advances the clock and triggers a check of the connections. */
   const pass = (millis: number) => {
     clock.advance(millis);
     t.mock.timers.tick(LIMITS.connectionCheckMs);
@@ -74,17 +74,17 @@ async function openServer(t: TestContext) {
   return { url, connect, events, held, pass };
 }
 
-/** A cut connection ends with an error or without. */
+/** Resolves whether or not the connection ends with an error. */
 function closing(socket: Socket): Promise<true> {
   return new Promise((resolve) => socket.once('close', () => resolve(true)));
 }
 
 type TestServer = Awaited<ReturnType<typeof openServer>>;
 
-/** A connection that never asks, opened after the others: once it is cut, all have been looked at. */
+/** Opens a connection that never sends a request, after the others. Once it is cut, all were checked. */
 async function passAndLook({ connect, pass }: TestServer, millis: number): Promise<void> {
   const bait = await connect();
-  // Once a younger one is answered, the server knows the bait.
+  // When a later connection is answered, the server knows about this one.
   await connect(get('/'));
   const closed = closing(bait.resume());
   pass(millis);
@@ -97,7 +97,7 @@ describe('a connection is cut', () => {
     const silent = await connect();
     await connect(get('/'));
     pass(LIMITS.firstRequestTimeoutMs + 1);
-    // Node would cut it too, some seconds from now, and say why.
+    // Node would cut it too, a few seconds later, but with a response.
     assert.equal(await readToEnd(silent), '');
   });
 
@@ -114,7 +114,7 @@ describe('a connection is cut', () => {
     const { connect, pass } = await openServer(t);
     const socket = await connect(get('/endless'));
     const closed = closing(socket);
-    // Whoever does not read notices the end only when writing.
+    // A client that does not read notices the end only when it writes.
     const turn = () => new Promise<false>((resolve) => setImmediate(() => resolve(false)));
     while (!(await Promise.race([closed, turn()]))) {
       socket.write('\r\n');

@@ -3,26 +3,26 @@ import type { Socket } from 'node:net';
 import { LIMITS } from '../../config.ts';
 
 /**
- * One TCP connection, and how far it has come. Node cuts handshakes, headers and bodies that are too slow;
- * what is left are those who never ask, who never ask again, and who do not take their answer.
+ * One TCP connection and its progress. Node cuts slow handshakes, headers and bodies; this also covers
+ * clients that never send a request, never send another one, or do not read the response.
  */
 interface Connection {
   readonly tcp: Socket;
   readonly openedMs: number;
-  /** What HTTP is spoken on: the same socket, or the TLS on it once it is agreed upon. */
+  /** The socket that carries HTTP: the same socket, or the TLS socket after the handshake. */
   http: Socket | null;
-  /** The answers that it waits for. */
+  /** The pending responses. */
   readonly answers: Set<ServerResponse>;
-  /** When its last request was done with; `null` before the first one. */
+  /** When its last request ended; `null` before the first one. */
   doneMs: number | null;
-  /** How much of its answers was taken when it was last seen to take some. */
+  /** How many bytes the client had read when it last made progress. */
   takenBytes: number;
-  /** Since when it takes nothing of what waits for it; `null` when nothing waits. */
+  /** When the client stopped reading; `null`: nothing is waiting to be read. */
   stuckMs: number | null;
 }
 
 export interface Connections {
-  /** Those on which no request can be at work yet: a stop does not wait for them. */
+  /** Closes connections without a finished handshake: they have no requests that a stop must wait for. */
   cutUnagreed(): void;
   cutAll(): void;
   stopWatching(): void;
@@ -34,11 +34,11 @@ interface WatchOptions {
   readonly readMonotonicMs: () => number;
 }
 
-/** Keeps an eye on all connections of a server, with one timer for all of them. */
+/** Watches all connections of a server with a single timer. */
 export function watchConnections(server: Server, { isTls, readMonotonicMs }: WatchOptions): Connections {
   const open = new Set<Connection>();
   const bySocket = new WeakMap<Socket, Connection>();
-  // A TLS socket does not tell which connection it is on, but both have the same ends.
+  // A TLS socket does not reveal its TCP socket, but both have the same addresses.
   const byEnds = new Map<string, Connection>();
   server.on('connection', (tcp: Socket) => {
     const connection = createConnection(tcp, readMonotonicMs());
@@ -61,7 +61,7 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
     if (connection !== undefined) followRequest(connection, outgoing, readMonotonicMs);
   };
   server.on('request', follow);
-  // A request with an Expect that node does not know is one like any other.
+  // A request with an unknown Expect header is handled like any other.
   server.on('checkExpectation', follow);
   server.prependListener('clientError', (_: Error, socket: Socket) => {
     const connection = bySocket.get(socket);
@@ -98,8 +98,8 @@ function followRequest(
 }
 
 /**
- * An answer is under way, or is owed to a request that was sound: a word about what came after it would be
- * taken for that answer, or for a part of it.
+ * Whether a response has started or is due for a complete request. The client would take an error response
+ * for that one, or for part of it.
  */
 function owesAnswer({ answers }: Connection): boolean {
   return [...answers].some(({ headersSent, req }) => headersSent || req.complete);
@@ -114,11 +114,11 @@ function isTooSlow(connection: Connection, nowMs: number): boolean {
   const { openedMs, answers, doneMs } = connection;
   if (answers.size > 0) return false;
   if (doneMs === null) return nowMs - openedMs > LIMITS.firstRequestTimeoutMs;
-  // Node's own bound on an idle connection ends with the first byte, and an empty line is no request.
+  // Node's idle timeout ends with the first byte, even if it is only an empty line.
   return nowMs - doneMs > LIMITS.keepAliveTimeoutMs + LIMITS.requestTimeoutMs;
 }
 
-/** Something waits for the client, and it takes nothing of it. */
+/** Whether data is waiting for the client, but it reads nothing. */
 function isStuck(connection: Connection, nowMs: number): boolean {
   const { http, takenBytes, stuckMs } = connection;
   if (http === null || http.writableLength === 0) {
@@ -132,7 +132,7 @@ function isStuck(connection: Connection, nowMs: number): boolean {
   return false;
 }
 
-/** At once and for good: what the system still holds for somebody who takes nothing is thrown away too. */
+/** Resets the connection, which also discards data that the system has buffered. */
 function cut({ tcp, http }: Connection): void {
   tcp.resetAndDestroy();
   http?.destroy();

@@ -15,7 +15,7 @@ const MAX_SOCKET_PATH = 100;
 
 /**
  * The control socket of the command line, in the data folder, which only its owner can open. If the system
- * has no such sockets, or the path is too long: a loopback port and a token in a file that only its owner can
+ * has no such sockets or the path is too long: a loopback port, and a token in a file that only its owner can
  * read.
  */
 export async function listenControl(app: Answering, dataFolder: string): Promise<() => Promise<void>> {

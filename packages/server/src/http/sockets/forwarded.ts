@@ -1,15 +1,15 @@
 import { type Address, formatAddress, parseAddress } from '@berth/protocol/address-range';
 import type { Peer } from '../access/caller.ts';
 
-/** Names in lower case, and repeated headers joined with commas, as node has them. */
+/** Names in lower case, repeated headers joined with commas, as in Node. */
 export type ForwardingHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 type IsProxy = (address: Address) => boolean;
 
 /**
- * The client for whom a trusted proxy speaks; the proxy itself where it speaks for nobody. What X-Forwarded-…
- * says comes before `Forwarded`, because nearly every proxy writes the former, and one that does passes the
- * other on as the client has sent it.
+ * The client reported by a trusted proxy, or the proxy itself if it reports none. X-Forwarded-… takes
+ * precedence over `Forwarded`: nearly every proxy writes the former, and passes on the latter as the client
+ * sent it.
  */
 export function forwardedPeer(proxy: Peer, headers: ForwardingHeaders, isProxy: IsProxy): Peer {
   const forwardedFor = listOf(headers['x-forwarded-for']);
@@ -20,17 +20,17 @@ export function forwardedPeer(proxy: Peer, headers: ForwardingHeaders, isProxy: 
   const client = findClient(hops, isProxy);
   const element = forwardedFor.length > 0 ? undefined : forwarded[client.index];
   const isSecure = protocols.length > 0 ? protocols.every(isHttps) : isHttps(element?.get('proto') ?? '');
-  // The certificate at this end is the proxy's own, and says nothing about its client.
+  // The certificate is that of the proxy, not of the client.
   return { ...proxy, address: client.address ?? proxy.address, isSecure, certificate: null };
 }
 
 interface FoundClient {
-  /** `null` where nobody is named, or something that is no address. */
+  /** `null` if the header names no valid address. */
   readonly address: string | null;
   readonly index: number;
 }
 
-/** Each proxy appends whom it has heard it from: the last one that is no proxy is the client. */
+/** Each proxy appends its peer: the last address that is not a trusted proxy is the client. */
 function findClient(hops: readonly string[], isProxy: IsProxy): FoundClient {
   for (let index = hops.length - 1; index >= 0; index--) {
     const address = parseHop(hops[index] as string);
@@ -40,7 +40,7 @@ function findClient(hops: readonly string[], isProxy: IsProxy): FoundClient {
   return { address: null, index: -1 };
 }
 
-/** An address, alone or with a port, in brackets where IPv6 needs them. */
+/** An address, optionally with a port; IPv6 with a port in brackets. */
 function parseHop(text: string): Address | null {
   const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1];
   if (bracketed !== undefined) return bracketed.includes(':') ? parseAddress(bracketed) : null;
@@ -58,15 +58,15 @@ function listOf(header: string | string[] | undefined): readonly string[] {
     .map((part) => part.trim());
 }
 
-/** `for="[2001:db8::1]:4711";proto=https`. Nothing that counts here holds a comma or a semicolon. */
+/** `for="[2001:db8::1]:4711";proto=https`. Relevant values contain no comma or semicolon. */
 function parseElement(text: string): ReadonlyMap<string, string> {
   const pairs = text.split(';').map(parsePair);
   const element = new Map(pairs);
-  // A name that comes twice was smuggled into another value.
+  // A repeated name may come from inside another value, so it is not trusted.
   return element.size === pairs.length ? element : new Map();
 }
 
-/** A client writes these, too, up to the size of all headers: nothing here may look at a character twice. */
+/** Clients can send these headers too, up to the maximum header size: parsing must take linear time. */
 function parsePair(pair: string): readonly [name: string, value: string] {
   const at = pair.indexOf('=');
   const name = pair.slice(0, Math.max(0, at)).trimStart();

@@ -14,7 +14,7 @@ interface TestContext {
   after(work: () => unknown): void;
 }
 
-/** The app behind a real socket. */
+/** The app on a real socket. */
 async function openListening(
   t: TestContext,
   options: TestAppOptions,
@@ -29,7 +29,7 @@ async function openListening(
   return { ...test, url, stop };
 }
 
-/** A route that answers when it is told to. */
+/** A route that responds when the test says so. */
 function waitingRoute() {
   const begun = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
@@ -70,7 +70,7 @@ describe('slow clients', () => {
     const accepted = once(server, 'connection');
     const socket = connect(port, '127.0.0.1');
     const [connection] = (await accepted) as [Socket];
-    // What node reports when a request has not arrived in time, without the wait.
+    // Emits what Node reports for a request that did not arrive in time.
     const error = Object.assign(new Error('timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.emit('clientError', error, connection);
     const { status, headers, text } = await readAnswerFrom(socket);
@@ -106,7 +106,7 @@ describe('a handler that crashes over a socket', () => {
   });
 });
 
-/** A connection that has asked for a tunnel, at the server's end and at the client's, which listens on. */
+/** Both ends of a connection that requested a tunnel; the client keeps listening. */
 async function askForTunnel(t: TestContext) {
   const server: Server = createHttpServer(() => {});
   await listening(server, () => server.listen(0, '127.0.0.1'));
@@ -124,7 +124,7 @@ describe('whoever asks for a tunnel', () => {
   test('and is gone before the answer does no harm', async (t) => {
     const { connection } = await askForTunnel(t);
     const closed = new Promise((resolve) => connection.once('close', resolve));
-    // What node reports when the answer cannot be written; without anybody who listens it ends the process.
+    // Emits what Node reports if the response cannot be written; without a listener it ends the process.
     connection.destroy(new Error('write ECONNRESET'));
     await closed;
   });

@@ -26,7 +26,7 @@ export type Answering = Pick<Hono<AppEnv>, 'fetch'>;
 
 /**
  * A placeholder for the app, so that the port can be bound before anything is created: a start that fails on
- * a busy port leaves no trace. Early clients are told to retry.
+ * a busy port changes nothing. Early clients are told to retry.
  */
 export interface Entrance extends Answering {
   open(app: Answering): void;
@@ -48,7 +48,7 @@ export function createEntrance(): Entrance {
 interface Listening {
   /** Its URL. */
   readonly url: string;
-  /** Accepts no new connections, finishes the current requests, then ends. */
+  /** Refuses new connections, completes current requests, then stops. */
   stop(): Promise<void>;
 }
 
@@ -135,8 +135,7 @@ export function createHttpServer(handle: Handle, certificates: Certificates | nu
     return lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
   };
   server.on('request', handleWithHost);
-  // What node would answer or cut by itself, but not in JSON: an unknown Expect, which may be ignored, and
-  // CONNECT.
+  // Node would answer these itself, but not in JSON: an unknown Expect, which may be ignored, and CONNECT.
   server.on('checkExpectation', handleWithHost);
   server.on('connect', (_, socket: Socket) => refuseTunnel(socket));
   server.on('clientError', answerBrokenRequest);
@@ -194,7 +193,7 @@ const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
 };
 
-/** Invalid HTTP never reaches the app; it is answered here, in JSON like everything else. */
+/** Invalid HTTP never reaches the app; it is answered here, in JSON like all responses. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -205,8 +204,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
 }
 
 /**
- * Node gives up a connection that asks for a tunnel: we must handle its errors, which would end the process,
- * and close it.
+ * Node leaves connections that request a tunnel to us: we must close them and handle their errors, which
+ * would otherwise end the process.
  */
 function refuseTunnel(socket: Socket): void {
   socket.on('error', () => socket.destroy());
@@ -220,13 +219,12 @@ function endWith(socket: Socket, code: ErrorCode, message: string): void {
   const { status, body, headers } = lastAnswer(code, message);
   const all = [...Object.entries(headers), ...(socket instanceof TLSSocket ? TLS_HEADERS : [])];
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`);
-  // Closing with unread data would break the connection before the answer arrives. Slow readers get only a
-  // moment.
+  // Closing with unread data would reset the connection before the response arrives. The wait is short.
   setTimeout(() => socket.destroy(), LIMITS.farewellMs).unref();
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** The last answer on its connection, with all its headers. */
+/** The last response on its connection, with all headers. */
 function lastAnswer(code: ErrorCode, message: string) {
   const { status, body } = problem(code, message);
   const length = Buffer.byteLength(body);

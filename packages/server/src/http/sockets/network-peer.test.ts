@@ -6,7 +6,7 @@ import { json } from '../reply/reply.ts';
 import { defineRoute } from '../route.ts';
 import { listen } from './listen.ts';
 
-/** A server that answers with whom it sees. */
+/** A server that responds with the peer it sees. */
 async function openMirror(t: TestContext, trustedProxies: readonly string[], host = '127.0.0.1') {
   const route = defineRoute({
     name: 'mirror',

@@ -11,11 +11,11 @@ import {
 import type { Peer } from '../access/caller.ts';
 import { forwardedPeer } from './forwarded.ts';
 
-/** Who is at the other end of the server's connections. */
+/** The peers of the server's connections. */
 export interface NetworkPeers {
-  /** Whom a request comes from: the peer of its connection, or the client that a trusted proxy names. */
+  /** The sender of a request: the peer of its connection, or the client that a trusted proxy reports. */
   read(incoming: IncomingMessage): Peer;
-  /** Remembers who is at the other end. */
+  /** Returns the peer of a connection, and caches it. */
   meet(socket: Socket): { readonly address: string; readonly isProxy: boolean };
 }
 
@@ -28,7 +28,7 @@ interface SocketPeer {
 export function createNetworkPeers(trustedProxies: readonly string[]): NetworkPeers {
   const ranges = trustedProxies.map(parseRange).filter((range) => range !== null);
   const isProxy = (address: Address) => ranges.some((range) => isWithin(address, range));
-  // A connection has one peer for all its requests.
+  // All requests of a connection have the same peer.
   const known = new WeakMap<Socket, SocketPeer>();
   const meet = (socket: Socket): SocketPeer => {
     const met = known.get(socket);
@@ -49,7 +49,7 @@ export function createNetworkPeers(trustedProxies: readonly string[]): NetworkPe
 
 function lookAt(socket: Socket, isProxy: (address: Address) => boolean): SocketPeer {
   const { remoteAddress = '' } = socket;
-  // The name of the interface behind an address means something on this machine only.
+  // The zone id of an address is only meaningful on this machine.
   const parsed = parseAddress(remoteAddress.split('%', 1)[0] as string);
   const address = parsed === null ? remoteAddress : formatAddress(parsed);
   const isSecure = socket instanceof TLSSocket;
@@ -60,7 +60,7 @@ function lookAt(socket: Socket, isProxy: (address: Address) => boolean): SocketP
 
 const MAX_NAME_LENGTH = 256;
 
-/** Whom the client's certificate names, if it is signed by somebody who is believed. */
+/** The name in the client's certificate, if it is trusted. */
 function certificateName(socket: TLSSocket): string | null {
   if (!socket.authorized) return null;
   const { subject, subjectaltname = '', fingerprint256 } = socket.getPeerCertificate();

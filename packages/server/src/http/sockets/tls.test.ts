@@ -78,7 +78,7 @@ function fingerprintOf({ cert }: Certificate): string {
   return new X509Certificate(cert).fingerprint256;
 }
 
-/** Whom the server sees behind a request that comes with a certificate. */
+/** The peer that the server sees for a request with a certificate. */
 async function peerWith(server: TestServer, shown?: Certificate, headers = ''): Promise<Peer> {
   const socket = await server.shakeHands(shown ?? {});
   socket.write(GET.replace('\r\n\r\n', `\r\n${headers}\r\n`));
@@ -157,7 +157,7 @@ describe('over TLS', () => {
     await shakeHands();
   });
 
-  // Without it the handshake would be cut after ten seconds.
+  // Otherwise the handshake would time out after ten seconds.
   test('a handshake under way does not hold up a stop', { timeout: 8000 }, async (t) => {
     const { port, stop, shakeHands } = await openTls(t);
     const socket = connectTcp(port, '127.0.0.1')

@@ -48,7 +48,7 @@ const eventObject = z
   })
   .meta({ id: 'AuditEvent', description: 'An event. Its other fields depend on its kind.' });
 
-/** A page ends with the link that reaches the one or the other. */
+/** A page ends with the link that reaches either limit. */
 const MAX_AUDIT_LINKS = 1000;
 const MAX_AUDIT_EVENTS = 1000;
 
@@ -79,7 +79,7 @@ function auditRoute(audit: AuditTrail): Route {
   });
 }
 
-/** The events of a link, the newest first as the links are. */
+/** The events of a link, newest first. */
 function presentLink({ seq, chain, at, events }: Awaited<ReturnType<AuditTrail['list']>>[number]) {
   return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
 }
@@ -105,7 +105,7 @@ function auditVerifyRoute(audit: AuditTrail): Route {
 }
 
 function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
-  // The body of an answer to HEAD is never read.
+  // The response body of a HEAD is never read.
   const startExport = async ({ method, signal }: Request) =>
     method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), signal);
   return defineRoute({

@@ -10,7 +10,7 @@ import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { CLOUD_ERRORS } from '../v4/products.ts';
 
-/** What an administrator does about the licensing cloud beside adding licenses. */
+/** Cloud administration, except for adding licenses. */
 export function cloudRoutes(link: CloudLink): readonly Route[] {
   return [syncRoute(link), removeLocallyRoute(link), backlogRoute(link), settleRoute(link)];
 }

@@ -15,7 +15,7 @@ const LIMIT = {
   readMonotonicMs: systemClock.readMonotonicMs,
 };
 
-/** The app on a real socket; events are polled for by hand. */
+/** The app on a real socket; the test triggers the polling for events. */
 async function openServer(t: TestContext) {
   const app = await openTestApp(t);
   const server = await listen(app.app, { host: '127.0.0.1', port: 0, ...LIMIT });
@@ -26,7 +26,7 @@ async function openServer(t: TestContext) {
   return { ...app, ...server };
 }
 
-/** A client that reads what comes, as it comes. */
+/** A client that reads the stream as it arrives. */
 class Listener {
   text = '';
   readonly incoming: IncomingMessage;
@@ -177,7 +177,7 @@ describe('nobody is held who does not listen', () => {
     const app = await openTestApp(t);
     const server = await listen(app.app, { host: '127.0.0.1', port: 0, ...LIMIT });
     const { incoming } = await Listener.open(server.url);
-    // A connection that is cut is an error here.
+    // A closed connection is an error here.
     const ended = once(incoming, 'end');
     app.feed.close();
     await server.stop();

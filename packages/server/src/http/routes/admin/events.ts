@@ -45,7 +45,7 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
   ];
 }
 
-/** What a browser sends when it comes back: it knows more than the address that it was first given. */
+/** Sent by a browser that reconnects; newer than the position in the URL. */
 function readLastId(header: string | null): AuditPosition | null {
   if (header === null || header === '') return null;
   const position = readPosition(header);
@@ -53,7 +53,7 @@ function readLastId(header: string | null): AuditPosition | null {
   return position;
 }
 
-/** Nothing is held for an answer that nobody reads, such as the one to a HEAD. */
+/** Subscribes on the first read, so that an unread response, such as that of a HEAD, holds nothing. */
 function follow(subscribe: () => Subscription): Reply {
   let subscription: Subscription | null = null;
   let isCancelled = false;
@@ -61,7 +61,7 @@ function follow(subscribe: () => Subscription): Reply {
     {
       async pull(controller) {
         subscription ??= subscribe();
-        // A log that cannot be read now is read again when they come back.
+        // If the log cannot be read now, the client reconnects and tries again.
         const item = await subscription.next().catch(() => null);
         if (isCancelled) return;
         if (item !== null) return controller.enqueue(ENCODER.encode(textOf(item)));
@@ -80,7 +80,7 @@ function follow(subscribe: () => Subscription): Reply {
 
 const ENCODER = new TextEncoder();
 
-/** How long a browser waits before it comes back. */
+/** How long a browser waits before it reconnects. */
 const RETRY_MS = 2000;
 
 function textOf(item: FeedItem): string {
@@ -94,7 +94,7 @@ function textOf(item: FeedItem): string {
   }
 }
 
-/** Everybody who has caught up gets the same links: their text is made once. */
+/** A cache: all subscribers that are up to date get the same links. */
 const TEXTS = new WeakMap<object, string>();
 
 function linkText({ link, from }: FeedLink): string {

@@ -23,7 +23,7 @@ const masterKeyObject = z
 
 export const keysObject = z.object({ cloud_keys: cloudKeysObject, master_key: masterKeyObject });
 
-/** What may be shown of keys: which there are, never what they are. */
+/** The public view of the keys: which are set, never their values. */
 export async function presentKeys({ credentials, custody }: KeyAdministration) {
   return {
     cloud_keys: toWire(await credentials.describe()),

@@ -19,16 +19,16 @@ import { defineRoute, type Route } from '../../route.ts';
 import { linkError } from './cloud.ts';
 import { type KeyAdministration, keysObject, presentKeys } from './keys.ts';
 
-/** What the process itself knows about how it runs. */
+/** Facts about the running process. */
 export interface ServerFacts {
   readonly version: string;
   readonly data: string;
-  /** The database that is shared with other servers, without its secrets; `null`: there is none. */
+  /** The database shared with other servers, without secrets; `null`: none. */
   readonly database: string | null;
-  /** The address it serves, or `null` when a command has opened a stopped server's data. */
+  /** The server's address, or `null` if a command has opened the data of a stopped server. */
   readUrl(): string | null;
   readUptimeSeconds(): number;
-  /** The certificate that it shows, or `null` where it speaks plain HTTP. */
+  /** The server's certificate, or `null` for plain HTTP. */
   readTls(): CertificateFacts | null;
 }
 
@@ -224,7 +224,7 @@ function licensesRoute(catalogue: Catalogue): Route {
   });
 }
 
-/** The license object with what only an administrator needs. */
+/** The license object with extra fields for administrators. */
 function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): string {
   const { license, now, borrowed, addedAt } = record;
   const { checkedAt, movedAt } = license.tie;
@@ -235,7 +235,7 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): 
   return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
 }
 
-/** How far the cloud's word about the license can be trusted; nothing for licenses from elsewhere. */
+/** How reliable the cloud's replies about the license are; empty for licenses from elsewhere. */
 function presentAssurance({ source, tie }: License): Readonly<Record<string, unknown>> {
   if (source !== 'cloud') return {};
   const { isBound = false, unconfirmed = null, keptTotal = false } = tie.assurance ?? {};

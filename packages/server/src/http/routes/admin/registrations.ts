@@ -18,7 +18,6 @@ const target = {
   user: told(userName, 'Who holds the slot.'),
 };
 
-/** Of the connection: one address, or a range. */
 const address = told(name, 'The address of the client, or a range such as 10.0.0.0/8.');
 
 const text = z.string().nullable();

@@ -28,7 +28,7 @@ interface SessionServices {
   readonly auth: AuthSettings;
 }
 
-/** How the browser signs in and out. Programs use `/auth` and a token instead. */
+/** Signs browsers in and out. Programs use `/auth` and a token instead. */
 export function sessionRoutes(services: SessionServices): readonly Route[] {
   return [signInRoute(services), whoRoute(services), signOutRoute(services)];
 }
@@ -67,7 +67,7 @@ function signInRoute({ accounts, auth }: SessionServices): Route {
   });
 }
 
-/** The browser forgets the session that it signs in over, so nobody else may go on using it either. */
+/** Revokes the session that a new sign-in replaces: the browser forgets it, so it has no other use. */
 async function endReplaced(session: string | null, by: Actor, { tokens }: Accounts): Promise<void> {
   const holder = session === null ? null : await tokens.find(session, { isUse: false });
   if (holder?.kind === 'session') await tokens.revoke(holder.tokenId, by);

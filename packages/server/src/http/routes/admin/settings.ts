@@ -4,7 +4,7 @@ import { type Config, showConfig } from '../../../config.ts';
 import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
-/** Secrets come from files and from the environment, and are not part of the settings. */
+/** Secrets come from files and the environment, and are not part of the settings. */
 export function settingsRoutes(settings: Config): readonly Route[] {
   return [
     defineRoute({

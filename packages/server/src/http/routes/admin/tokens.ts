@@ -15,7 +15,7 @@ import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { roleField } from './users.ts';
 
-/** Longer than anybody remembers what a token was for. */
+/** Ten years: longer than a token should live. */
 const MAX_DAYS = 3650;
 
 const days = z

@@ -52,7 +52,7 @@ describe('accounts', () => {
   test('get another password without the old one from others only', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
-    // With a password of her own: the end of setup signs everybody out.
+    // She has set her password, because the end of setup signs all users out.
     await app.post('/api/admin/users/add', { name: 'ann', role: 'admin', password: OWN });
     const headers = { authorization: await signIn(app, 'admin', password) };
     const replace = (name: string) =>

@@ -13,7 +13,7 @@ import { json, type Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
-/** One of the roles; left out, the caller has not said. */
+/** One of the roles; `undefined`: the caller gave none. */
 export const roleField = told(
   z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional(),
   'What it may do.',
@@ -120,7 +120,7 @@ function passwordRoute(accounts: Accounts): Route {
   });
 }
 
-/** A session that somebody left open must not be enough to take its account over. */
+/** An unattended session must not be enough to take over its account. */
 function requireAnother(user: string, { holder }: Caller): void {
   if (holder?.account !== user) return;
   throw new RequestError(

@@ -93,7 +93,7 @@ function readIdempotencyKey(request: Request): string | null {
   });
 }
 
-/** Every answer about a meter: a refusal, or what was counted in the shape that the route presents. */
+/** Responses about consumption: a refusal, or the result in the format of the route. */
 export function measuredReply(outcome: Executed, present: (measured: Measured) => object): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   if (outcome.kind === 'measured') return json(present(outcome));

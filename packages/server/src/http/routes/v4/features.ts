@@ -38,7 +38,7 @@ function featureRegisterRoute(counting: Counting): Route {
     ],
     handle: async ({ body, caller }) => {
       const until = untilOf(body.borrowed_until);
-      // Unlike `borrow`, a date that is not set asks for no borrow at all.
+      // Unlike `borrow`, a missing date means no borrowing.
       const wanted = until === 'longest' ? null : until;
       const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
       return measuredReply(outcome, presentHeldFeature);

@@ -18,7 +18,7 @@ function inUrl(fields: Readonly<Record<string, string>>): string {
   return `${PATH}?${new URLSearchParams(fields)}`;
 }
 
-/** Both ways in, with the same fields. */
+/** Both methods, with the same fields. */
 const WAYS: Readonly<Record<string, (app: TestApp, fields: Readonly<Record<string, string>>) => SendResult>> =
   {
     GET: (app, fields) => app.get(inUrl(fields)),

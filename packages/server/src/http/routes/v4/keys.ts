@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../../route.ts';
 
 interface KeyServices {
   readonly credentials: Credentials;
-  /** A URL is written down in many places on its way; who does not need the GET can switch it off. */
+  /** URLs end up in logs, so administrators can disable the GET. */
   readonly allowKeysInUrl: boolean;
 }
 

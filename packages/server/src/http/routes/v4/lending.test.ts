@@ -20,7 +20,7 @@ const isOneOf =
   (value) =>
     allowed.includes(value);
 
-/** What v4 clients read from the answer to a registration, whether they use it or not. */
+/** Fields that v4 clients read from the response to a registration. */
 const ALWAYS_PRESENT: Readonly<Record<string, Judge>> = {
   id: isCount,
   license_id: isCount,

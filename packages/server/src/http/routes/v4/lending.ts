@@ -17,7 +17,7 @@ import { refusalReply } from '../../reply/problem.ts';
 import { empty, jsonText, type Reply, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
-/** What may stand in the way of anything that is asked of a license. */
+/** Refusals of all license requests. */
 export const LICENSE_REFUSALS = [
   'missing_parameters',
   'unknown_product',
@@ -142,7 +142,7 @@ export function requestOf(body: LendingBody, caller: Caller): LendingRequest {
   };
 }
 
-/** To give a slot back. An operator may do so for anyone, so what they have shown is not compared. */
+/** A request to return a slot. Operators may return any slot, so their credentials are not compared. */
 export function returnOf(body: LendingBody, caller: Caller): LendingRequest {
   const { credential, ...request } = requestOf(body, caller);
   const isOperator = caller.role !== null && includesRole(caller.role, 'operator');

@@ -51,7 +51,7 @@ function generateRoute(offline: Offline): Route {
   });
 }
 
-/** Whether the caller wants the file itself: it names plain text, and no JSON. */
+/** Whether the caller wants the plain file: it accepts plain text and not JSON. */
 export function wantsText(request: Request): boolean {
   const accept = request.headers.get('accept') ?? '';
   return /\btext\/plain\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
@@ -81,7 +81,7 @@ function uploadRoute(offline: Offline): Route {
     ],
     handle: async ({ request, caller, isStillAllowed }) => {
       const text = await readUploadText(request);
-      // A file may come slowly, and credentials that were good may be revoked meanwhile.
+      // A file may arrive slowly, and the credentials may be revoked meanwhile.
       if (!(await isStillAllowed())) {
         throw new RequestError('unauthorized', 'The token has been revoked. Get a new one from /auth.');
       }

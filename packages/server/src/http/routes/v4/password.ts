@@ -12,7 +12,7 @@ interface PasswordServices {
   readonly allowKeysInUrl: boolean;
 }
 
-/** Whoever has no account changes the password of the first administrator, whose old one they must know. */
+/** Callers without an account change the password of the first administrator and must send the old one. */
 export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): readonly Route[] {
   return [
     defineRoute({

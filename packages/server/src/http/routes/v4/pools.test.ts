@@ -11,7 +11,7 @@ import { LICENSE_REFUSALS } from './lending.ts';
 const CAD = { product: 'cad' };
 const iso = (millis: number) => new Date(millis).toISOString();
 
-/** Two licenses of one product, the one with the id 2 more recently added. */
+/** Two licenses of one product; the one with id 2 was added later. */
 function openPool(t: Parameters<typeof openTestApp>[0], facts: readonly Partial<Omit<License, 'id'>>[]) {
   return openTestApp(t, { licenses: facts.map((one, index) => testLicense(index + 1, one)) });
 }

@@ -10,11 +10,11 @@ import { defineRoute, type Route } from '../../route.ts';
 
 interface ProductServices {
   readonly cloudLink: CloudLink;
-  /** Whether a password may stand in a URL. */
+  /** Whether passwords are allowed in URLs. */
   readonly allowKeysInUrl: boolean;
 }
 
-/** What may keep the cloud from being asked, or from agreeing. */
+/** Refusals of requests to the cloud. */
 export const CLOUD_ERRORS = [
   'too_many_requests',
   'cloud_not_configured',
