@@ -24,7 +24,7 @@ export interface CommandModule<C extends LicenseCommand> {
    * it; the others are about what the user holds.
    */
   deny?(command: C, view: LicenseView, base: Collected, refusal: Refused, now: Instant): Decision;
-  /** Clients send it, so its events name the sender. Other commands name somebody where they choose to. */
+  /** Clients send it, so its events name the sender. Other commands name an actor only where it matters. */
   readonly isFromClients: boolean;
   /** It gives the user's slot back. */
   readonly isReturn: boolean;

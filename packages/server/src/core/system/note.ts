@@ -12,9 +12,9 @@ export function isExpiring({ validUntil, enabled, active }: License, now: Instan
 }
 
 /**
- * Each thing is told once, however often and by however many servers it is noticed: the end of a license's
- * term or of a token once for every such end, an outage once until it is over, that a cloud binds its answers
- * until an administrator releases it.
+ * Every notice is recorded once, however often and by however many servers the fact is noticed: the end of a
+ * license or token once for each end date, an outage once until it is over, and that a cloud binds its
+ * answers once until an administrator releases it.
  */
 export const note = {
   ...ON_SERVER,
@@ -44,7 +44,7 @@ export const note = {
   },
 } satisfies SystemModule<Note>;
 
-/** That an outage is over is told of an outage that was told of. */
+/** The end of an outage is reported only if the outage was. */
 function noticeKeyOf({ notice }: Note): NoticeKey {
   switch (notice.kind) {
     case 'license_expiring':

@@ -38,7 +38,7 @@ export class WriterMemory {
     this.masterKey = options.masterKey;
   }
 
-  /** Takes over what a certain commit has changed, and tells everybody who wants to know. */
+  /** Takes over what a certain commit has changed, and notifies the listeners. */
   settle({ batch }: Decided, { hasEvents }: Commit): void {
     const { onNotice, onEvents } = this.#options;
     this.masterKey = batch.masterKey;
