@@ -35,7 +35,6 @@ function findProblem() {
   return `Berth needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}). ${advice}`;
 }
 
-/** Runs the command line of the server, or that of the cloud: `berth cloud …`, `berth help cloud …`. */
 async function start() {
   // The compile cache next to the packages halves the start time; threads get it from the environment. If the
   // folder is not writable, everything works without it.
@@ -48,18 +47,11 @@ async function start() {
   delete process.env.BERTH_CALLED_AS;
   delete process.env.BERTH_NOHUP;
   const words = process.argv.slice(2);
-  if (words[0] === 'help' && words[1] === 'cloud') words.splice(0, 2, 'cloud', 'help');
-  if (words[0] !== 'cloud') return run('server', words, call);
-  const rest = words.slice(1);
   // `npm run cloud` has always started the cloud.
-  const isBareScript = rest.length === 0 && process.env.npm_lifecycle_event === 'cloud';
-  return run('cloud', isBareScript ? ['serve'] : rest, `${call} cloud`);
-}
-
-async function run(name, words, program) {
+  if (words.join() === 'cloud' && process.env.npm_lifecycle_event === 'cloud') words.push('serve');
   try {
-    const { main } = await import(`../packages/${name}/src/main.ts`);
-    await main(words, { program, home: root });
+    const { run } = await import('./main.ts');
+    await run(words, { program: call, home: root });
   } catch (error) {
     // Usually after an upgrade: the new version needs a package that the old one did not.
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;

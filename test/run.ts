@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { globSync } from 'node:fs';
+import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { bundleProgram } from '../build/bundle.ts';
 import { Durations } from './runner/durations.ts';
 import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
@@ -20,6 +22,7 @@ const TEST_TIMEOUT_MS = 10 * 60 * 1000;
 /** Many tests wait for processes or timers, so slightly more files run at once than there are cores. */
 const CONCURRENCY = Math.ceil(availableParallelism() * 1.5);
 const CACHE = join(ROOT, 'node_modules', '.cache');
+const BUILT = join(CACHE, 'berth-tests');
 const STATIC_CHECKS = ['tsc --noEmit', 'biome check .'];
 
 function print(text: string): void {
@@ -85,7 +88,7 @@ function report(events: AsyncIterable<TestEvent>, ledger: Ledger, isCompact: boo
 async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean): Promise<void> {
   print(`# ${files.length} test ${files.length === 1 ? 'file' : 'files'}\n`);
   if (files.length === 0) return;
-  const { entries, ungroup } = groupFiles(files, ROOT, join(CACHE, 'berth-tests'));
+  const { entries, ungroup } = groupFiles(files, ROOT, BUILT);
   const durations = new Durations(join(CACHE, 'test-durations.json'));
   const endPostgres = await startSharedPostgres(files);
   const events = run({
@@ -113,9 +116,20 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
   }
 }
 
+/** Tests start Berth as a bundle, as the executable does: it takes half the time of the sources. */
+async function buildProgram(): Promise<string> {
+  const text = await bundleProgram();
+  const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const file = join(BUILT, `berth-${name}.cjs`);
+  mkdirSync(BUILT, { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves about half a second each.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
+process.env.TEST_PROGRAM ??= await buildProgram();
 // Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);

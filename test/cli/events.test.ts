@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { runBerth } from '../support/berth-command.ts';
 import { pollUntil } from '../support/poll.ts';
+import { BERTH } from '../support/program.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
-
-const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
 async function openServer(t: TestContext) {
   const data = temporaryFolder(t);
@@ -20,7 +18,7 @@ async function openServer(t: TestContext) {
 
 /** `berth events`, while it runs. */
 function follow(t: TestContext, data: string, words: readonly string[]) {
-  const child = spawn(process.execPath, [MAIN, 'events', '--data', data, ...words], { stdio: 'pipe' });
+  const child = spawn(BERTH.file, [...BERTH.args, 'events', '--data', data, ...words], { stdio: 'pipe' });
   t.after(() => child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {

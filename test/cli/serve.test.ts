@@ -4,11 +4,9 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { askBerth, runBerth } from '../support/berth-command.ts';
+import { BERTH } from '../support/program.ts';
 import { type StartOptions, startServerProcess, temporaryFolder } from '../support/server-process.ts';
-
-const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
 interface Events {
   readonly events: readonly { readonly kind: string }[];
@@ -32,8 +30,8 @@ function modeOf(path: string): string {
 
 /** Runs a server until its first line, ends it with a signal, and hands back all that it printed. */
 async function serveUntilReady(data: string, args: readonly string[], signal: NodeJS.Signals) {
-  const words = [MAIN, 'serve', '--port', '0', '--data', data, ...args];
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const words = [...BERTH.args, 'serve', '--port', '0', '--data', data, ...args];
+  const child = spawn(BERTH.file, words, { stdio: ['ignore', 'pipe', 'ignore'] });
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BERTH } from '../support/program.ts';
 import { setUpData, succeeded } from './data-states.ts';
-
-const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
 const OWN = 'a password of my own';
 
@@ -63,7 +61,8 @@ for (const state of ['running', 'stopped'] as const) {
         ['user password nobody', 'There is no account "nobody".'],
       ] as const) {
         // Whoever reads standard input waits for ever: nothing comes, and it is not closed.
-        const child = spawn(process.execPath, [MAIN, ...words.split(' '), '--data', data], { stdio: 'pipe' });
+        const args = [...BERTH.args, ...words.split(' '), '--data', data];
+        const child = spawn(BERTH.file, args, { stdio: 'pipe' });
         t.after(() => child.kill('SIGKILL'));
         let said = '';
         child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -30,6 +30,7 @@ async function say(words: readonly string[]) {
     },
     program: 'berth',
     home: '/nowhere',
+    self: [],
     env: {},
     version: '1.2.3',
     startServer: unreachable,

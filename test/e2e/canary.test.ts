@@ -6,8 +6,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { runBerth } from '../support/berth-command.ts';
+import { BERTH } from '../support/program.ts';
 import { findForms, type Secret } from '../support/secret-search.ts';
 import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import {
@@ -18,7 +18,6 @@ import {
   findDatabase,
 } from '../support/stores/test-stores.ts';
 
-const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 const ARGS = ['--log-requests', '--log-slow-request-ms', '1', '--log-level', 'debug', '--log-format', 'json'];
 
 /** With characters that URLs and JSON write differently. */
@@ -129,7 +128,7 @@ async function runCommand(watch: Watch, words: readonly string[], input = ''): P
 }
 
 async function spawnCommand(watch: Watch, words: readonly string[], input: string) {
-  const child = spawn(process.execPath, [MAIN, ...words, '--data', watch.data], { stdio: 'pipe' });
+  const child = spawn(BERTH.file, [...BERTH.args, ...words, '--data', watch.data], { stdio: 'pipe' });
   watch.seeCommandLine(words.join(' '), child.pid);
   child.stdin.on('error', () => {});
   child.stdin.end(input);

@@ -9,19 +9,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import { cloudFolder, signedHeaders } from '../support/cloud/test-cloud.ts';
 import { ensureTool } from '../support/install-tools.ts';
+import { BERTH } from '../support/program.ts';
 
 const run = promisify(execFile);
-const MAIN = fileURLToPath(new URL('../../packages/cloud/src/main.ts', import.meta.url));
+const CLOUD = [...BERTH.args, 'cloud'];
 
 async function tell(data: string, ...words: string[]) {
-  const { stdout } = await run(process.execPath, [MAIN, ...words, '--data', data, '--json']);
+  const { stdout } = await run(BERTH.file, [...CLOUD, ...words, '--data', data, '--json']);
   return JSON.parse(stdout);
 }
 
@@ -48,7 +48,7 @@ interface Started {
 
 /** Starts the program and waits for its first line. It is gone after the test. */
 async function start(t: TestContext, words: readonly string[]): Promise<Started> {
-  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(BERTH.file, [...CLOUD, ...words], { stdio: ['pipe', 'pipe', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
@@ -140,7 +140,7 @@ describe('the cloud as a process', () => {
   test('a port that is taken is told in one sentence', async (t) => {
     const first = await start(t, ['serve', '--port', '0', '--data', cloudFolder(t)]);
     const port = /:(\d+)$/.exec(first.firstLine)?.[1] ?? '';
-    const second = run(process.execPath, [MAIN, 'serve', '--port', port, '--data', cloudFolder(t)]);
+    const second = run(BERTH.file, [...CLOUD, 'serve', '--port', port, '--data', cloudFolder(t)]);
     await assert.rejects(second, ({ code, stderr }: { code: number; stderr: string }) => {
       assert.equal(code, 1);
       assert.match(stderr, /^listen EADDRINUSE[^\n]+\n$/);
@@ -185,7 +185,7 @@ describe('the demo', () => {
   test('leaves a cloud that is none alone', async (t) => {
     const data = cloudFolder(t);
     await tell(data, 'product', 'create', 'cad');
-    const demo = run(process.execPath, [MAIN, 'demo', '--data', data]);
+    const demo = run(BERTH.file, [...CLOUD, 'demo', '--data', data]);
     await assert.rejects(demo, ({ code, stderr }: { code: number; stderr: string }) => {
       assert.equal(code, 1);
       assert.match(stderr, /is not a demo/);

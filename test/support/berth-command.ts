@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { createTerminal } from '@berth/protocol/console/terminal';
 import { runCli } from '../../packages/server/src/cli/cli.ts';
 import { readSecrets, type SecretPrompt } from '../../packages/server/src/cli/read-secrets.ts';
 import { HOUSE } from '../../packages/server/src/main.ts';
+import { BERTH } from './program.ts';
 import { environmentOf } from './stores/test-stores.ts';
-
-const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
 /** A command that takes longer hangs. */
 const COMMAND_TIMEOUT_MS = 60_000;
@@ -43,6 +41,7 @@ export async function runBerth(
     ...HOUSE,
     program: 'berth',
     home: process.cwd(),
+    self: [BERTH.file, ...BERTH.args],
     env: all,
     terminal: Object.assign(createTerminal(stdout, stderr, all), {
       readSecrets: (prompts: readonly SecretPrompt[]) =>
@@ -69,14 +68,14 @@ export async function spawnBerth(
   env: Env = {},
   input = '',
 ): Promise<CommandResult> {
-  const args = [MAIN, ...words, '--data', data];
+  const args = [...BERTH.args, ...words, '--data', data];
   const options = {
     env: { ...process.env, ...(await environmentOf(data)), ...env },
     timeout: COMMAND_TIMEOUT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,
   };
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, args, options, (_, stdout, stderr) =>
+    const child = execFile(BERTH.file, args, options, (_, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
     // A command that reads no input may exit before the input is written.

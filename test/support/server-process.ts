@@ -3,19 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { openPatiently } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { BERTH } from './program.ts';
 import { hasMemory, MEMORY } from './stores/postgres.ts';
 import { environmentOf, findDatabase } from './stores/test-stores.ts';
-
-const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
-
-// Also for a test file that runs on its own: its processes share compiled code.
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/berth', import.meta.url));
 
 /** A real server process. */
 export interface ServerProcess {
@@ -37,7 +32,7 @@ export interface StartOptions {
 
 /** Starts `berth serve` on a free port and waits for its ready line. */
 export async function startServerProcess({ data, args = [], env = {}, under = [] }: StartOptions) {
-  const words = [...under, process.execPath, MAIN, 'serve', '--port', '0', '--data', data, ...args];
+  const words = [...under, BERTH.file, ...BERTH.args, 'serve', '--port', '0', '--data', data, ...args];
   const child = spawn(words[0] as string, words.slice(1), {
     env: { ...process.env, ...(await environmentOf(data)), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,7 @@
 import { runCli } from './cli/cli.ts';
 import { processTerminal } from './cli/terminal.ts';
 
-/** How the cloud was started, as determined by `bin/berth.js`. */
+/** How the cloud was started, as determined by `bin/`. */
 interface Launch {
   /** The command as the user typed it, such as `./berth cloud`. */
   readonly program: string;
@@ -14,5 +14,3 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
   process.stderr.on('error', () => {});
   process.exitCode = await runCli(argv, { ...launch, env: process.env, terminal: processTerminal });
 }
-
-if (import.meta.main) await main(process.argv.slice(2), { program: 'cloud', home: process.cwd() });

@@ -1,14 +1,9 @@
 import manifest from '../package.json' with { type: 'json' };
-import { type House, runCli } from './cli/cli.ts';
+import { type CliDependencies, type House, runCli } from './cli/cli.ts';
 import { processTerminal } from './cli/terminal.ts';
 
-/** How Berth was started, which `bin/berth.js` finds out. */
-interface Launch {
-  /** What the caller types, such as `./berth`. */
-  readonly program: string;
-  /** The folder in which `./data` and `./berth.yaml` are looked for when nobody names others. */
-  readonly home: string;
-}
+/** How Berth was started, as determined by `bin/`. */
+type Launch = Pick<CliDependencies, 'program' | 'home' | 'self'>;
 
 const loadServer = () => import('./compose/compose.ts');
 const loadStore = () => import('./compose/compose-store.ts');
@@ -31,5 +26,3 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
   const env = process.env;
   process.exitCode = await runCli(argv, { ...launch, ...HOUSE, env, terminal: processTerminal });
 }
-
-if (import.meta.main) await main(process.argv.slice(2), { program: 'berth', home: process.cwd() });

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { createDataFolder } from '../../../packages/server/src/store/folder-access.ts';
 import { runBerth } from '../../support/berth-command.ts';
 import { TEST_VENDOR as vendor } from '../../support/cloud/test-vendor.ts';
+import { BERTH } from '../../support/program.ts';
 import { exchange } from '../../support/raw-socket.ts';
 import {
   type ServerProcess,
@@ -43,11 +43,9 @@ async function register(fields: object): Promise<Record<string, unknown>> {
 /** What a terminal would act upon, or what nobody would see there. */
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 
-const CLOUD = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import.meta.url));
-
 function runCloud(...words: string[]): string {
-  const args = [CLOUD, '--data', join(folder, 'cloud'), ...words];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const args = [...BERTH.args, 'cloud', '--data', join(folder, 'cloud'), ...words];
+  const { stdout, stderr } = spawnSync(BERTH.file, args, { encoding: 'utf8' });
   return stdout + stderr;
 }
 

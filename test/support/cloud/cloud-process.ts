@@ -3,12 +3,10 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { runCli } from '@berth/cloud/cli/cli';
+import { BERTH } from '../program.ts';
 import { temporaryFolder } from '../server-process.ts';
 import { createTestTerminal } from './cloud-command-line.ts';
-
-const MAIN = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import.meta.url));
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -101,7 +99,7 @@ async function createKeys(data: string): Promise<CloudProcess['keys']> {
 }
 
 function serve(args: readonly string[], { env }: CloudOptions): ChildProcess {
-  return spawn(process.execPath, [MAIN, 'serve', ...args], {
+  return spawn(BERTH.file, [...BERTH.args, 'cloud', 'serve', ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
   });

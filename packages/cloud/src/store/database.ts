@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { findBundledFile } from '@berth/protocol/files/bundled-files';
 
 /** In order; the number of a migration is its position. Released migrations never change; only append. */
 const MIGRATIONS = ['0001-cloud.sql', '0002-portal.sql', '0003-server-keys.sql'] as const;
@@ -62,7 +63,7 @@ function migrate(db: DatabaseSync): void {
   try {
     const version = readPragma(db, 'user_version') as number;
     for (const name of MIGRATIONS.slice(version)) {
-      db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+      db.exec(readMigration(name));
     }
     if (version === 0) createCloudRow(db);
     db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
@@ -72,6 +73,11 @@ function migrate(db: DatabaseSync): void {
     db.exec('ROLLBACK');
     throw error;
   }
+}
+
+function readMigration(name: string): string {
+  const bundled = findBundledFile(`cloud/src/store/migrations/${name}`);
+  return bundled ?? readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8');
 }
 
 /** Different clouds should use different ids: a server that moves to another cloud would confuse them. */

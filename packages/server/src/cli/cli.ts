@@ -45,11 +45,13 @@ export interface House {
   isExpected(error: unknown): Promise<boolean>;
 }
 
-interface CliDependencies extends House {
+export interface CliDependencies extends House {
   /** How the caller starts the program, such as `./berth`; hints use it. */
   readonly program: string;
   /** The folder with the default data folder and settings file. */
   readonly home: string;
+  /** The command line that starts this program again. */
+  readonly self: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
 }
@@ -97,6 +99,7 @@ async function dispatch(
       env,
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
+      self: deps.self,
       start: deps.startServer,
       rewrite: (text) => rewriteHints(text, hints),
       connect: (config) => connect(config, deps),

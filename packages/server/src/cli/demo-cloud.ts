@@ -3,13 +3,9 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { InputError } from './read-secrets.ts';
-
-/** The cloud is a separate package; this process loads none of it. */
-const CLOUD_MAIN = join(fileURLToPath(import.meta.url), ...'../../../../cloud/src/main.ts'.split('/'));
 
 /** A licensing cloud that runs beside the server, with a license to try. */
 export interface DemoCloud {
@@ -31,16 +27,13 @@ interface Introduction {
 }
 
 /** Starts the cloud as a child process, which ends when this process ends for any reason. */
-export async function startDemoCloud(config: Config): Promise<DemoCloud> {
-  if (!existsSync(CLOUD_MAIN))
-    throw new InputError('This installation does not include the licensing cloud.');
+export async function startDemoCloud(config: Config, self: readonly string[]): Promise<DemoCloud> {
   const data = join(config.data, 'demo-cloud');
   const marker = join(data, 'introduced');
   const { level, format } = config.log;
   const flags = ['--port', '0', '--data', data, '--log-level', level, '--log-format', format];
-  const child = spawn(process.execPath, [CLOUD_MAIN, 'demo', ...flags], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const [node = '', ...own] = self;
+  const child = spawn(node, [...own, 'cloud', 'demo', ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
   const said = await readIntroduction(child);
   const { url, public_key: publicKey } = said;
   return {

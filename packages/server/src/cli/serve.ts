@@ -29,6 +29,8 @@ interface ServeOptions extends LoadedConfig {
   readonly demo: boolean;
   /** Whether to run a licensing cloud for the server. */
   readonly demoCloud: boolean;
+  /** The command line that starts this program again. */
+  readonly self: readonly string[];
   readonly start: StartServer;
   readonly connect: (config: Config) => Promise<AdminClient>;
   readonly rewrite: (text: string) => string;
@@ -52,7 +54,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 
 async function serveBeside(
   beside: { cloud: DemoCloud | null },
-  { config, warnings, env, demo, demoCloud, start, connect, rewrite, terminal, json }: ServeOptions,
+  { config, warnings, env, demo, demoCloud, self, start, connect, rewrite, terminal, json }: ServeOptions,
 ): Promise<number> {
   const ended = Promise.withResolvers<number>();
   let isFirst = demo || demoCloud;
@@ -62,7 +64,7 @@ async function serveBeside(
     demo,
     async completeConfig(settings) {
       if (!demoCloud) return settings;
-      beside.cloud = await startDemoCloud(settings);
+      beside.cloud = await startDemoCloud(settings, self);
       return beside.cloud.config;
     },
     env,

@@ -1,4 +1,6 @@
+import { basename } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { findBundledFile } from '@berth/protocol/files/bundled-files';
 import { Fault } from '../../core/nouns/fault.ts';
 import { type Instant, instant, plus } from '../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
@@ -222,7 +224,8 @@ function refuseClosing(): Promise<never> {
 }
 
 function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker {
-  return new Worker(code, { workerData });
+  const bundled = findBundledFile(`server/src/store/sqlite/wire/${basename(code.pathname)}`);
+  return new Worker(bundled ?? code, { eval: bundled !== undefined, workerData });
 }
 
 function startReader(file: string, onLost: (error: unknown) => void): ReaderThread {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { findBundledFile } from '@berth/protocol/files/bundled-files';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
 import { TO_USER_NAMES } from '../../engine/respell-users.ts';
@@ -120,10 +121,15 @@ async function applyMissing(connection: Connection): Promise<void> {
 }
 
 async function applyMigration(connection: Connection, name: string, version: number): Promise<void> {
-  await connection.query(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
+  await connection.query(readMigration(name));
   if (version === 1) await createServerRow(connection);
   if (name === NAMES_USERS) await respellUsers(connection, TO_USER_NAMES);
   await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [version]);
+}
+
+function readMigration(name: string): string {
+  const bundled = findBundledFile(`server/src/store/postgres/migrations/${name}`);
+  return bundled ?? readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8');
 }
 
 /** The identity is random and never changes. All servers on the database share it. */

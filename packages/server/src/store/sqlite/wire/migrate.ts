@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { findBundledFile } from '@berth/protocol/files/bundled-files';
 import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
 import { TO_USER_NAMES } from '../../engine/respell-users.ts';
 import { respellUsers } from '../move/respell-users.ts';
@@ -46,9 +47,14 @@ function refuseForeign(db: DatabaseSync, version: number): void {
 }
 
 function applyMigration(db: DatabaseSync, name: (typeof MIGRATIONS)[number]): void {
-  db.exec(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
+  db.exec(readMigration(name));
   if (name === MIGRATIONS[0]) createServerRow(db);
   if (name === NAMES_USERS) respellUsers(db, TO_USER_NAMES);
+}
+
+function readMigration(name: string): string {
+  const bundled = findBundledFile(`server/src/store/sqlite/migrations/${name}`);
+  return bundled ?? readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8');
 }
 
 /** The identity of the server is random and never changes. */

@@ -1,0 +1,53 @@
+import { globSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PACKAGES = join(ROOT, 'packages');
+const THREADS = ['writer', 'reader'].map((name) => `server/src/store/sqlite/wire/${name}-thread.ts`);
+
+type Files = Readonly<Record<string, string>>;
+
+/** Both programs with all they need as the text of one CommonJS file, which starts twice as fast. */
+export async function bundleProgram(): Promise<string> {
+  const sql = globSync('*/src/**/migrations/*.sql', { cwd: PACKAGES });
+  const texts = Object.fromEntries(sql.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
+  const threads = await Promise.all(
+    THREADS.map(async (path) => [path, await bundle(join('packages', path), texts)] as const),
+  );
+  return bundle('bin/main.ts', { ...texts, ...Object.fromEntries(threads) });
+}
+
+async function bundle(entry: string, files: Files): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node26',
+    define: {
+      BUNDLED_FILES: JSON.stringify(files),
+      'import.meta.url': 'BUNDLE_URL',
+      'import.meta.main': 'true',
+    },
+    banner: { js: "const BUNDLE_URL = require('node:url').pathToFileURL(__filename).href;" },
+    plugins: [bundleRequired],
+    logLevel: 'warning',
+  });
+  return (outputFiles[0] as { text: string }).text;
+}
+
+/** A module that requires a package only when it is needed would look for it in node_modules. */
+const bundleRequired: Plugin = {
+  name: 'bundle-required',
+  setup({ onLoad }) {
+    onLoad({ filter: /packages\/\w+\/src\/.*\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      return { contents: text.replace(/^const require = createRequire\(.*\);$/m, ''), loader: 'ts' };
+    });
+  },
+};
