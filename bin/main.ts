@@ -1,23 +1,22 @@
+import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
-
-/** How Berth was started. */
-interface Launch {
-  /** The command as the user typed it, such as `./berth`. */
-  readonly program: string;
-  /** The folder in which the data folders and `berth.yaml` are by default. */
-  readonly home: string;
-}
+import { type Launch, launchExecutable } from './executable.ts';
 
 /** The only file that knows both programs: runs `berth …`, or `berth cloud …` and `berth help cloud …`. */
-export async function run(words: readonly string[], { program, home }: Launch): Promise<void> {
+export async function run(words: readonly string[], launch: Launch): Promise<void> {
   const [first, second, ...rest] = words;
-  if (first === 'help' && second === 'cloud') return run(['cloud', 'help', ...rest], { program, home });
+  if (first === 'help' && second === 'cloud') return run(['cloud', 'help', ...rest], launch);
+  const { program, home } = launch;
   if (first === 'cloud') {
     const { main } = await import('../packages/cloud/src/main.ts');
     return main(words.slice(1), { program: `${program} cloud`, home });
   }
   const { main } = await import('../packages/server/src/main.ts');
-  return main(words, { program, home, self: [process.execPath, fileURLToPath(import.meta.url)] });
+  const code = isSea() ? [] : [fileURLToPath(import.meta.url)];
+  return main(words, { program, home, self: [process.execPath, ...code] });
 }
 
-if (import.meta.main) void run(process.argv.slice(2), { program: 'berth', home: process.cwd() });
+if (import.meta.main) {
+  const launch = isSea() ? launchExecutable() : { program: 'berth', home: process.cwd() };
+  void run(process.argv.slice(2), launch);
+}

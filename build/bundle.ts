@@ -10,22 +10,29 @@ const THREADS = ['writer', 'reader'].map((name) => `server/src/store/sqlite/wire
 
 type Files = Readonly<Record<string, string>>;
 
+interface Bundle {
+  readonly text: string;
+  /** The names of the packages in it. */
+  readonly packages: readonly string[];
+}
+
 /** Both programs with all they need as the text of one CommonJS file, which starts twice as fast. */
-export async function bundleProgram(): Promise<string> {
+export async function bundleProgram(): Promise<Bundle> {
   const sql = globSync('*/src/**/migrations/*.sql', { cwd: PACKAGES });
   const texts = Object.fromEntries(sql.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
   const threads = await Promise.all(
-    THREADS.map(async (path) => [path, await bundle(join('packages', path), texts)] as const),
+    THREADS.map(async (path) => [path, (await bundle(join('packages', path), texts)).text] as const),
   );
   return bundle('bin/main.ts', { ...texts, ...Object.fromEntries(threads) });
 }
 
-async function bundle(entry: string, files: Files): Promise<string> {
-  const { outputFiles } = await build({
+async function bundle(entry: string, files: Files): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
     bundle: true,
     write: false,
+    metafile: true,
     platform: 'node',
     format: 'cjs',
     target: 'node26',
@@ -38,7 +45,13 @@ async function bundle(entry: string, files: Files): Promise<string> {
     plugins: [bundleRequired],
     logLevel: 'warning',
   });
-  return (outputFiles[0] as { text: string }).text;
+  const [output] = outputFiles;
+  if (output === undefined) throw new Error(`esbuild made nothing of ${entry}.`);
+  const names = Object.keys(metafile.inputs).map(
+    (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
+  );
+  const packages = new Set(names.filter((name) => name !== undefined));
+  return { text: output.text, packages: [...packages].sort() };
 }
 
 /** A module that requires a package only when it is needed would look for it in node_modules. */

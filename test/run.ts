@@ -118,7 +118,7 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
 
 /** Tests start Berth as a bundle, as the executable does: it takes half the time of the sources. */
 async function buildProgram(): Promise<string> {
-  const text = await bundleProgram();
+  const { text } = await bundleProgram();
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const file = join(BUILT, `berth-${name}.cjs`);
   mkdirSync(BUILT, { recursive: true });

@@ -5,8 +5,11 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.ca
 
 const SOURCES = fileURLToPath(new URL('../../bin/main.ts', import.meta.url));
 
-/** How to start the Berth under test: the bundle that the test runner made, otherwise the sources. */
-export const BERTH: { readonly file: string; readonly args: readonly string[] } = {
-  file: process.execPath,
-  args: [process.env.TEST_PROGRAM ?? SOURCES],
-};
+const { TEST_PROGRAM = SOURCES } = process.env;
+
+/** How to start the Berth under test: the bundle that the runner made, an executable, or the sources. */
+export const BERTH: { readonly file: string; readonly args: readonly string[] } = /\.c?[jt]s$/.test(
+  TEST_PROGRAM,
+)
+  ? { file: process.execPath, args: [TEST_PROGRAM] }
+  : { file: TEST_PROGRAM, args: [] };

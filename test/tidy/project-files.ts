@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import type { SourceFile } from './source.ts';
 
-const SKIPPED = new Set(['node_modules', '.git', 'data', 'cloud-data']);
+const SKIPPED = new Set(['node_modules', '.git', 'dist', 'data', 'cloud-data']);
 const TEXT_FILE = /\.(?:ts|json|md|ya?ml|sql|sh)$|(?:^|\/)(?:\.npmrc|Dockerfile|\.ci\/run)$/;
 
 function listPaths(folder: string): string[] {

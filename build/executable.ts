@@ -1,0 +1,84 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import manifest from '../package.json' with { type: 'json' };
+import { bundleProgram } from './bundle.ts';
+import { collectLicenses } from './licenses.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const CACHE = join(ROOT, 'node_modules', '.cache', 'berth-build');
+const OWN_PLATFORM = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+
+/** The packages with the pinned Node by platform, such as `linux-x64`. */
+const NODES = new Map(
+  Object.entries(manifest.optionalDependencies).map(([name, version]) => [
+    name.replace(/^node-(bin-)?/, ''),
+    { name, version },
+  ]),
+);
+
+/** Makes one executable from the bundle and a Node, and returns its path. */
+function buildExecutable(platform: string, bundle: string, folder: string): string {
+  const isOwn = platform === OWN_PLATFORM;
+  const end = platform.startsWith('win-') ? '.exe' : '';
+  const node = join(CACHE, `node-${platform}${end}`);
+  copyFileSync(findNode(platform), node);
+  // Before the bundle is added: afterwards, strip would break the executable.
+  if (isOwn && platform.startsWith('linux-')) spawnSync('strip', [node], { stdio: 'inherit' });
+  const output = join(folder, `berth${isOwn ? '' : `-${platform}`}${end}`);
+  const settings = join(CACHE, `sea-${platform}.json`);
+  writeFileSync(
+    settings,
+    JSON.stringify({
+      main: bundle,
+      mainFormat: 'commonjs',
+      executable: node,
+      output,
+      // Compiled code belongs to one platform and one version of Node.
+      useCodeCache: isOwn,
+      disableExperimentalSEAWarning: true,
+      // Otherwise NODE_OPTIONS could run other code in the executable.
+      execArgvExtension: 'none',
+    }),
+  );
+  execFileSync(process.execPath, ['--build-sea', settings], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return output;
+}
+
+/** The installed Node; that of another platform comes from the registry. */
+function findNode(platform: string): string {
+  const found = NODES.get(platform);
+  if (found === undefined) {
+    throw new Error(`There is no Node for "${platform}". Choose among: ${[...NODES.keys()].join(', ')}.`);
+  }
+  const file = platform.startsWith('win-') ? 'node.exe' : 'node';
+  const installed = join(ROOT, 'node_modules', found.name, 'bin', file);
+  if (existsSync(installed)) return installed;
+  const folder = join(CACHE, `${found.name}-${found.version}`);
+  const downloaded = join(folder, 'package', 'bin', file);
+  if (existsSync(downloaded)) return downloaded;
+  mkdirSync(folder, { recursive: true });
+  const npm = ['pack', `${found.name}@${found.version}`, '--silent'];
+  const archive = execFileSync('npm', npm, { cwd: folder, encoding: 'utf8' }).trim();
+  execFileSync('tar', ['-xzf', archive], { cwd: folder });
+  return downloaded;
+}
+
+const { values, positionals } = parseArgs({
+  options: { out: { type: 'string', default: join(ROOT, 'dist') } },
+  allowPositionals: true,
+});
+const folder = resolve(values.out);
+mkdirSync(folder, { recursive: true });
+mkdirSync(CACHE, { recursive: true });
+const bundle = join(CACHE, 'berth.cjs');
+const { text, packages } = await bundleProgram();
+writeFileSync(bundle, text);
+writeFileSync(join(folder, 'LICENSES.txt'), collectLicenses(ROOT, packages));
+for (const platform of positionals.length === 0 ? [OWN_PLATFORM] : positionals) {
+  const file = buildExecutable(platform, bundle, folder);
+  const megabytes = Math.round(statSync(file).size / 1e6);
+  process.stdout.write(`${file} (${megabytes} MB)\n`);
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, test } from 'node:test';
+import { PROJECT } from '../support/clone.ts';
+import { temporaryFolder } from '../support/server-process.ts';
+
+const skip =
+  (process.platform !== 'linux' && 'the libraries of Linux') ||
+  (process.getuid?.() !== 0 && 'chroot needs root');
+
+/** Options for Node would let others run code in the executable. `PATH` is for chroot. */
+const ENV = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', NODE_OPTIONS: '--no-such-option' };
+
+/** The executable in a root folder with nothing else but the libraries that it names. */
+describe('the executable, without Node or any other file', { skip }, () => {
+  const cleanups: (() => void)[] = [];
+  let root = '';
+
+  before(() => {
+    root = temporaryFolder({ after: (work) => cleanups.push(work) }, { hasPrograms: true });
+    const opt = join(root, 'opt');
+    const words = [join(PROJECT, 'build', 'executable.ts'), '--out', opt];
+    execFileSync(process.execPath, words, { stdio: 'ignore' });
+    const libraries = execFileSync('ldd', [join(opt, 'berth')], { encoding: 'utf8' });
+    for (const [, library = ''] of libraries.matchAll(/(\/\S+) \(0x/g)) {
+      mkdirSync(join(root, dirname(library)), { recursive: true });
+      copyFileSync(library, join(root, library));
+    }
+  });
+  after(() => {
+    for (const cleanup of cleanups) cleanup();
+  });
+
+  async function serve(...words: string[]): Promise<{ child: ChildProcess; url: string }> {
+    const args = [root, '/opt/berth', 'serve', '--port', '0', '--log-level', 'error', ...words];
+    const child = spawn('chroot', args, { env: ENV, stdio: ['ignore', 'pipe', 'ignore'] });
+    cleanups.push(() => child.kill('SIGKILL'));
+    const line = once(createInterface({ input: child.stdout }), 'line');
+    const first = await Promise.race([line, once(child, 'exit').then(() => null)]);
+    assert.ok(first !== null, 'It ended before it was ready.');
+    return { child, url: String(first[0]).replace('berth listening on ', '') };
+  }
+
+  async function stop(child: ChildProcess): Promise<unknown> {
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    return (await exited)[0];
+  }
+
+  const berth = (...words: string[]) =>
+    spawnSync('chroot', [root, '/opt/berth', ...words], { env: ENV, encoding: 'utf8' });
+
+  test('serves the demo with a cloud, keeps its data beside itself, and stops in order', async () => {
+    const first = await serve('--demo-cloud');
+    const body = JSON.stringify({ product: 'demo', user: 'ada' });
+    const answer = await fetch(`${first.url}/api/v4/borrow`, { method: 'POST', body });
+    assert.equal(answer.status, 200, await answer.text());
+    assert.match(berth('status').stdout, /^healthy +true$/m);
+    assert.equal(await stop(first.child), 0);
+    assert.ok(existsSync(join(root, 'opt', 'data', 'berth.db')));
+    const { stdout } = berth('registration', 'list', '--json');
+    assert.match(stdout, /"ada"/);
+  });
+
+  test('outlives a terminal that it does not use', async () => {
+    const { child, url } = await serve();
+    child.kill('SIGHUP');
+    assert.equal((await fetch(`${url}/api/v4/health`)).status, 200);
+    assert.equal(await stop(child), 0);
+  });
+
+  test('writes hints as they can be typed, also those of the cloud', () => {
+    assert.match(berth('stauts').stderr, /\nUsage: \/opt\/berth status\n$/);
+    assert.match(berth('cloud', 'license', 'list').stderr, /Create one with "\/opt\/berth cloud key create"/);
+  });
+});
