@@ -5,6 +5,7 @@ import type { Standing } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { Granted, Outcome } from '../core/outcome.ts';
 import type { Answer, Query } from './query.ts';
+import type { PoolUse, StoreTally } from './store-tally.ts';
 
 /**
  * Where everything is kept. What every store promises; `exercise-store.ts` examines it. Several servers may
@@ -38,6 +39,10 @@ export interface Store {
    * whatever is done on the strength of it must do no harm when two do it.
    */
   isLeader(): boolean;
+  /** What this server has done with it since it was opened, for monitoring. */
+  readonly tally: StoreTally;
+  /** Its connections to a database; empty if it has none. */
+  listPools(): readonly PoolUse[];
   /** Ends after everything that was asked for is done. */
   close(): Promise<void>;
 }
