@@ -268,7 +268,7 @@ export const MACHINES = {
   },
 };
 
-/** A license that was given up, and comes back. */
+/** A license that was removed and is added again. */
 export function removalCases(again: 'restart' | 'crash') {
   return {
     'nobody finds it any more; another license of the product answers': async (exam: ExamStore) => {

@@ -4,8 +4,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { type ExamStore, grantedOf, refusedOf, users } from './exam-store.ts';
 
 /**
- * Cases that let many ask at once. They set no clock, so that stores on the machine's own clock can take
- * them.
+ * Cases with many callers at once. They set no clock, so that stores on the machine's own clock can run them.
  */
 export const CONTENTION = {
   'of five hundred users on five slots exactly five get one': async (exam: ExamStore) => {
@@ -66,7 +65,7 @@ export const CONTENTION = {
   },
 };
 
-/** Every slot is taken once; every other user was refused with the facts, and stands in the audit. */
+/** Every slot is taken once; every other user was refused with the facts, and is in the audit log. */
 async function expectFull(exam: ExamStore, license: License, outcomes: readonly Outcome[]): Promise<void> {
   const granted = outcomes.filter(({ kind }) => kind === 'granted').map(grantedOf);
   const refused = outcomes.filter(({ kind }) => kind !== 'granted').map(refusedOf);

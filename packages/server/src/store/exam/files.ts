@@ -50,7 +50,7 @@ async function prepare(exam: ExamStore, ...requestIds: readonly string[]): Promi
   }
 }
 
-/** What is believed, and that it still is after the store was opened again. */
+/** Which files are accepted, and that they still are after the store was reopened. */
 export function fileCases(again: 'restart' | 'crash') {
   return {
     'a request is answered once': async (exam: ExamStore) => {
@@ -115,7 +115,7 @@ export function fileCases(again: 'restart' | 'crash') {
   };
 }
 
-/** What the server itself puts into files, and what it learns from them beside licenses. */
+/** What the server itself puts into files, and what it learns from them besides licenses. */
 export function ownFileCases(again: 'restart' | 'crash') {
   return {
     'usage files are numbered, whatever happens in between': async (exam: ExamStore) => {

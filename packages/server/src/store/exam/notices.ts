@@ -24,7 +24,7 @@ const AWAY: Command = {
 };
 const BACK: Command = { kind: 'note', notice: { kind: 'cloud_reachable' } };
 
-/** What was told once is not told again after the store was opened anew. */
+/** A notice that was given is not given again after the store was reopened. */
 export function noticeCases(again: 'restart' | 'crash') {
   return {
     'the end of a license is told once, and another end again': async (exam: ExamStore) => {

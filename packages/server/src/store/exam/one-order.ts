@@ -5,7 +5,7 @@ import { YEAR_MS } from './clock.ts';
 import { codeOf, type ExamStore } from './exam-store.ts';
 import { deny } from './rules.ts';
 
-/** Where one server has the data for itself, commands on different things have one order, too. */
+/** With a single server, all commands have one order, whatever they are about. */
 export const ONE_ORDER = {
   'rules hold for what comes after them, in the same batch too': async (exam: ExamStore) => {
     await exam.install({ product: 'cad' });

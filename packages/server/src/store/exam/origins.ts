@@ -223,7 +223,7 @@ export const ORIGINS = {
   },
 };
 
-/** How many denials the log tells of. */
+/** How many denials the log records. */
 async function countDenials(exam: ExamStore, id: LicenseId): Promise<number> {
   const events = await exam.listEvents(id);
   return events.reduce((sum, event) => {

@@ -12,7 +12,7 @@ const RESET = { kind: 'reset_clock', by: 'admin' } as const;
 const FORCED = { ...RESET, mode: 'forced' } as const;
 const TRIAL = { ...RESET, mode: 'trial' } as const;
 
-/** Lets time pass, and what has ended in it end. */
+/** Lets time pass, and collects what has ended. */
 async function pass(exam: ExamStore, millis: number): Promise<void> {
   exam.clock.advance(millis);
   for (const { license } of await exam.listLicenses()) {

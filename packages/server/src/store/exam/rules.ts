@@ -20,7 +20,7 @@ function findRules(exam: ExamStore) {
   return exam.store.read({ kind: 'find_rules' });
 }
 
-/** From an address, on a host that has a name and says where it is. */
+/** Registers from an address and a host, and returns the code. */
 async function ask(
   exam: ExamStore,
   user: string,

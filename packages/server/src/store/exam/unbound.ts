@@ -11,7 +11,7 @@ async function readAssurance(exam: ExamStore) {
   return (await exam.listLicenses())[0]?.license.tie.assurance;
 }
 
-/** What the cloud says where nothing shows that it is not old. */
+/** Answers of the cloud that may be old, because nothing binds them to a request. */
 export function unboundCases(again: 'restart' | 'crash') {
   return { ...countCases(again), ...verdictCases(again) };
 }

@@ -104,7 +104,7 @@ class PostgresTarget implements StoreTarget {
     await this.#copy.ask('COMMIT');
   }
 
-  /** What was not committed is undone with the connection. */
+  /** Closing the connection rolls back what was not committed. */
   async close(): Promise<void> {
     await this.#copy.connection.close();
   }

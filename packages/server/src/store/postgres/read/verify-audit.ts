@@ -46,7 +46,7 @@ async function listChains(ask: Ask): Promise<ReadonlyMap<number, KnownChain>> {
   );
 }
 
-/** What a chain cannot tell by itself: that it ends where the server has left it. */
+/** Checks what a chain cannot show by itself: that it ends where the server left it. */
 function checkEnd({ keys, problems }: Inspection, walks: Walks, chain: number, known: KnownChain): void {
   const { head, anchor } = known;
   walks.byChain.get(chain)?.end(head);
@@ -58,7 +58,7 @@ function checkEnd({ keys, problems }: Inspection, walks: Walks, chain: number, k
   problems.tell(chain, head.n, problem);
 }
 
-/** What no single chain can tell: that none is missing, and none too many. */
+/** Checks what no single chain can show: that no chain is missing or extra. */
 async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<void> {
   const licenses = [...chains.keys()].filter((chain) => chain !== SYSTEM_CHAIN);
   const [row] = await ask<PostgresRowOf<'server'>>('SELECT audit_chains FROM server');
@@ -72,7 +72,7 @@ async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<vo
   problems.tell(null, 0, problem);
 }
 
-/** A number beyond the last one given: whoever continues from it would miss the next links. */
+/** Finds a number beyond the last one given: a reader that continues from it would miss links. */
 async function checkNumbers({ ask, problems }: Inspection): Promise<void> {
   const [row] = await ask(`SELECT 1 FROM audit_link
     WHERE seq > coalesce((SELECT max(last_seq) FROM audit_order WHERE id = 1), 0) LIMIT 1`);

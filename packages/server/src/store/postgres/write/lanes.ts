@@ -62,7 +62,7 @@ export class Lanes {
     setImmediate(() => void this.#work(started));
   }
 
-  /** Something that is no command at all has no lane. */
+  /** Something that is not a command has no lane. */
   #route({ command, reject }: Waiter): Lane | null {
     try {
       return this.#options.route(command);

@@ -20,7 +20,7 @@ export function refuseMoved(folder: string): void {
   );
 }
 
-/** A file, so that nobody needs a program to use the old data after all. */
+/** A file, so that deleting it is enough to use the old data after all. */
 export function markMoved(folder: string, to: string): void {
   writeNewFile(join(folder, MARK_FILE), `${to}\n`);
 }

@@ -85,7 +85,7 @@ function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>, pr
   }
 }
 
-/** What no single chain can tell: that it ends where the server has left it, and that none is missing. */
+/** Checks what no single chain can show: that it ends where the server left it, and that none is missing. */
 function checkAnchor(
   db: DatabaseSync,
   key: Uint8Array,
