@@ -30,7 +30,7 @@ function show(words: string, body: object): string {
   return command.show(body as never, callOf);
 }
 
-const PRODUCT = 'Name the "product": this server does not have exactly one.';
+const PRODUCT = 'Name the "product": this server has several, or none.';
 
 /** A server without a cloud, which refuses whatever it is sent. */
 const client = {

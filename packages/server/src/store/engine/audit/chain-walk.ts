@@ -99,7 +99,7 @@ export class ChainWalk {
   #checkLink({ n, at, events, mac: written }: LinkRow): string | null {
     const { key, chain } = this.#walked;
     const previous = this.#last;
-    if (n <= previous.n) return 'The link was put in.';
+    if (n <= previous.n) return 'The link was inserted.';
     if (n !== previous.n + 1) return `Links ${previous.n + 1} to ${n - 1} are missing.`;
     const mac = linkMac(key, previous.mac, { chain, n, at, events });
     return isSameMac(mac, written) ? null : 'The link was changed, or the one before it was.';

@@ -47,7 +47,7 @@ export class SignatureCheck {
   }
 
   #checkEvent(event: HeadsSigned, findMac: FindMac): readonly string[] {
-    if (!this.#isGenuine(event)) return ['The signature of the heads is not one of this server.'];
+    if (!this.#isGenuine(event)) return ['The signature of the heads is not from this server.'];
     return event.heads.filter((head) => !this.#isThere(head, findMac)).map(describeMissing);
   }
 
@@ -93,5 +93,5 @@ function isHex(bytes: Uint8Array | undefined, hex: string): boolean {
 
 function describeMissing([chain, n]: NamedHead): string {
   const whose = chain === 0 ? "the system's chain" : `the chain of the license ${chain}`;
-  return `Link ${n} of ${whose}, which was signed here, is not there any more.`;
+  return `Link ${n} of ${whose}, which was signed, is missing.`;
 }

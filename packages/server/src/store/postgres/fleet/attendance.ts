@@ -130,7 +130,7 @@ export class Attendance {
     if (found.alive === undefined)
       throw new Fault(
         'store_unavailable',
-        'The clock of the database jumps. Set it right and keep it in step.',
+        'The clock of the database jumps. Correct it, and keep it synchronized.',
       );
     this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
     if (found.leads) await pool.use((connection) => this.#lookAfter(connection));

@@ -54,7 +54,7 @@ function checkEnd({ keys, problems }: Inspection, walks: Walks, chain: number, k
   const problem =
     anchor === null
       ? 'The anchor of the chain is missing.'
-      : 'The chain does not end where the server has left it: a tail was cut off, or its anchor was changed.';
+      : 'The chain does not end where the server left it: a tail was cut off, or its anchor was changed.';
   problems.tell(chain, head.n, problem);
 }
 
@@ -66,9 +66,8 @@ async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<vo
   if (isSameMac(stored, chainsMac(keys.audit, licenses))) return;
   const problem =
     stored === null
-      ? 'What vouches for the set of all chains is missing.'
-      : 'The chains are not those that the server has begun: a license was taken out or put in, or what ' +
-        'vouches for them was changed.';
+      ? 'The anchor of the set of chains is missing.'
+      : 'The set of chains was changed: a license was removed or inserted, or the anchor was changed.';
   problems.tell(null, 0, problem);
 }
 
@@ -94,7 +93,7 @@ async function checkTable({ ask, problems }: Inspection, seen: number): Promise<
   problems.tell(
     null,
     0,
-    `The table of the links is not sound: of ${count} links ${seen} are in their chains.`,
+    `The table of links is inconsistent: ${seen} of ${count} links are in their chains.`,
   );
 }
 

@@ -69,7 +69,7 @@ export class PostgresWriter {
     }
     throw new Fault(
       'store_unavailable',
-      `Other changes or lost connections came in between ${MAX_ATTEMPTS} times. Try again in a moment.`,
+      `${MAX_ATTEMPTS} attempts met other changes or lost connections. Try again in a moment.`,
     );
   }
 

@@ -16,7 +16,7 @@ export function refuseMoved(folder: string): void {
   throw new Fault(
     'store_unavailable',
     `The data in ${folder} was moved to ${readFileSync(file, 'utf8').trim()}. Start the server with that ` +
-      `database (BERTH_DATABASE_URL). Only if that is never used again, remove ${file} to go on from here.`,
+      `database (BERTH_DATABASE_URL). Only if that is never used again, remove ${file} to continue here.`,
   );
 }
 

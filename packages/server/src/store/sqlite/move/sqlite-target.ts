@@ -40,7 +40,7 @@ export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
 /** Refuses data from before it was moved away: it must not be mistaken for what comes back. */
 function refuseOld(folder: string): void {
   if (!isMoved(folder)) return;
-  throw new Error(`${folder} has the data from before it was moved. Move ${DATABASE_FILE} out of it first.`);
+  throw new Error(`${folder} still has the data from before it was moved. Move ${DATABASE_FILE} away first.`);
 }
 
 const BESIDE = ['', '-wal', '-shm', '-journal'];

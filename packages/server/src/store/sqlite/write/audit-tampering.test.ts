@@ -308,7 +308,7 @@ describe('what was written below the schema', () => {
     test(`shows ${title}`, async () => {
       const { verdict, listed } = await lookAfter((schema) => behindIndex(schema, sql));
       assert.equal(verdict.ok, false);
-      assert.match(verdict.problems.at(-1)?.problem ?? '', /^The table of the links is not sound: /);
+      assert.match(verdict.problems.at(-1)?.problem ?? '', /^The table of links is inconsistent: /);
       assert.ok(listed.length >= links.length);
     });
   }

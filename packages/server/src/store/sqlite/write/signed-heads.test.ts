@@ -136,7 +136,7 @@ describe('a head that was signed', () => {
     const problems = verifyAudit(db, keys).problems.map(({ chain, problem }) => [chain, problem]);
     assert.deepEqual(problems[0], [
       0,
-      `Link 2 of the chain of the license ${LICENSE_ID}, which was signed here, is not there any more.`,
+      `Link 2 of the chain of the license ${LICENSE_ID}, which was signed, is missing.`,
     ]);
     db.close();
   });
@@ -147,7 +147,7 @@ describe('a head that was signed', () => {
     const audit = loadAuditKey(db, masterKey);
     const identity = loadIdentityKey(openEmpty(), masterKey);
     const [problem] = verifyAudit(db, { audit, identity }).problems;
-    assert.match(problem?.problem ?? '', /is not one of this server/);
+    assert.match(problem?.problem ?? '', /is not from this server/);
     db.close();
   });
 });
