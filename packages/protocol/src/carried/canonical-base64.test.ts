@@ -32,7 +32,7 @@ describe('base64 in its canonical form', () => {
     });
   }
 
-  test('every byte has one text: of all two last letters only those that encoding makes are taken', () => {
+  test('every byte has one text: only the last letters that encoding produces are accepted', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
     const texts = [...letters].flatMap((first) => [...letters].map((second) => `${first}${second}==`));
     assert.equal(texts.filter((text) => decodeBase64(text) !== null).length, 256);
@@ -44,7 +44,7 @@ describe('base64 in its canonical form', () => {
     ['half of a pair', [0xed, 0xa0, 0x80]],
     ['beyond the last letter', [0xf4, 0x90, 0x80, 0x80]],
   ] as const) {
-    test(`text that is no UTF-8 is refused: ${what}`, () => {
+    test(`text that is not UTF-8 is refused: ${what}`, () => {
       assert.equal(decodeBase64Text(encodeBase64(Uint8Array.from(bytes))), null);
     });
   }

@@ -57,7 +57,7 @@ describe('a request', () => {
     assert.ok(isTaken(BY_SERVER));
   });
 
-  test('signed with the keys carries both signatures, and never the shared key', () => {
+  test('signed with the cloud keys has both signatures, and never the shared key', () => {
     const read = readOfflineRequest(BY_KEYS);
     assert.ok(read !== null && isSignedWithKeys(read, 'shared') && !isSignedWithKeys(read, 'other'));
     const hmac = (text: string) => createHmac('sha256', 'shared').update(text).digest('base64');
@@ -67,7 +67,7 @@ describe('a request', () => {
     assert.ok(!Buffer.from(BY_KEYS, 'base64').toString().includes('"shared"'));
   });
 
-  test('needs neither a product nor a license key, and can bring usage', () => {
+  test('needs neither a product nor a license key, and can include usage', () => {
     const bare = { ...REQUEST, product: null, licenseKey: null, usage: { sequence: 1 } };
     for (const signer of [
       { kind: 'server', privateKey },
@@ -81,7 +81,7 @@ describe('a request', () => {
     }
   });
 
-  test('carries the user that it is for, and signs the name in place of a key', () => {
+  test('contains the user it is for, and signs the name in place of a key', () => {
     const ofUser = { ...REQUEST, licenseKey: null, username: 'ann' };
     const file = writeOfflineRequest(ofUser, { kind: 'cloud-keys', keys: KEYS });
     const { fields } = readOfflineRequest(file) ?? {};
@@ -92,7 +92,7 @@ describe('a request', () => {
   });
 
   for (const [name, file] of Object.entries({ 'by the server': BY_SERVER, 'with the keys': BY_KEYS })) {
-    test(`signed ${name}: no flipped bit and no truncation is taken`, () => {
+    test(`signed ${name}: any flipped bit and any truncation is refused`, () => {
       for (const damaged of damage(file)) assert.ok(!isTaken(damaged), damaged);
     });
   }
@@ -125,7 +125,7 @@ describe('both signatures of the keys', () => {
     });
   }
 
-  test('the inner one cannot be left out, nor can the outer one be wrong', () => {
+  test('the inner one cannot be omitted, nor can the outer one be wrong', () => {
     assert.ok(!isTaken(craft(`{${HEAD},"hardware_id":"h","api_key":"api"}`)));
     const request = `{${HEAD},"hardware_id":"h","api_key":"api","signature":"${innerOf('')}"}`;
     assert.ok(isTaken(craft(request)));
@@ -141,7 +141,7 @@ describe('both signatures of the keys', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('what is not a request', () => {
   for (const [what, request] of [
     ['of another version', `{${HEAD.replace(':2', ':1')},"hardware_id":"h"}`],
     ['for something else', `{${HEAD.replace('activation', 'liberation')},"hardware_id":"h"}`],
@@ -167,7 +167,7 @@ describe('what is no request', () => {
 });
 
 describe("the server's own signature", () => {
-  test('counts with the key that is named, and only an Ed25519 key', () => {
+  test('counts with the named key, and only an Ed25519 key', () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const der = rsa.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
     const byRsa = sign('sha256', Buffer.from('text'), rsa.privateKey).toString('base64');

@@ -34,11 +34,11 @@ describe('a usage file', () => {
     assert.deepEqual(readUsageFile(`${FILE}\n`), { usage: USAGE, isSigned: true });
   });
 
-  test('no flipped bit and no truncation is taken', () => {
+  test('is refused with any flipped bit or truncation', () => {
     for (const damaged of damage(FILE)) assert.ok(!isTaken(damaged), damaged);
   });
 
-  test('of another server is read, and not signed', () => {
+  test('of another server is read, but not as signed', () => {
     const other = generateKeyPairSync('ed25519');
     assert.equal(readUsageFile(writeUsageFile(USAGE, other.privateKey))?.isSigned, false);
   });
@@ -68,7 +68,7 @@ describe('a usage file', () => {
     });
   }
 
-  test('anything that is not base64 of JSON is none', () => {
+  test('anything that is not base64 of JSON is refused', () => {
     for (const file of [
       '',
       '{}',
