@@ -46,7 +46,7 @@ describe('a password that is easy to guess', () => {
     }
   });
 
-  test('is judged by all of it, however long it is', () => {
+  test('is judged as a whole, however long it is', () => {
     const most = 'qwertyuiop'.repeat(25);
     assert.equal(isGuessable(most, NAMES), true);
     assert.equal(isGuessable(`${most.slice(0, 200)}${'x1'.repeat(20)}vmzqk`, NAMES), false);

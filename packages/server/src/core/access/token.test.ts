@@ -38,16 +38,16 @@ describe('a token', () => {
     });
   }
 
-  test('with a name and without an end lives until it is revoked', () => {
+  test('with a name and without an end is valid until it is revoked', () => {
     assert.equal(isTokenAlive(token('api'), plus(NOW, 100 * TOKEN_LIFETIME_MS)), true);
   });
 
-  test('of a browser does not live longer by being used', () => {
+  test('of a browser is not extended by use', () => {
     const used = { ...token('session'), usedAt: plus(NOW, SESSION_LIFETIME_MS - 1) };
     assert.equal(isTokenAlive(used, plus(NOW, SESSION_LIFETIME_MS)), false);
   });
 
-  test('has its first use written, and then one an hour', () => {
+  test('records its first use, and then one an hour', () => {
     assert.equal(isTouchDue({ ...token('api'), isUsed: false }, NOW), true);
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS - 1)), false);
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS)), true);

@@ -65,7 +65,7 @@ describe('until when a slot is borrowed', () => {
     }
   });
 
-  test('in grace nothing can be borrowed: grace is not validity', () => {
+  test('nothing can be borrowed in the grace period', () => {
     const license = exampleLicense({ validUntil: NOW, allowGracePeriod: true, graceHours: 48 });
     for (const until of ['longest', after(HOUR_MS), after(1)] as const) {
       assert.equal(refusedOf(borrowOn({ license }, until)).code, 'borrow_until_not_valid');
@@ -74,7 +74,7 @@ describe('until when a slot is borrowed', () => {
 });
 
 describe('borrow', () => {
-  test('registers a newcomer', () => {
+  test('registers a new user', () => {
     const until = after(HOUR_MS);
     const decision = borrowOn({ slots: [exampleSlot('bob')] }, until);
     const { registration, inUse } = grantedOf(decision);
@@ -90,7 +90,7 @@ describe('borrow', () => {
     ]);
   });
 
-  test('keeps the slot of one who holds it', () => {
+  test('keeps the slot of a user who holds one', () => {
     const held = exampleSlot('ada');
     const decision = borrowOn({ slots: [held, exampleSlot('bob')] }, after(HOUR_MS));
     assert.equal(grantedOf(decision).registration.registeredAt, held.registeredAt);
@@ -124,7 +124,7 @@ describe('borrow', () => {
     );
   });
 
-  test('that is refused leaves the old borrow as it was', () => {
+  test('that is refused leaves the old borrow unchanged', () => {
     const borrowedUntil = after(HOUR_MS);
     const slots = [exampleSlot('ada', { borrowedUntil, endsAt: borrowedUntil })];
     const decision = borrowOn({ slots }, after(-1));
@@ -135,7 +135,7 @@ describe('borrow', () => {
   });
 
   for (const facts of [{ canBorrow: false }, { maxBorrowHours: 0 }]) {
-    test(`is refused with ${JSON.stringify(facts)}, before the date is looked at`, () => {
+    test(`is refused with ${JSON.stringify(facts)}, before the date is checked`, () => {
       const decision = borrowOn({ license: exampleLicense(facts) }, 'unreadable');
       assert.equal(refusedOf(decision).code, 'license_borrow_not_allowed');
       assert.deepEqual(decision.events, [
@@ -145,7 +145,7 @@ describe('borrow', () => {
   }
 });
 
-describe('borrow from a license that has shrunk below its use', () => {
+describe('borrow from a license with fewer slots than are in use', () => {
   const license = exampleLicense({ slots: 1 });
   const borrowedUntil = after(2 * HOUR_MS);
   const bob = exampleSlot('bob');
@@ -168,7 +168,7 @@ describe('borrow from a license that has shrunk below its use', () => {
     });
   }
 
-  test('borrows again as soon as its use is within the limit', () => {
+  test('works again as soon as use is within the limit', () => {
     const over = exampleSlot('bob', { endsAt: NOW });
     const { registration } = grantedOf(borrowOn({ license, slots: [plain, over] }, after(HOUR_MS)));
     assert.equal(registration.borrowedUntil, after(HOUR_MS));

@@ -52,7 +52,7 @@ describe('consumption in a pool', () => {
     test(title, () => assert.equal(answering(command, members), expected));
   }
 
-  test('another request under the key of an earlier one is refused, and counted nowhere', () => {
+  test('a different request with an earlier key is refused, and counted nowhere', () => {
     const { on, outcome, changes } = refused(consume(3, withKey()), [
       counted(2, 10, 0),
       answered(1, 'other'),
@@ -77,7 +77,7 @@ describe('consumption in a pool', () => {
     assert.deepEqual(outcome.details, { field: 'consumptions', totalConsumptions: 6 });
   });
 
-  test('of a feature that none has, or that is over, says the furthest', () => {
+  test('of a feature that none has, or that has expired, gets the furthest refusal', () => {
     const without = { id: 2, facts: { features: [] } };
     const over = { id: 1, facts: { features: [exampleFeature('export', { expiresAt: NOW })] } };
     const command = consume(1, { feature: 'export' });
