@@ -164,7 +164,7 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
     }
   });
 
-  test('the history has something for every question', () => {
+  test('the history has something for every query', () => {
     const isEmpty = (query: Query) => {
       const answers = TIMES.map((now) => sqlite.answer(query, now, [masterKey]));
       return answers.every((answer) => answer === null || (Array.isArray(answer) && answer.length === 0));
@@ -180,7 +180,7 @@ function plain(value: unknown): unknown {
   return Array.isArray(value) && value.every(Number.isInteger) ? value.toSorted() : value;
 }
 
-describe('a question', { skip }, () => {
+describe('a query', { skip }, () => {
   test('about secrets needs the master key', async () => {
     const other = randomBytes(32) as Uint8Array as MasterKey;
     for (const kind of ['find_identity_key', 'find_cloud_keys', 'verify_audit'] as const) {
@@ -189,7 +189,7 @@ describe('a question', { skip }, () => {
     assert.equal((await ask({ kind: 'verify_audit' })).ok, true);
   });
 
-  test('leaves its connection outside of any transaction, also when it fails', async () => {
+  test('leaves no transaction open, even when it fails', async () => {
     const isFresh = new Set<unknown>();
     const patient: Pick<Pool, 'use'> = {
       use: (work) =>
@@ -233,7 +233,7 @@ describe('a question', { skip }, () => {
     assert.equal(statements, 2 * forAll);
   });
 
-  test('is refused when the reader is closed while the log is checked', async () => {
+  test('is refused when the reader is closed during a verification', async () => {
     const closing = new PostgresReader({ pool, patientPool: pool });
     const verdict = closing.answer({ kind: 'verify_audit' }, NOW, [masterKey]);
     await Promise.all([assert.rejects(verdict, /stopping/), closing.close()]);

@@ -93,7 +93,7 @@ async function runAll(statements: readonly string[]): Promise<void> {
   for (const text of statements) await log.run(text);
 }
 
-describe('what stands beside the links', { skip }, () => {
+describe('changes outside the links', { skip }, () => {
   for (const [title, statements] of Object.entries(ELSEWHERE)) {
     test(`shows ${title}`, async () => {
       const { ok, problems } = await log.verifyAfter(() => runAll(statements));
@@ -102,7 +102,7 @@ describe('what stands beside the links', { skip }, () => {
     });
   }
 
-  test('shows a chain that was emptied, also if its head was never signed', async () => {
+  test('show a chain that was emptied, even if its head was never signed', async () => {
     const { problems } = await log.verifyAfter(async () => {
       await runAll(ELSEWHERE['a chain that was emptied'] ?? []);
     });
@@ -110,13 +110,13 @@ describe('what stands beside the links', { skip }, () => {
     assert.ok(problems.some((problem) => isDeepStrictEqual(problem, missing)));
   });
 
-  test('may not have got numbers yet, at the end of a chain', async () => {
+  test('may leave links without numbers at the end of a chain', async () => {
     const newest = 'SELECT max(n) FROM audit_link AS own WHERE own.chain = audit_link.chain';
     const change = () => log.run(`UPDATE audit_link SET seq = NULL WHERE n >= (${newest}) - 1`);
     assert.deepEqual((await log.verifyAfter(change)).problems, []);
   });
 
-  test('a log that was emptied does not pass for a new one', async () => {
+  test('do not make an emptied log pass for a new one', async () => {
     const clear = `DELETE FROM audit_link; DELETE FROM audit_segment; DELETE FROM license;
       UPDATE server SET audit_n = 0, audit_mac = '', audit_anchor = NULL, audit_chains = NULL`;
     const { ok, problems } = await log.verifyAfter(() => log.ask(clear));
@@ -124,7 +124,7 @@ describe('what stands beside the links', { skip }, () => {
   });
 });
 
-describe('values that nobody here would write', { skip }, () => {
+describe('values that Berth never writes', { skip }, () => {
   const [LEAST, MOST] = ['-9223372036854775808', '9223372036854775807'];
   for (const column of ['chain', 'n', 'seq', 'at']) {
     for (const value of [LEAST, MOST, '-1', column === 'chain' ? '77' : '0']) {
@@ -163,7 +163,7 @@ async function countListed(): Promise<number> {
 describe('a log of many pages', { skip }, () => {
   const EVENTS = '[{"kind":"slot_lent","user":"ada"}]';
 
-  test('is whole, and shows a change wherever it is', async () => {
+  test('is intact, and shows a change anywhere', async () => {
     const write = () => log.continueChain(3500, () => EVENTS);
     const verdict = await log.verifyAfter(write);
     assert.deepEqual(verdict.problems, []);
@@ -180,7 +180,7 @@ describe('a log of many pages', { skip }, () => {
     }
   });
 
-  test('shows what stands in no chain and on no page', async () => {
+  test('shows links in no chain and on no page', async () => {
     const { problems } = await log.verifyAfter(async () => {
       await log.continueChain(1500, () => EVENTS);
       await runAll(ELSEWHERE['a link without a chain'] ?? []);
@@ -220,7 +220,7 @@ describe('a log of many pages', { skip }, () => {
     assert.equal((await log.verifyAfter(() => log.run(flood))).problems.length, 100);
   });
 
-  test('is checked no further when that is not wanted any more', async () => {
+  test('stops being verified when nobody waits', async () => {
     await assert.rejects(verifyAudit(log.ask, log.keys, AbortSignal.abort(new Error('enough'))), /enough/);
   });
 });

@@ -41,7 +41,7 @@ describe('an error of the database', () => {
     ['42P01', 'ERROR', [], /reported an error/],
     ['EPERM', 'FATAL', [], /reported an error/],
   ] as const) {
-    test(`${code} becomes a sentence, and the error its cause`, () => {
+    test(`${code} becomes a message, with the error as its cause`, () => {
       const error = errorOf(code, severity);
       assert.deepEqual(kindsOf(error), kinds);
       const fault = toFault(error);
@@ -52,7 +52,7 @@ describe('an error of the database', () => {
     });
   }
 
-  test('that was put into words already keeps them', () => {
+  test('that already has a message keeps it', () => {
     const fault = new Fault('store_unavailable', 'The server is stopping.');
     assert.equal(toFault(fault), fault);
     assert.equal(toFault(new ConnectionLost('It is gone.')).message, 'It is gone.');

@@ -75,7 +75,7 @@ async function swap({ chain, n }: Link): Promise<void> {
 }
 
 describe('a log in PostgreSQL', { skip }, () => {
-  test('is whole as it was written', async () => {
+  test('is intact as it was written', async () => {
     const verdict = await log.verify();
     assert.deepEqual(verdict.problems, []);
     assert.deepEqual([verdict.chains, verdict.links], [LICENSES.length + 1, log.links.length]);

@@ -45,8 +45,8 @@ function assertByIndex(plan: string): void {
   assert.doesNotMatch(plan, /Seq Scan|Bitmap|Hash Join|Merge Join/);
 }
 
-describe('what a batch asks, while its tables are empty', { skip }, () => {
-  test('is planned as if they were large', async (t) => {
+describe("a batch's queries while its tables are empty", { skip }, () => {
+  test('are planned as if they were large', async (t) => {
     const connection = await openMigrated(t);
     for (const table of HELD_TABLES) {
       const row = sampleRow(table);
@@ -57,7 +57,7 @@ describe('what a batch asks, while its tables are empty', { skip }, () => {
     }
   });
 
-  test('those that end first come from the index in their order', async (t) => {
+  test('read the soonest ends from the index, in order', async (t) => {
     const connection = await openMigrated(t);
     for (const table of ['registration', 'feature_slot'] as const) {
       const plan = await explain(connection, readSoonest(table, [1], 8));

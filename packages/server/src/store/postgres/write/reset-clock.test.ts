@@ -16,7 +16,7 @@ const POISON = [
   'UPDATE registration SET ends_at = ends_at + $1',
 ];
 
-test('after a reset, lists and the rest of all servers go by the clock of the database again', async (t) => {
+test("after a reset, lists and rests of all servers use the database's clock again", async (t) => {
   if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
   const url = await (await getPostgres()).createDatabase();
   const store = await openPatiently({ url });

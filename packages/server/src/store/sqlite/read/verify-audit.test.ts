@@ -157,7 +157,7 @@ describe('the audit', () => {
     );
   });
 
-  test('may be broken in every link: all are counted, the first are told', async (t) => {
+  test('may be broken in every link: all are counted, the first are listed', async (t) => {
     const count = 200_000;
     const verdict = await verifyAfter(
       t,
@@ -217,7 +217,7 @@ describe('the audit', () => {
     }
   });
 
-  test('is told to the log when it does not fit, and only then', async (t) => {
+  test('is reported in the log when it does not match, and only then', async (t) => {
     const file = join(makeFolder(t), 'berth.db');
     const openAndListen = async () => {
       const notices: StoreNotice[] = [];
@@ -236,7 +236,7 @@ describe('the audit', () => {
     assert.deepEqual(await openAndListen(), ['anchor_lost']);
   });
 
-  test('finds links of a license that is not there', async (t) => {
+  test('finds links of a license that does not exist', async (t) => {
     const { problems } = await verifyAfter(t, run('DELETE FROM license'));
     assert.deepEqual(
       problems.map(({ chain, n }) => [chain, n]),

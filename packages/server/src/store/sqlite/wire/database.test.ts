@@ -15,7 +15,7 @@ function makeFolder(t: TestContext): string {
 }
 
 describe('the connection that writes', () => {
-  test('syncs every commit, and has read that back', (t) => {
+  test('syncs every commit, and has verified that setting', (t) => {
     const db = openWritable(join(makeFolder(t), 'berth.db'));
     assert.equal(readPragma(db, 'journal_mode'), 'wal');
     assert.equal(readPragma(db, 'synchronous'), 2);
@@ -23,7 +23,7 @@ describe('the connection that writes', () => {
     db.close();
   });
 
-  test('is refused where the file system takes no write-ahead log', () => {
+  test('is refused if the file system supports no write-ahead log', () => {
     assert.throws(() => openWritable(':memory:'), /journal_mode = WAL.+local file system/);
   });
 

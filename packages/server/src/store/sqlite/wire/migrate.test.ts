@@ -101,7 +101,7 @@ describe('data of the schema before users were named by NFC', () => {
     return db;
   }
 
-  test('has one of users whose names are the same, with the later end, all or nothing', async (t) => {
+  test('has merged users whose names become equal, with the later end, all or nothing', async (t) => {
     const file = join(makeFolder(t), 'berth.db');
     const db = writeEarlier(file);
     const ask = async (sql: string) => db.prepare(sql).all();
@@ -116,7 +116,7 @@ describe('data of the schema before users were named by NFC', () => {
     db.close();
   });
 
-  test('has fifty thousand other names at once', (t) => {
+  test('renames fifty thousand users at once', (t) => {
     const file = join(makeFolder(t), 'berth.db');
     const db = writeEarlier(file);
     db.exec(`INSERT INTO registration (license_id, user, registered_at, ends_at)
@@ -220,7 +220,7 @@ describe('data of the first schema', () => {
     await again.close();
   });
 
-  test('lends the features of its licenses, and lends them for no longer than it could', async (t) => {
+  test('lends the features of its licenses, and for no longer than it could', async (t) => {
     const folder = makeFolder(t);
     writeSchema1(join(folder, 'berth.db'));
     const { store, clock } = open(folder);

@@ -177,7 +177,7 @@ const EVERYWHERE: Readonly<Record<string, Tampering>> = {
 };
 
 describe('a log of a thousand events', () => {
-  test('is whole as it was written', () => {
+  test('is intact as it was written', () => {
     const verdict = verifySnapshot(db, keys);
     assert.deepEqual(verdict.problems, []);
     assert.ok(verdict.events >= EVENTS);
@@ -203,7 +203,7 @@ describe('a log of a thousand events', () => {
     );
   });
 
-  test('shows a license that was taken out with all of its links', () => {
+  test('shows a license that was removed with all of its links', () => {
     for (const id of LICENSES) {
       assert.ok(
         isFound(() => {
@@ -214,7 +214,7 @@ describe('a log of a thousand events', () => {
     }
   });
 
-  test('shows a license that was put in', () => {
+  test('shows a license that was inserted', () => {
     const columns = 'id, product, facts, added_order, added_at, in_use, audit_n, audit_mac';
     const values = "99, product, facts, 99, added_at, 0, 0, x''";
     assert.ok(
@@ -297,7 +297,7 @@ function withoutTypes(schema: Schema, sql: string, { isPutBack }: { isPutBack: b
   schema.run(`UPDATE sqlite_master SET sql = '${original}' WHERE name = 'audit_link'`);
 }
 
-describe('what was written below the schema', () => {
+describe('changes below the schema', () => {
   const HIDDEN: Readonly<Record<string, string>> = {
     'a link that the index does not know': `INSERT INTO audit_link (chain, n, at, events, mac)
       SELECT chain, n, at, '[{"kind":"slot_lent","user":"mallory","hostname":null}]', mac
@@ -305,7 +305,7 @@ describe('what was written below the schema', () => {
     'a link that is another one in the index': 'UPDATE audit_link SET chain = 2 WHERE chain = 1 AND n = 5',
   };
   for (const [title, sql] of Object.entries(HIDDEN)) {
-    test(`shows ${title}`, async () => {
+    test(`show ${title}`, async () => {
       const { verdict, listed } = await lookAfter((schema) => behindIndex(schema, sql));
       assert.equal(verdict.ok, false);
       assert.match(verdict.problems.at(-1)?.problem ?? '', /^The table of links is inconsistent: /);
@@ -349,7 +349,7 @@ describe('what was written below the schema', () => {
     '{"kind":"slot_lent"}',
     '[\n{"kind":"slot_lent"}]',
   ]) {
-    test(`is told as unreadable: ${JSON.stringify(events)}`, async () => {
+    test(`are shown as unreadable: ${JSON.stringify(events)}`, async () => {
       const sql = `UPDATE audit_link SET events = '${events}' WHERE seq = 5`;
       const { verdict, listed, written } = await lookAfter((schema) => schema.run(sql));
       assert.equal(verdict.ok, false);

@@ -41,7 +41,7 @@ async function listSigned(store: Store): Promise<readonly HeadsSigned[]> {
 }
 
 describe('signing the heads', () => {
-  test('names every chain as it stood, under a signature of this server, and tells the log', async (t) => {
+  test('names every chain as it stood, under a signature of this server, and logs it', async (t) => {
     const { open, notices } = setUp(t);
     const store = open();
     await install(store);
@@ -76,7 +76,7 @@ describe('signing the heads', () => {
     await store.close();
   });
 
-  test('happens once for what has happened once, over a restart too', async (t) => {
+  test('happens once for the same links, even over a restart', async (t) => {
     const { open } = setUp(t);
     const store = open();
     await install(store);
@@ -92,7 +92,7 @@ describe('signing the heads', () => {
     await again.close();
   });
 
-  test('is done again when something came with it that it does not name', async (t) => {
+  test('happens again when the same commit added links that it does not name', async (t) => {
     const { open } = setUp(t);
     const store = open();
     await install(store);
