@@ -70,7 +70,7 @@ const BROKEN: Readonly<Record<string, readonly [string, ErrorCode]>> = {
   'an unknown path with an odd escape': [request('GET /%zz%00 HTTP/1.1', [HOST]), 'not_found'],
 };
 
-describe('what is not a request of ours is answered in JSON', () => {
+describe('an invalid request is answered in JSON', () => {
   for (const [what, [bytes, code]] of Object.entries(BROKEN)) {
     test(what, async () => {
       assertProblem(await exchange(server.url, Buffer.from(bytes, 'latin1')), code);
@@ -79,7 +79,7 @@ describe('what is not a request of ours is answered in JSON', () => {
   }
 });
 
-describe('what looks odd but can be answered is answered', () => {
+describe('an unusual but valid request is answered', () => {
   const odd: Readonly<Record<string, string>> = {
     'HTTP/1.0 without a Host': request('GET / HTTP/1.0', []),
     'an expectation that nobody knows': request(
@@ -106,14 +106,14 @@ describe('what looks odd but can be answered is answered', () => {
   });
 });
 
-describe('who administrates over a real connection', () => {
+describe('who can administer over a real connection', () => {
   const headers: Readonly<Record<string, readonly string[]>> = {
     'a forwarded request': ['X-Forwarded-For: 203.0.113.9'],
     'a page in a browser': ['Origin: http://127.0.0.1'],
     'credentials that are wrong': ['Authorization: Bearer undefined'],
   };
 
-  test('somebody on this machine, while the server is being set up', async () => {
+  test('a user on this machine, during setup', async () => {
     const { status } = await exchange(server.url, request('GET /api/admin/status HTTP/1.1', [HOST]));
     assert.equal(status, 200);
   });
@@ -189,7 +189,7 @@ describe('a client that goes away', () => {
     assertProblem(await readAnswerFrom(socket), 'bad_request');
   });
 
-  test('without a word is forgotten', async () => {
+  test('silently is forgotten', async () => {
     const heads = ['', 'GET', 'POST /api/v4/register HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{'];
     for (const head of [...heads, 'POST /auth HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n']) {
       const socket = openSocket(server.url);
@@ -202,7 +202,7 @@ describe('a client that goes away', () => {
   });
 });
 
-test('nothing of all this was a bug, and the server ends in good order', async () => {
+test('nothing of all this was a bug, and the server stops cleanly', async () => {
   const closed = once(server.child, 'close');
   assert.equal(await server.stop(), 0);
   await closed;

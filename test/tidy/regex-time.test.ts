@@ -40,7 +40,7 @@ describe('an expression takes more than linear time', () => {
     test(title, () => assert.match(findWhySlow(source, flags) ?? '', /\S/));
   }
 
-  test('perhaps, where it refers back, looks far, or is not understood', () => {
+  test('perhaps, if it has a back reference, looks far, or is not understood', () => {
     assert.match(findWhySlow('(a)\\1', '') ?? '', /refers back/);
     assert.match(findWhySlow('a(?=.*b)', '') ?? '', /looks ahead/);
     assert.match(findWhySlow('[a--b]', 'v') ?? '', /flag v/);

@@ -13,7 +13,7 @@ export const CONTENTION = {
     await expectFull(exam, license, outcomes);
   },
 
-  'so it is on twenty licenses at once': async (exam: ExamStore) => {
+  'the same on twenty licenses at once': async (exam: ExamStore) => {
     const licenses: License[] = [];
     for (let n = 1; n <= 20; n++) {
       licenses.push(await exam.install({ id: licenseId(n), product: `product-${n}`, slots: 5 }));
@@ -27,7 +27,7 @@ export const CONTENTION = {
     }
   },
 
-  'and where half of them borrow': async (exam: ExamStore) => {
+  'and if half of them borrow': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 5 });
     const ask = (user: string, index: number) =>
       index % 2 === 0 ? exam.register(user) : exam.borrow(user, 'longest');
@@ -42,7 +42,7 @@ export const CONTENTION = {
     assert.equal((await exam.listEventsOf('slot_lent', license.id)).length, 1);
   },
 
-  'coming and going never passes the limit': async (exam: ExamStore) => {
+  'coming and going never exceeds the limit': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 7 });
     const visit = async (user: string) => {
       for (let round = 0; round < 20; round++) {
@@ -55,7 +55,7 @@ export const CONTENTION = {
     assert.equal(await exam.countInUse(license), 7);
   },
 
-  'a slot is given back once, however many ask for it': async (exam: ExamStore) => {
+  'a slot is returned once, however many ask for it': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1 });
     await exam.register('ada');
     const outcomes = await Promise.all(users(100).map(() => exam.unregister('ada')));
