@@ -72,11 +72,11 @@ describeStores('the air gap', () => {
       'airgap_policy_mismatch',
       () => ({ license_policy: vendor.policy({ license_key: 'OTHER' }) }),
     ],
-    'a code whose text is cut at another place: the policy id': [
+    'a code whose text is split elsewhere: the policy id': [
       'airgap_policy_mismatch',
       () => ({ license_key: `${KEY}4`, policy_id: '711', license_policy: vendor.policy({ id: 711 }) }),
     ],
-    'a code whose text is cut at another place: a policy without a key': [
+    'a code whose text is split elsewhere: a policy without a key': [
       'airgap_policy_mismatch',
       () => ({
         license_key: `${KEY}4`,
@@ -84,7 +84,7 @@ describeStores('the air gap', () => {
         license_policy: vendor.policy({ id: 711, license_key: '' }),
       }),
     ],
-    'a policy id that is only the same number': [
+    'a policy id that is only numerically equal': [
       'airgap_policy_mismatch',
       () => ({ policy_id: '04711', confirmation_code: vendor.confirm(HARDWARE_ID, KEY, '04711') }),
     ],

@@ -43,28 +43,22 @@ const BROKEN: Readonly<Record<string, readonly [string, ErrorCode]>> = {
   'a TLS handshake': ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'bad_request'],
   words: ['hello, is anybody there?\r\n\r\n', 'bad_request'],
   'HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad_request'],
-  'a method that nobody knows': [request('BREW / HTTP/1.1', [HOST]), 'bad_request'],
+  'an unknown method': [request('BREW / HTTP/1.1', [HOST]), 'bad_request'],
   CONNECT: [request('CONNECT example.com:443 HTTP/1.1', [HOST]), 'bad_request'],
-  'headers beyond all bounds': [
-    request('GET / HTTP/1.1', [HOST, `X: ${'a'.repeat(20_000)}`]),
-    'headers_too_large',
-  ],
-  'an address beyond all bounds': [
-    request(`GET /${'a'.repeat(20_000)} HTTP/1.1`, [HOST]),
-    'headers_too_large',
-  ],
+  'oversized headers': [request('GET / HTTP/1.1', [HOST, `X: ${'a'.repeat(20_000)}`]), 'headers_too_large'],
+  'an oversized URL': [request(`GET /${'a'.repeat(20_000)} HTTP/1.1`, [HOST]), 'headers_too_large'],
   'no Host': [request('GET / HTTP/1.1', []), 'bad_request'],
-  'a Host that is none': [request('GET / HTTP/1.1', ['Host: a b/c']), 'bad_request'],
+  'an invalid Host': [request('GET / HTTP/1.1', ['Host: a b/c']), 'bad_request'],
   'a header without a colon': [request('GET / HTTP/1.1', [HOST, 'what is this']), 'bad_request'],
-  'a length that is no number': [request(REGISTER, [HOST, 'Content-Length: ten']), 'bad_request'],
+  'a length that is not a number': [request(REGISTER, [HOST, 'Content-Length: ten']), 'bad_request'],
   'a negative length': [request(REGISTER, [HOST, 'Content-Length: -1']), 'bad_request'],
   'two lengths': [request(REGISTER, [HOST, 'Content-Length: 2', 'Content-Length: 3'], '{} '), 'bad_request'],
   'a length and chunks': [
     request(REGISTER, [HOST, 'Content-Length: 2', 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
     'bad_request',
   ],
-  'chunks that are none': [request(REGISTER, [HOST, 'Transfer-Encoding: chunked'], 'xyz\r\n'), 'bad_request'],
-  'an address of another protocol': [request('GET ftp://example.com/ HTTP/1.1', [HOST]), 'bad_request'],
+  'invalid chunks': [request(REGISTER, [HOST, 'Transfer-Encoding: chunked'], 'xyz\r\n'), 'bad_request'],
+  'a URL of another protocol': [request('GET ftp://example.com/ HTTP/1.1', [HOST]), 'bad_request'],
   'an asterisk': [request('OPTIONS * HTTP/1.1', [HOST]), 'bad_request'],
   TRACE: [request('TRACE / HTTP/1.1', [HOST]), 'method_not_allowed'],
   'an unknown path with an odd escape': [request('GET /%zz%00 HTTP/1.1', [HOST]), 'not_found'],
@@ -82,13 +76,13 @@ describe('an invalid request is answered in JSON', () => {
 describe('an unusual but valid request is answered', () => {
   const odd: Readonly<Record<string, string>> = {
     'HTTP/1.0 without a Host': request('GET / HTTP/1.0', []),
-    'an expectation that nobody knows': request(
+    'an unknown expectation': request(
       REGISTER,
       [HOST, 'Expect: tea', 'Content-Length: 14'],
       '{"user":"ann"}',
     ),
-    'a whole URL as address': request('GET http://127.0.0.1/ HTTP/1.1', [HOST]),
-    'an upgrade that is not taken':
+    'an absolute URL': request('GET http://127.0.0.1/ HTTP/1.1', [HOST]),
+    'an upgrade that is not supported':
       'GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
   };
 
@@ -110,7 +104,7 @@ describe('who can administer over a real connection', () => {
   const headers: Readonly<Record<string, readonly string[]>> = {
     'a forwarded request': ['X-Forwarded-For: 203.0.113.9'],
     'a page in a browser': ['Origin: http://127.0.0.1'],
-    'credentials that are wrong': ['Authorization: Bearer undefined'],
+    'wrong credentials': ['Authorization: Bearer undefined'],
   };
 
   test('a user on this machine, during setup', async () => {

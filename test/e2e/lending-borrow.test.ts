@@ -81,8 +81,8 @@ describeStores('what can be asked for', () => {
       ['long past', 'cad', '1999-12-31', 'borrow_until_not_valid'],
       ['no date', 'cad', 'tomorrow', 'borrow_until_not_valid'],
       ['a day that does not exist', 'cad', '2031-02-30', 'borrow_until_not_valid'],
-      ['a license that lends nothing out', 'fixed', ahead(HOUR_MS), 'license_borrow_not_allowed'],
-      ['a license that lends for no time', 'never', ahead(HOUR_MS), 'license_borrow_not_allowed'],
+      ['a license that does not allow borrowing', 'fixed', ahead(HOUR_MS), 'license_borrow_not_allowed'],
+      ['a license with 0 hours of borrowing', 'never', ahead(HOUR_MS), 'license_borrow_not_allowed'],
     ];
     for (const [name, product, borrowed_until, code] of refusals) {
       await t.test(name, async () => {

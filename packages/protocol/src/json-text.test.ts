@@ -72,7 +72,7 @@ describe('nesting', () => {
 describe('keys', () => {
   const refused: [string, string][] = [
     ['the same key twice', '{"a":1,"a":1}'],
-    ['the same key twice, further in', '{"b":[{"a":1,"a":2}]}'],
+    ['the same key twice, nested', '{"b":[{"a":1,"a":2}]}'],
     ['the same key in two escapes', String.raw`{"a":1,"\u0061":2}`],
     ['__proto__', '{"__proto__":{"admin":true}}'],
     ['__proto__ in disguise', String.raw`{"\u005f_proto__":1}`],

@@ -58,7 +58,7 @@ describe('a cloud over TLS', () => {
     'has expired': [EXPIRED, /CERT_HAS_EXPIRED/],
     'is not valid yet': [TOO_EARLY, /CERT_NOT_YET_VALID/],
     'has another name': [OTHER_NAME, /ERR_TLS_CERT_ALTNAME_INVALID/],
-    'nobody vouches for': [UNKNOWN, /SELF_SIGNED/],
+    'is not trusted': [UNKNOWN, /SELF_SIGNED/],
   };
 
   for (const [title, [certificate, reason]] of Object.entries(BAD)) {

@@ -18,12 +18,12 @@ function change(terms: Terms, wanted: TermsChange): Terms {
 
 describe('the type of a license', () => {
   for (const [title, wanted, type] of [
-    ['perpetual when nothing is said', {}, 'perpetual'],
+    ['perpetual by default', {}, 'perpetual'],
     ['time-limited with an end', { validUntil: JULY }, 'time-limited'],
     ['consumption with a maximum', { consumption: { max: 5 } }, 'consumption'],
     ['consumption without any', { consumption: { max: null } }, 'consumption'],
     ['consumption, even with an end', { consumption: { max: 5 }, validUntil: JULY }, 'consumption'],
-    ['what was asked for', { type: 'subscription', validUntil: JULY }, 'subscription'],
+    ['what was requested', { type: 'subscription', validUntil: JULY }, 'subscription'],
   ] as const) {
     test(title, () => assert.equal(change(PLAIN_TERMS, wanted).type, type));
   }

@@ -81,7 +81,7 @@ describe('the data folder', () => {
   });
 
   for (const [title, sql, sentence] of [
-    ['of somebody else', 'CREATE TABLE a (b)', /was not written by this cloud/],
+    ['of another program', 'CREATE TABLE a (b)', /was not written by this cloud/],
     ['of a newer cloud', 'PRAGMA application_id = 0x42434c44; PRAGMA user_version = 99', /newer cloud/],
   ] as const) {
     test(`a database ${title} is left alone`, (t) => {

@@ -103,9 +103,9 @@ describe('what is not a license file', () => {
     ['a list', encodeBase64('[1]')],
     ['nothing', ''],
     ['the same key twice', encodeBase64('{"id":1,"id":1}')],
-    ['a key of prototypes', encodeBase64('{"__proto__":{}}')],
+    ['a prototype key', encodeBase64('{"__proto__":{}}')],
     ['no UTF-8', encodeBase64(Uint8Array.of(0x7b, 0xff, 0x7d))],
-    ['nested without end', encodeBase64('['.repeat(100_000))],
+    ['endless nesting', encodeBase64('['.repeat(100_000))],
   ] as const) {
     test(what, () => assert.throws(() => readLicenseFile(text), LicenseFileError));
   }

@@ -145,14 +145,14 @@ describe('what is not a request', () => {
   for (const [what, request] of [
     ['of another version', `{${HEAD.replace(':2', ':1')},"hardware_id":"h"}`],
     ['for something else', `{${HEAD.replace('activation', 'liberation')},"hardware_id":"h"}`],
-    ['with an id that is none', `{${HEAD.replace(REQUEST.requestId, 'first')},"hardware_id":"h"}`],
-    ['of no machine', `{${HEAD}}`],
+    ['with an invalid id', `{${HEAD.replace(REQUEST.requestId, 'first')},"hardware_id":"h"}`],
+    ['without a machine', `{${HEAD}}`],
     ['of a machine without a name', `{${HEAD},"hardware_id":" "}`],
-    ['of a machine whose name writes on the terminal', `{${HEAD},"hardware_id":"\\u001b[2J"}`],
-    ['with a name that is half a letter', `{${HEAD},"hardware_id":"\\ud800"}`],
+    ['of a machine with terminal escapes in its name', `{${HEAD},"hardware_id":"\\u001b[2J"}`],
+    ['with a name of half a character', `{${HEAD},"hardware_id":"\\ud800"}`],
     ['with a name too long', `{${HEAD},"hardware_id":"${'x'.repeat(257)}"}`],
-    ['with a key twice', `{${HEAD},"hardware_id":"h","hardware_id":"h"}`],
-    ['with a key of prototypes', `{${HEAD},"hardware_id":"h","__proto__":{}}`],
+    ['with a repeated key', `{${HEAD},"hardware_id":"h","hardware_id":"h"}`],
+    ['with a prototype key', `{${HEAD},"hardware_id":"h","__proto__":{}}`],
     ['that is a list', '[]'],
   ] as const) {
     test(what, () => assert.equal(readOfflineRequest(craft(request)), null));

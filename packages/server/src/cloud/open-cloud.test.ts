@@ -88,11 +88,11 @@ describe('the public key of the cloud', () => {
   const NO_KEYS: Readonly<Record<string, string>> = {
     nothing: '',
     nonsense: 'nonsense',
-    'a file that is not there': '/nowhere/cloud.pem',
+    'a missing file': '/nowhere/cloud.pem',
     'a folder': '/',
     'half a key': BASE64.slice(0, BASE64.length / 2),
     'a key of another kind': EC,
-    'a frame with nothing in it': '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----',
+    'a PEM frame without content': '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----',
   };
 
   for (const [title, key] of Object.entries(NO_KEYS)) {

@@ -118,7 +118,7 @@ describe('keys from before the vendor approved them', () => {
     ['a usage file', (cloud, stranger) => cloud.usage(stranger)],
     ['a file that refreshes', (cloud, stranger) => cloud.file(stranger, 'server', true)],
     [
-      'a usage file, and brought the license anew',
+      'a usage file, and activated the license again',
       (cloud, stranger) => {
         cloud.usage(stranger);
         cloud.back('m');
@@ -134,7 +134,7 @@ describe('keys from before the vendor approved them', () => {
       },
     ],
     [
-      'a usage file, before the keys for the cloud refreshed the license without naming a key',
+      'a usage file, before the cloud keys refreshed the license without naming a key',
       (cloud, stranger) => {
         cloud.usage(stranger);
         cloud.file(stranger, 'cloud-keys', false);

@@ -28,7 +28,7 @@ const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
 describe('a token', () => {
   const lifetimes: [string, Token, number][] = [
     ['from /auth lives for thirty days after its last use', token('auth'), TOKEN_LIFETIME_MS],
-    ['of a browser lives for half a day', token('session'), SESSION_LIFETIME_MS],
+    ['of a browser lives for twelve hours', token('session'), SESSION_LIFETIME_MS],
     ['with an end lives until then', token('api', plus(NOW, HOUR_MS)), HOUR_MS],
   ];
   for (const [title, mine, lifetimeMs] of lifetimes) {

@@ -28,14 +28,14 @@ function nextState({ now, jump }: ClockReading): ClockState {
 describe('while the server runs', () => {
   const cases: [string, { gapMs: number; elapsedMs: number; movesMs: number; jump: string | null }][] = [
     ['it runs with the monotonic clock', { gapMs: 0, elapsedMs: 1234, movesMs: 1234, jump: null }],
-    ['it is drawn to a wall clock ahead', { gapMs: 800, elapsedMs: 100, movesMs: 900, jump: null }],
+    ['it follows a wall clock ahead', { gapMs: 800, elapsedMs: 100, movesMs: 900, jump: null }],
     [
       'by up to five minutes',
       { gapMs: CLOCK_TOLERANCE_MS, elapsedMs: 1, movesMs: CLOCK_TOLERANCE_MS + 1, jump: null },
     ],
     ['beyond them it is a jump', { gapMs: CLOCK_TOLERANCE_MS + 1, elapsedMs: 1, movesMs: 1, jump: 'ahead' }],
     ['a year ahead is not followed', { gapMs: YEAR_MS, elapsedMs: 7, movesMs: 7, jump: 'ahead' }],
-    ['it is never drawn back', { gapMs: -CLOCK_TOLERANCE_MS, elapsedMs: 7, movesMs: 7, jump: null }],
+    ['it never follows back', { gapMs: -CLOCK_TOLERANCE_MS, elapsedMs: 7, movesMs: 7, jump: null }],
     ['further back is a jump', { gapMs: -CLOCK_TOLERANCE_MS - 1, elapsedMs: 7, movesMs: 7, jump: 'behind' }],
     ['nothing turns it back', { gapMs: 0, elapsedMs: -50, movesMs: 0, jump: null }],
   ];

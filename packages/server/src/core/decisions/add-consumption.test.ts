@@ -172,7 +172,7 @@ describe('a count that is refused', () => {
       'invalid_license_feature_code',
     ],
     [
-      'a feature whose time is over',
+      'an expired feature',
       consume(1, { feature: 'export' }),
       featured({ expiresAt: NOW }),
       'license_feature_expired',

@@ -28,7 +28,7 @@ function refusedOf({ outcome }: Decision): Refused {
 describe('until when a slot is borrowed', () => {
   const validUntil = after(2 * HOUR_MS);
   const cases: [string, Partial<License>, BorrowUntil, number | string][] = [
-    ['the date that was asked for', {}, after(3 * HOUR_MS), 3 * HOUR_MS],
+    ['the requested date', {}, after(3 * HOUR_MS), 3 * HOUR_MS],
     ['the longest that the license allows', {}, 'longest', DAY_MS],
     ['the longest within validity', { validUntil }, 'longest', 2 * HOUR_MS],
     ['exactly the latest', {}, after(DAY_MS), DAY_MS],
@@ -38,7 +38,7 @@ describe('until when a slot is borrowed', () => {
     ['six minutes more are refused', {}, after(DAY_MS + 6 * MINUTE_MS), 'borrow_until_not_valid'],
     ['a minute beyond validity is cut', { validUntil }, after(2 * HOUR_MS + MINUTE_MS), 2 * HOUR_MS],
     ['far beyond validity is refused', { validUntil }, after(3 * HOUR_MS), 'borrow_until_not_valid'],
-    ['the next millisecond will do', {}, after(1), 1],
+    ['the next millisecond is accepted', {}, after(1), 1],
     ['now is not in the future', {}, NOW, 'borrow_until_not_valid'],
     ['the past is refused', {}, after(-HOUR_MS), 'borrow_until_not_valid'],
     ['no date is refused', {}, 'unreadable', 'borrow_until_not_valid'],
@@ -155,10 +155,10 @@ describe('borrow from a license with fewer slots than are in use', () => {
 
   const cases: [string, typeof plain, number, boolean][] = [
     ['starts no borrow', plain, HOUR_MS, false],
-    ['starts no borrow after one that is over', lapsed, HOUR_MS, false],
+    ['starts no borrow after one that has ended', lapsed, HOUR_MS, false],
     ['extends none', borrowed, 2 * HOUR_MS + 1, false],
-    ['lets one ask for the same date again', borrowed, 2 * HOUR_MS, true],
-    ['lets one shorten it', borrowed, HOUR_MS, true],
+    ['accepts the same date again', borrowed, 2 * HOUR_MS, true],
+    ['accepts an earlier date', borrowed, HOUR_MS, true],
   ];
   for (const [title, held, untilMs, isGranted] of cases) {
     test(title, () => {

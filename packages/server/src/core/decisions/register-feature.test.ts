@@ -104,9 +104,14 @@ describe('a slot of a feature', () => {
 
 describe('a slot of a feature is refused', () => {
   const cases: [string, ErrorCode, Partial<Parameters<typeof registerFeature>[1]>, ViewFacts][] = [
-    ['by a code that is not there', 'invalid_license_feature_code', { feature: 'nothing' }, {}],
-    ['when the feature is over', 'license_feature_expired', {}, { license: licensed({ expiresAt: NOW }) }],
-    ['where it has none', 'feature_not_floating', { feature: 'export' }, {}],
+    ['by an unknown code', 'invalid_license_feature_code', { feature: 'nothing' }, {}],
+    [
+      'when the feature has expired',
+      'license_feature_expired',
+      {},
+      { license: licensed({ expiresAt: NOW }) },
+    ],
+    ['if it has none', 'feature_not_floating', { feature: 'export' }, {}],
     ['without a slot of the license', 'device_not_found', {}, { slots: [] }],
     [
       'with one that has ended',
@@ -127,13 +132,13 @@ describe('a slot of a feature is refused', () => {
       { license: licensed({ floating: { ...LENDING, canBorrow: false } }) },
     ],
     [
-      'by a feature that is borrowed for no hours',
+      'by a feature with 0 hours of borrowing',
       'license_borrow_not_allowed',
       { until: 'longest' },
       { license: licensed({ floating: { ...LENDING, maxBorrowHours: 0 } }) },
     ],
-    ['until a time that is past', 'borrow_until_not_valid', { until: NOW }, {}],
-    ['until no date', 'borrow_until_not_valid', { until: 'unreadable' }, {}],
+    ['until a time in the past', 'borrow_until_not_valid', { until: NOW }, {}],
+    ['without a date', 'borrow_until_not_valid', { until: 'unreadable' }, {}],
     ['by a disabled license', 'license_not_enabled', {}, { license: licensed({}, { enabled: false }) }],
   ];
   for (const [title, code, request, facts] of cases) {

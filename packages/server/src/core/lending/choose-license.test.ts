@@ -51,10 +51,10 @@ describe('the license that new users get first', () => {
   const grace = { validUntil: NOW, allowGracePeriod: true, graceHours: 1 };
   const cases: [string, readonly { license: License }[], License['id']][] = [
     ['is the one added last', [licensed(NEWER), licensed(OLDER)], NEWER],
-    ['is not one that cannot be used', [licensed(NEWER, { active: false }), licensed(OLDER)], OLDER],
+    ['is not an unusable one', [licensed(NEWER, { active: false }), licensed(OLDER)], OLDER],
     ['may be one in grace', [licensed(NEWER, grace), licensed(OLDER)], NEWER],
     [
-      'is the one added last where none can be used: it says why',
+      'is the one added last if none can be used: it says why',
       [licensed(NEWER, { enabled: false }), licensed(OLDER, { active: false })],
       NEWER,
     ],

@@ -32,31 +32,31 @@ describe('register in a pool', () => {
     ['takes a slot of the most recently added license', [{ id: 2 }, { id: 1 }], 2],
     ['takes one of the next when that is full', [{ id: 2, slots: FULL }, { id: 1 }], 1],
     ['and of the one after it', [{ id: 3, slots: FULL }, { id: 2, slots: FULL }, { id: 1 }], 1],
-    ['passes over one that cannot be used', [{ id: 2, facts: DISABLED }, { id: 1 }], 1],
-    ['stays where the user holds a slot', [{ id: 2 }, { id: 1, slots: [ada] }], 1],
-    ['also where that is full', [{ id: 2 }, { id: 1, slots: [ada, ...FULL] }], 1],
+    ['skips one that cannot be used', [{ id: 2, facts: DISABLED }, { id: 1 }], 1],
+    ["stays on the license with the user's slot", [{ id: 2 }, { id: 1, slots: [ada] }], 1],
+    ['even if that is full', [{ id: 2 }, { id: 1, slots: [ada, ...FULL] }], 1],
     [
-      'the newest of several that they hold',
+      'uses the newest of several that they hold',
       [
         { id: 2, slots: [ada] },
         { id: 1, slots: [ada] },
       ],
       2,
     ],
-    ['goes on where theirs cannot be renewed', [{ id: 2, facts: DISABLED, slots: [ada] }, { id: 1 }], 1],
+    ['continues if theirs cannot be renewed', [{ id: 2, facts: DISABLED, slots: [ada] }, { id: 1 }], 1],
     [
       'but first to another one of theirs',
       [{ id: 3, facts: DISABLED, slots: [ada] }, { id: 2 }, { id: 1, slots: [ada] }],
       1,
     ],
     [
-      'stays where the license is only out of reach',
+      'stays if the license is only out of reach',
       [{ id: 2 }, { id: 1, slots: [ada], facts: { source: 'offline', tie: moved() } }],
       1,
     ],
-    ['does not stay where the slot has ended', [{ id: 2 }, { id: 1, slots: [{ ...ada, endsAt: NOW }] }], 2],
+    ['does not stay if the slot has ended', [{ id: 2 }, { id: 1, slots: [{ ...ada, endsAt: NOW }] }], 2],
     [
-      'goes on where the address has its share',
+      'continues if the address has reached its limit',
       [
         { id: 2, crowd: { slots: 1, borrows: 0 } },
         { id: 1, crowd: { slots: 0, borrows: 0 } },
@@ -233,7 +233,7 @@ describe('borrow in a pool', () => {
 describe('commands about a held slot', () => {
   const borrowed = { ...ada, borrowedUntil: ada.endsAt };
   const cases: [string, LicenseCommand, readonly Member[], number][] = [
-    ['unregister gives back the one', unregister('ada'), [{ id: 2 }, { id: 1, slots: [ada] }], 1],
+    ['unregister returns the one', unregister('ada'), [{ id: 2 }, { id: 1, slots: [ada] }], 1],
     [
       'of two the newer',
       unregister('ada'),
@@ -253,13 +253,13 @@ describe('commands about a held slot', () => {
       1,
     ],
     [
-      'also where it cannot be renewed',
+      'even if it cannot be renewed',
       unregister('ada'),
       [{ id: 2 }, { id: 1, slots: [ada], facts: DISABLED }],
       1,
     ],
     [
-      'and none of somebody else',
+      'and none of another user',
       unregister('ada', { credential: 'own' }),
       [
         { id: 2, slots: [{ ...ada, credential: 'other' }] },

@@ -42,7 +42,7 @@ describe('who may return which slot', () => {
       { unregister: 'done', release: 'slot_is_borrowed', recall: 'done' },
     ],
     [
-      'a slot whose borrow is over and that heartbeats keep',
+      'a slot whose borrow has ended and that heartbeats keep',
       { slots: [LAPSED] },
       { unregister: 'done', release: 'done', recall: 'slot_not_borrowed' },
     ],

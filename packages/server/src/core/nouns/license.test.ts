@@ -21,7 +21,7 @@ const STATES: [string, Partial<License>, LicenseState][] = [
   ['disabled, whatever else', { enabled: false, active: false, validUntil: after(-1) }, 'disabled'],
   ['inactive, whatever the dates', { active: false, startsAt: after(1) }, 'inactive'],
   ['a millisecond before its start', { startsAt: after(1) }, 'not_started'],
-  ['not started counts before expired', { startsAt: after(1), validUntil: after(-1) }, 'not_started'],
+  ['not started takes precedence over expired', { startsAt: after(1), validUntil: after(-1) }, 'not_started'],
   ['at its start', { startsAt: NOW }, 'active'],
   ['a millisecond before its end', { validUntil: after(1) }, 'active'],
   ['at its end', { validUntil: NOW }, 'expired'],
@@ -33,7 +33,7 @@ const STATES: [string, Partial<License>, LicenseState][] = [
   ],
   ['at the end of grace', { validUntil: after(-HOUR_MS), allowGracePeriod: true, graceHours: 1 }, 'expired'],
   ['with hours of grace that are not allowed', { validUntil: NOW, graceHours: 5 }, 'expired'],
-  ['with grace of no hours', { validUntil: NOW, allowGracePeriod: true, graceHours: 0 }, 'expired'],
+  ['with 0 hours of grace', { validUntil: NOW, allowGracePeriod: true, graceHours: 0 }, 'expired'],
 ];
 
 describe('the state of a license', () => {

@@ -44,7 +44,7 @@ describe('the end of a license', () => {
 
   const cases: readonly (readonly [string, Partial<License>, boolean])[] = [
     ['for ever', { validUntil: null }, false],
-    ['in exactly so many days', { validUntil: plus(NOW, 14 * DAY_MS) }, true],
+    ['in exactly the configured days', { validUntil: plus(NOW, 14 * DAY_MS) }, true],
     ['a moment later', { validUntil: plus(NOW, 14 * DAY_MS + 1) }, false],
     ['in a moment', { validUntil: plus(NOW, 1) }, true],
     ['now', { validUntil: NOW }, false],

@@ -120,7 +120,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'with the token of a client that has none': wrong('Bearer undefined'),
   'with an empty Authorization': wrong(''),
   'with a name and a password': wrong('Basic YWRtaW46YWRtaW4='),
-  'with a session that is none': plain('liar', { peer: FOREIGN, headers: { cookie: 'berth=x' } }),
+  'with an invalid session': plain('liar', { peer: FOREIGN, headers: { cookie: 'berth=x' } }),
   'with an expired token': {
     standing: 'liar',
     request: async (app) => {
@@ -153,7 +153,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
     request: async (app) => bearer(await createToken(app, 'user', 30)),
   },
   'in a browser, by a page of ours': withBrowser('operator', true),
-  'in a browser, by a page of ours that says so': withBrowser('admin', true, {
+  'in a browser, by a page of ours with an Origin': withBrowser('admin', true, {
     origin: 'http://localhost:8080',
     'sec-fetch-site': 'same-origin',
   }),

@@ -178,15 +178,15 @@ describe('an export that was changed', () => {
   const CHANGES: readonly (readonly [string, (text: string) => string, RegExp])[] = [
     ['in a word', (text) => text.replace('user-77', 'user-78'), /signature is wrong/],
     ['in its header', (text) => text.replace('this-machine', 'that-machine'), /signature is wrong/],
-    ['by a line less', (text) => removeLine(text, 40), /signature is wrong/],
-    ['by a line more', (text) => `${text}{"type":"link"}\n`, /after the signature/],
+    ['by removing a line', (text) => removeLine(text, 40), /signature is wrong/],
+    ['by adding a line', (text) => `${text}{"type":"link"}\n`, /after the signature/],
     ['by a beginning of one more', (text) => `${text}{`, /after the signature/],
     [
-      'by a line less, and signed anew',
+      'by removing a line, and signed again',
       (text) => resign(removeLine(text, 40)),
       /Links of chain 1 are missing/,
     ],
-    ['by two lines swapped, and signed anew', (text) => resign(swapLines(text, 40)), /out of order/],
+    ['by swapping two lines, and signed again', (text) => resign(swapLines(text, 40)), /out of order/],
     ['into something else', () => 'hello\n', /not an export/],
     ['into nothing', () => '', /interrupted/],
   ];

@@ -16,30 +16,30 @@ const log = openTamperedLog();
 
 /** Changes to what is not a link. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  'a license that was taken out with all that it had': [
+  'a license that was removed with everything it had': [
     'DELETE FROM audit_link WHERE chain = 1',
     'DELETE FROM license WHERE id = 1',
   ],
-  'all licenses that were taken out, but what vouches for them was not': [
+  'all licenses removed, but not the anchor of the set': [
     'DELETE FROM audit_link WHERE chain <> 0',
     'DELETE FROM audit_segment',
     'DELETE FROM license',
   ],
-  'links of a license that is not there': ['DELETE FROM license WHERE id = 3'],
-  'a license that was put in': [
+  'links of a license that does not exist': ['DELETE FROM license WHERE id = 3'],
+  'a license that was inserted': [
     `INSERT INTO license (id, product, facts, added_order, added_at, audit_n, audit_mac)
      SELECT 99, product, facts, 99, added_at, 0, '' FROM license WHERE id = 1`,
   ],
-  'a license that was put in with an anchor': [
+  'a license that was inserted with an anchor': [
     `INSERT INTO license (id, product, facts, added_order, added_at, audit_n, audit_mac, audit_anchor)
      SELECT 99, product, facts, 99, added_at, 0, '', audit_anchor FROM license WHERE id = 1`,
   ],
   'a license with another id': ['UPDATE license SET id = 9223372036854775807 WHERE id = 1'],
-  'two licenses that have changed places': [
+  'two licenses that were swapped': [
     'UPDATE license SET id = -id WHERE id IN (1, 3)',
     'UPDATE license SET id = 4 + id WHERE id < 0',
   ],
-  'anchors that were exchanged': [
+  'anchors that were swapped': [
     `UPDATE license SET audit_anchor = (SELECT other.audit_anchor FROM license AS other
        WHERE other.id = 4 - license.id) WHERE id IN (1, 3)`,
   ],
@@ -47,8 +47,8 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'an anchor that is missing': ['UPDATE license SET audit_anchor = NULL WHERE id = 1'],
   "the system's anchor that is missing": ['UPDATE server SET audit_anchor = NULL'],
   "the system's anchor that was changed": ["UPDATE server SET audit_anchor = '\\x00'"],
-  'the set of chains that nothing vouches for': ['UPDATE server SET audit_chains = NULL'],
-  'the set of chains that something else vouches for': ['UPDATE server SET audit_chains = audit_anchor'],
+  'a set of chains without an anchor': ['UPDATE server SET audit_chains = NULL'],
+  'a set of chains with a different anchor': ['UPDATE server SET audit_chains = audit_anchor'],
   'a chain that was emptied': [
     'DELETE FROM audit_link WHERE chain = 1',
     "UPDATE license SET audit_n = 0, audit_mac = '', audit_anchor = NULL WHERE id = 1",
@@ -64,13 +64,13 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   ],
   'numbers in another order': ['UPDATE audit_link SET seq = -seq WHERE chain = 1'],
   'a last number that was set back': ['UPDATE audit_order SET last_seq = last_seq - 1'],
-  'an order that is gone': ['DELETE FROM audit_order'],
-  'a segment of a license that is not there': ['UPDATE audit_segment SET chain = 77'],
-  'a segment that is gone': ['DELETE FROM audit_segment'],
+  'a missing order': ['DELETE FROM audit_order'],
+  'a segment of a license that does not exist': ['UPDATE audit_segment SET chain = 77'],
+  'a missing segment': ['DELETE FROM audit_segment'],
   'a segment of another chain': ['UPDATE audit_segment SET chain = 1'],
   'totals that were changed': [`UPDATE audit_segment SET totals = '{"slot_lent":1}'`],
-  'totals that are no JSON': [`UPDATE audit_segment SET totals = 'x'`],
-  'a segment that says too much': ['UPDATE audit_segment SET events = 9223372036854775807'],
+  'totals that are not JSON': [`UPDATE audit_segment SET totals = 'x'`],
+  'a segment with extra data': ['UPDATE audit_segment SET events = 9223372036854775807'],
   'a segment with another end': ['UPDATE audit_segment SET last_n = last_n + 1'],
   'a segment with another beginning': ['UPDATE audit_segment SET first_n = 2'],
   'a link that fills a table without a key': [
@@ -83,7 +83,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     'ALTER TABLE audit_link ALTER chain DROP NOT NULL',
     `INSERT INTO audit_link (at, n, events, mac) SELECT at, 1, events, mac FROM audit_link WHERE seq = 5`,
   ],
-  'a link that says nothing': [
+  'a link without content': [
     'ALTER TABLE audit_link ALTER events DROP NOT NULL',
     'UPDATE audit_link SET events = NULL WHERE seq = 5',
   ],

@@ -47,19 +47,19 @@ const EVERYWHERE: Readonly<Record<string, (link: Link) => Promise<void>>> = {
     await log.setHead(other, await log.headOf(other));
   },
   'a deleted link': ({ seq }) => log.run('DELETE FROM audit_link WHERE seq = $1', seq),
-  'a copy that was put in': (link) => putIn(link, 'events'),
-  'a forged link that was put in': (link) => putIn(link, `'[{"kind":"slot_lent","user":"mallory"}]'`),
+  'an inserted copy': (link) => putIn(link, 'events'),
+  'an inserted forged link': (link) => putIn(link, `'[{"kind":"slot_lent","user":"mallory"}]'`),
   'a cut tail': cut,
-  'a cut tail, and the head set back to where it was': async (link) => {
+  'a cut tail, with the head set back': async (link) => {
     await cut(link);
     await log.setHead(link.chain, link.n - 1);
   },
-  'a cut tail, the head set back, and no anchor': async (link) => {
+  'a cut tail, with the head set back and no anchor': async (link) => {
     await cut(link);
     await log.setHead(link.chain, link.n - 1);
     await log.dropAnchor(link.chain);
   },
-  'a number from beyond the last one': ({ seq }) =>
+  'a number beyond the last one': ({ seq }) =>
     log.run('UPDATE audit_link SET seq = 1000000 + seq WHERE seq = $1', seq),
 };
 

@@ -119,13 +119,13 @@ describe('the audit', () => {
     ['an edited event', `UPDATE audit_link SET events = replace(events, 'bob', 'bib') WHERE n = 3`, 3],
     ['an edited time', 'UPDATE audit_link SET at = at + 1 WHERE chain = :chain AND n = 4', 4],
     ['an edited MAC', "UPDATE audit_link SET mac = x'00' WHERE chain = :chain AND n = 4", 4],
-    ['events that are no JSON', "UPDATE audit_link SET events = 'x' WHERE chain = :chain AND n = 4", 4],
+    ['events that are not JSON', "UPDATE audit_link SET events = 'x' WHERE chain = :chain AND n = 4", 4],
     ['a deleted link', 'DELETE FROM audit_link WHERE chain = :chain AND n = 3', 4],
     ['a deleted first link', 'DELETE FROM audit_link WHERE chain = :chain AND n = 1', 2],
-    ['two links that were swapped', SWAP, 2],
-    ['a link that was put in', INSERT, 3],
+    ['two swapped links', SWAP, 2],
+    ['an inserted link', INSERT, 3],
     ['a cut tail', 'DELETE FROM audit_link WHERE chain = :chain AND n > 4', 6],
-    ['a chain that is gone', 'DELETE FROM audit_link WHERE chain = :chain', 6],
+    ['a missing chain', 'DELETE FROM audit_link WHERE chain = :chain', 6],
     ['a head that was set back', 'UPDATE license SET audit_n = audit_n - 1', 5],
   ];
   for (const [title, sql, n] of found) {

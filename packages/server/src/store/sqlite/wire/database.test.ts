@@ -60,14 +60,14 @@ describe('files that are not ours are refused and left alone', () => {
       },
     ],
     [
-      'an empty database with a version of its own',
+      'an empty database with its own version',
       (file) => {
         const db = new DatabaseSync(file);
         db.exec('PRAGMA user_version = 5');
         db.close();
       },
     ],
-    ['a file that is no database', (file) => writeFileSync(file, 'to whom it may concern\n'.repeat(100))],
+    ['a file that is not a database', (file) => writeFileSync(file, 'to whom it may concern\n'.repeat(100))],
   ];
   for (const [title, make] of foreign) {
     test(title, (t) => {

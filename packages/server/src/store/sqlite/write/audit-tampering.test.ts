@@ -167,10 +167,10 @@ const EVERYWHERE: Readonly<Record<string, Tampering>> = {
     setHead({ chain: other, n: headOf(other) });
   },
   'a deleted link': ({ seq }) => run('DELETE FROM audit_link WHERE seq = ?', seq),
-  'a copy that was put in': (link) => putIn(link, COPY),
-  'a forged link that was put in': (link) => putIn(link, FORGE),
+  'an inserted copy': (link) => putIn(link, COPY),
+  'an inserted forged link': (link) => putIn(link, FORGE),
   'a cut tail': cut,
-  'a cut tail, and the head set back to where it was': (link) => {
+  'a cut tail, with the head set back': (link) => {
     cut(link);
     setHead({ chain: link.chain, n: link.n - 1 });
   },
@@ -299,10 +299,10 @@ function withoutTypes(schema: Schema, sql: string, { isPutBack }: { isPutBack: b
 
 describe('changes below the schema', () => {
   const HIDDEN: Readonly<Record<string, string>> = {
-    'a link that the index does not know': `INSERT INTO audit_link (chain, n, at, events, mac)
+    'a link that is not in the index': `INSERT INTO audit_link (chain, n, at, events, mac)
       SELECT chain, n, at, '[{"kind":"slot_lent","user":"mallory","hostname":null}]', mac
       FROM audit_link WHERE seq = 5`,
-    'a link that is another one in the index': 'UPDATE audit_link SET chain = 2 WHERE chain = 1 AND n = 5',
+    'a link that differs in the index': 'UPDATE audit_link SET chain = 2 WHERE chain = 1 AND n = 5',
   };
   for (const [title, sql] of Object.entries(HIDDEN)) {
     test(`show ${title}`, async () => {
