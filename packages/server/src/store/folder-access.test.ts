@@ -9,7 +9,7 @@ import { createDataFolder, explainFolder } from './folder-access.ts';
 
 const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/files/folder-access'));
 const STRANGER = 65_534;
-/** As a process of its own, of which another user needs nothing but one file. */
+/** Runs in its own process, of which another user needs only one file. */
 const SCRIPT = `
   const [, source, folder] = process.argv;
   const [fs, path] = [require('node:fs'), require('node:path')];
@@ -25,7 +25,7 @@ function openFolder(t: TestContext): string {
   return folder;
 }
 
-/** What another user of this machine is told about a folder; `null`: nobody can be another user here. */
+/** What another user of this machine is told about a folder; `null`: no other user is possible here. */
 function explainToStranger(t: TestContext, folder: string): string | null {
   if (process.getuid?.() !== 0) return null;
   const copy = join(openFolder(t), 'folder-access.ts');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SharedRun } from './shared-run.ts';
 
-/** Runs that end when the test says so, or when they are broken off. */
+/** Runs that end when the test says so, or when they are canceled. */
 function openRuns() {
   const runs: { readonly end: (value: number) => void; readonly signal: AbortSignal }[] = [];
   const shared = new SharedRun<number>((signal) => {

@@ -22,7 +22,7 @@ function makeKey(): MasterKey {
   return randomBytes(32) as Uint8Array as MasterKey;
 }
 
-/** A file in a folder of its own; what was opened is closed when the test ends, however it ends. */
+/** A file in its own folder; what was opened is closed when the test ends, however it ends. */
 async function setUp(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'berth-threads-'));
   const file = join(folder, 'berth.db');

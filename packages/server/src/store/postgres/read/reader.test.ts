@@ -30,7 +30,7 @@ let sqlite: SqliteReader;
 let pool: Pool;
 let postgres: PostgresReader;
 
-/** What a history seldom leaves behind: feature slots that count for nothing, and meters. */
+/** What a history seldom leaves: feature slots that do not count, and meters. */
 const SELDOM = `
   INSERT INTO feature_slot (license_id, user, feature, registered_at, ends_at) VALUES
     (2, 'nobody', 'render', 0, 1e15), (2, 'late', 'render', 0, 1e15), (2, 'ada', 'export', 0, 1e15);
@@ -174,7 +174,7 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
   });
 });
 
-/** Bytes are bytes, whichever kind of array they are in; and what is untidy has no order. */
+/** Bytes are equal in any kind of array, and some lists have no order. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   return Array.isArray(value) && value.every(Number.isInteger) ? value.toSorted() : value;

@@ -14,7 +14,7 @@ import { verifyAudit } from './verify-audit.ts';
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const log = openTamperedLog();
 
-/** Changes to what is not a link. */
+/** Changes to anything but links. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'a license that was removed with everything it had': [
     'DELETE FROM audit_link WHERE chain = 1',
@@ -149,7 +149,7 @@ describe('values that Berth never writes', { skip }, () => {
   }
 });
 
-/** How many links are told, by both lists. */
+/** How many links both lists show. */
 async function countListed(): Promise<number> {
   const query = { chain: null, before: null, limit: 1e6 } as const;
   const listed = await listAudit(log.ask, { kind: 'list_audit', ...query });

@@ -31,7 +31,7 @@ function query(text: string) {
   return pool.use((connection) => connection.query(text));
 }
 
-/** Asks, and makes sure that the connection is left outside of any transaction. */
+/** Sends queries, and makes sure that no transaction is left open. */
 function asOfOneMoment<T>(timeoutMs: number, read: (ask: Ask) => Promise<T>): Promise<T> {
   return pool.use(async (connection) => {
     try {

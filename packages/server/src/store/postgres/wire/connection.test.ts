@@ -27,11 +27,11 @@ async function open(t: TestContext, url: string, options: Partial<OpeningOptions
   return connection;
 }
 
-/** How long some connections wait for an answer: enough for a busy machine to answer what it is to answer. */
+/** How long some connections wait for an answer: long enough for a busy machine. */
 const ANSWER_MS = 2000;
 const IDLE_MS = ANSWER_MS + 500;
 
-/** Passes everything on until it is told to swallow it, as a network does that is cut. */
+/** Forwards everything until it is told to drop it, like a network that is cut. */
 async function startProxy(t: TestContext, port: number) {
   const sockets: Socket[] = [];
   const server = createServer((client) => {
@@ -165,7 +165,7 @@ describe('a lost connection', { skip }, () => {
     const asked = [connection.query('INSERT INTO thing VALUES ($1)', [0])];
     await asked[0];
     void other.query('SELECT pg_terminate_backend($1)', [row?.pid as number]);
-    // Asked in every moment of its end, also in the one between what Node.js calls a tick and a microtask.
+    // Sent at every moment of its end, including the one between a Node.js tick and a microtask.
     for (let n = 1; !connection.isDead; n++) {
       asked.push(connection.query('INSERT INTO thing VALUES ($1)', [n]));
       process.nextTick(() => asked.push(connection.query('INSERT INTO thing VALUES ($1)', [n])));
@@ -211,7 +211,7 @@ describe('a lost connection', { skip }, () => {
     await once(socket, 'close');
     assert.equal(asked.length, 2);
     for (const query of asked) await assert.rejects(query, isConnectionLost);
-    // The driver would write later, and end the process with an error that nobody can catch.
+    // The driver would write later, and end the process with an error that cannot be caught.
     await new Promise(setImmediate);
   });
 

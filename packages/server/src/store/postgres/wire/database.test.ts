@@ -44,7 +44,7 @@ function urlOf(user: string, database = 'postgres', parameters = '', host = '127
   return `postgres://${user}@${host}:${postgres.port}/${database}${parameters}`;
 }
 
-/** It says why, in a sentence without the password, and so does what is behind it. */
+/** The error and its causes say why, in a sentence without the password. */
 async function expectRefusal(url: string, message: RegExp, connectTimeoutMs = 10_000): Promise<void> {
   const options = { prepareStatements: true, answerTimeoutMs: 10_000, connectTimeoutMs };
   await assert.rejects(openConnection({ ...options, target: parseDatabaseUrl(url) }), (error) => {
@@ -61,7 +61,7 @@ async function restart(settings: Settings = {}): Promise<void> {
   await postgres.start(settings);
 }
 
-/** Somebody else at the address, who does with every caller what the test says. */
+/** Another program at the address, which treats every caller as the test says. */
 async function startStranger(t: TestContext, greet: (socket: Socket) => void) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -173,7 +173,7 @@ describe('opening a connection', { skip }, () => {
     await runOn(urlOf('postgres', 'postgres', '?sslmode=prefer'), 'SELECT 1');
   });
 
-  /** Gives the server a certificate for the names, and hands back the file that vouches for it. */
+  /** Gives the server a certificate for the names, and returns the file of its CA. */
   async function restartWithTls(names: readonly string[]): Promise<string> {
     const { key, cert } = makeTestCertificate({ names });
     const [keyFile, certFile] = [join(postgres.folder, 'key.pem'), join(postgres.folder, 'cert.pem')];
@@ -182,7 +182,7 @@ describe('opening a connection', { skip }, () => {
     const { uid, gid } = statSync(postgres.dataFolder);
     chownSync(keyFile, uid, gid);
     writeFileSync(certFile, cert);
-    // Stores in this process have kept others from reading what is written from then on.
+    // Stores in this process have restricted the permissions of files written from then on.
     chmodSync(certFile, 0o644);
     await restart({ ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile });
     return certFile;

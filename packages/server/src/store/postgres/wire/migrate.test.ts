@@ -33,7 +33,7 @@ async function openFresh(t: TestContext): Promise<Connection> {
   return open(t, await (await shared()).createDatabase());
 }
 
-/** As an earlier release left the database that knew none of the migrations from this one on. */
+/** The database as an earlier release left it, before this migration. */
 async function migrateBefore(connection: Connection, next: (typeof MIGRATIONS)[number]): Promise<void> {
   await connection.query('CREATE TABLE berth_schema (version BIGINT PRIMARY KEY)');
   for (const [index, name] of MIGRATIONS.slice(0, MIGRATIONS.indexOf(next)).entries()) {
@@ -188,7 +188,7 @@ describe('migrating', { skip }, () => {
 const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'server_instance'];
 const EXTRA_INDEXES = ['CREATE INDEX audit_link_without_seq ON audit_link (id) WHERE seq IS NULL'];
 
-/** In SQLite the columns of the key stand at the end of every index, and are not said. */
+/** In SQLite every index ends with the columns of the key, which are not listed. */
 const KEYS_AT_END: Record<string, string> = {
   'registration (license_id, ends_at)': 'registration (license_id, ends_at, "user")',
   'feature_slot (license_id, ends_at)': 'feature_slot (license_id, ends_at, "user", feature)',
@@ -201,7 +201,7 @@ function listSqliteIndexes(db: DatabaseSync): readonly string[] {
   });
 }
 
-/** Each of the two writes the same index in its own way. */
+/** Each of the two describes the same index in its own way. */
 function normalizeIndex(sql: string): string {
   return sql.replace(/\bpublic\.|USING btree /g, '').replace(/WHERE \((.*)\)$/, 'WHERE $1');
 }

@@ -51,7 +51,7 @@ describe('a pool', { skip }, () => {
     );
     await Promise.all(work);
     assert.ok(seen.size <= 2);
-    // The first two wait for nobody, but for their connections.
+    // The first two wait only for their connections.
     const waited = served.filter((n) => n >= 2);
     assert.deepEqual(
       waited,

@@ -4,14 +4,11 @@ import { describe, test } from 'node:test';
 import { hasPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { LICENSES, type Link, openTamperedLog } from '../../../../../../test/support/stores/tampered-log.ts';
 
-/**
- * The exam of tampering: every way to reach into the log that needs no key, at every one of its links. Each
- * must be found.
- */
+/** Every way to change the log without a key, at every one of its links. Each must be detected. */
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const log = openTamperedLog();
 
-/** Puts a link in behind another one, and moves the head to the end. */
+/** Inserts a link after another one, and moves the head to the end. */
 async function putIn({ chain, n }: Link, events: string): Promise<void> {
   await log.ask('UPDATE audit_link SET n = -n - 1 WHERE chain = $1 AND n > $2', [chain, n]);
   await log.ask('UPDATE audit_link SET n = -n WHERE chain = $1 AND n < 0', [chain]);
@@ -63,7 +60,7 @@ const EVERYWHERE: Readonly<Record<string, (link: Link) => Promise<void>>> = {
     log.run('UPDATE audit_link SET seq = 1000000 + seq WHERE seq = $1', seq),
 };
 
-/** Exchanges what two links of a chain say, each with its MAC. */
+/** Swaps the content of two links of a chain, each with its MAC. */
 async function swap({ chain, n }: Link): Promise<void> {
   await log.run(
     `UPDATE audit_link SET at = other.at, events = other.events, mac = other.mac FROM audit_link AS other

@@ -25,7 +25,7 @@ async function openMigrated(t: TestContext): Promise<Connection> {
   return connection;
 }
 
-/** How the database would go about it, in a transaction like those of the writer. */
+/** How the database would plan it, in a transaction like those of the writer. */
 async function explain(connection: Connection, { text, values }: Sql): Promise<string> {
   await connection.query('BEGIN');
   await setLimits(connection);
@@ -39,7 +39,7 @@ function sampleRow(table: HeldTable): HeldRow {
   return Object.fromEntries(columnsOf(table).map((column) => [column, 1])) as unknown as HeldRow;
 }
 
-/** Whatever is read of a table is found by an index, also if the table is so small that it need not be. */
+/** All reads use an index, even if the table is too small to need one. */
 function assertByIndex(plan: string): void {
   assert.match(plan, /Index (?:Only )?Scan/);
   assert.doesNotMatch(plan, /Seq Scan|Bitmap|Hash Join|Merge Join/);

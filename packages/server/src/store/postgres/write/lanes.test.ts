@@ -34,7 +34,10 @@ test('a command that keeps changing lanes fails', async () => {
     execute: async (_, commands) => commands.map(() => 'other_lane'),
     maxBatch: 10,
   });
-  await assert.rejects(lanes.submit(register('ada')), { code: 'store_unavailable', message: /change again/ });
+  await assert.rejects(lanes.submit(register('ada')), {
+    code: 'store_unavailable',
+    message: /change too often/,
+  });
   assert.equal(moves, 11);
   await lanes.drain();
 });

@@ -9,7 +9,7 @@ import { parseDatabaseUrl } from '../wire/database-url.ts';
 
 const getPostgres = sharedPostgres();
 
-/** Leaves what an hour of a wrong clock leaves. */
+/** Leaves what an hour with a wrong clock leaves. */
 const POISON = [
   'UPDATE server SET mark = mark + $1, alive_at = alive_at + $1',
   'UPDATE license SET mark = mark + $1',

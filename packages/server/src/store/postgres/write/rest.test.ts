@@ -80,7 +80,7 @@ describe('after a rest of all servers nobody loses a slot', { skip }, () => {
       clock.advance(HOUR_MS);
       return readWall();
     });
-    const fault = { code: 'store_unavailable', message: /^10 attempts met other changes/ };
+    const fault = { code: 'store_unavailable', message: /^All 10 attempts met other changes/ };
     await assert.rejects(store.execute(register('bob')), fault);
     t.mock.restoreAll();
     assert.equal((await store.execute(register('ada'))).kind, 'granted');

@@ -14,12 +14,12 @@ const shared = sharedPostgres();
 /** When the connection breaks: before the next commit arrives, or after it was made. */
 type Cut = 'before' | 'after';
 
-/** A way to the database on which commits get lost. */
+/** A connection to the database on which commits get lost. */
 class CuttingProxy {
   readonly #port: number;
   readonly #server = createServer((client) => this.#connect(client));
   cuts: Cut[] = [];
-  /** Nobody gets through. */
+  /** No connection gets through. */
   isShut = false;
 
   constructor(port: number) {

@@ -69,7 +69,7 @@ export class PostgresWriter {
     }
     throw new Fault(
       'store_unavailable',
-      `${MAX_ATTEMPTS} attempts met other changes or lost connections. Try again in a moment.`,
+      `All ${MAX_ATTEMPTS} attempts met other changes or lost connections. Try again in a moment.`,
     );
   }
 

@@ -33,11 +33,11 @@ import { openWritable } from './database.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
-/** The first release knew no borrowing of features. */
+/** The first release could not borrow features. */
 const OLD_RENDER = { ...exampleFeature('render'), floating: { slots: 2, timeoutMinutes: 10 } } as Feature;
 const LICENSE = exampleLicense({ slots: 1, consumption: exampleLimits(), features: [OLD_RENDER] });
 
-/** It knew nothing of the licensing cloud either. */
+/** It did not know the licensing cloud either. */
 const { tie: _, maxOfflineDays: __, ...OLD_LICENSE } = LICENSE;
 const ENDS_AT = plus(NOW, 9 * MINUTE_MS);
 
@@ -47,7 +47,7 @@ function makeFolder(t: TestContext): string {
   return folder;
 }
 
-/** A database as the first release left it: one license, one who holds its slot, one who was denied. */
+/** A database as the first release left it: one license, one holder of its slot, one denied user. */
 function writeSchema1(file: string): void {
   const sql = readFileSync(new URL('../migrations/0001-lending.sql', import.meta.url), 'utf8');
   const db = new DatabaseSync(file);
@@ -77,7 +77,7 @@ function writeSchema1(file: string): void {
   db.close();
 }
 
-/** As earlier releases kept it. */
+/** As earlier releases stored it. */
 function sealOldAuditKey(db: DatabaseSync): void {
   const sealed = seal(masterKey, 'audit_key', randomBytes(32));
   db.prepare("INSERT INTO sealed_secret (name, sealed) VALUES ('audit_key', ?)").run(sealed);

@@ -16,8 +16,8 @@ import { type VerifyingKeys, verifySnapshot } from '../read/verify-audit.ts';
 import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 
 /**
- * The exam of tampering: a log of a thousand events, and every way to reach into it that needs no key, at
- * every one of its links. Each must be found.
+ * A log of a thousand events, and every way to change it without a key, at every one of its links. Each must
+ * be detected.
  */
 const EVENTS = 1000;
 /** What is done together is one link: enough of them, and a log that is verified quickly. */
@@ -85,7 +85,7 @@ function listLinks(): readonly Link[] {
   return db.prepare('SELECT seq, chain, n FROM audit_link ORDER BY seq').all() as unknown as Link[];
 }
 
-/** Whether the log is found to be broken after a change, which is undone again. */
+/** Whether a change, which is undone again, is detected. */
 function isFound(change: () => void): boolean {
   db.exec('BEGIN');
   try {
@@ -104,7 +104,7 @@ function run(sql: string, ...params: (number | string | Uint8Array)[]): void {
   assert.ok(Number(prepared.run(...params).changes) > 0, `nothing was changed by ${sql}`);
 }
 
-/** The row in which a chain's head stands, set to a link of the chain, or to none. */
+/** Sets the head in a chain's row to a link of the chain, or to none. */
 function setHead({ chain, n }: Pick<Link, 'chain' | 'n'>): void {
   const row = db.prepare('SELECT mac FROM audit_link WHERE chain = ? AND n = ?').get(chain, n);
   const mac = (row?.mac as Uint8Array | undefined) ?? new Uint8Array(0);
@@ -117,7 +117,7 @@ function headOf(chain: number): number {
   return db.prepare(sql).get(chain)?.n as number;
 }
 
-/** Makes room behind a link: all later ones move up by one. */
+/** Makes room after a link: all later ones move up by one. */
 function makeRoom({ chain, n }: Link): void {
   db.prepare('UPDATE audit_link SET n = -n - 1 WHERE chain = ? AND n > ?').run(chain, n);
   db.prepare('UPDATE audit_link SET n = -n WHERE chain = ? AND n < 0').run(chain);
@@ -129,14 +129,14 @@ const FORGE = `INSERT INTO audit_link (chain, n, at, events, mac)
   SELECT chain, n + 1, at, '[{"kind":"slot_lent","user":"mallory","hostname":null}]', randomblob(32)
   FROM audit_link WHERE chain = ? AND n = ?`;
 
-/** Puts a link in behind another one, and moves the head to the end. */
+/** Inserts a link after another one, and moves the head to the end. */
 function putIn(link: Link, sql: string): void {
   makeRoom(link);
   run(sql, link.chain, link.n);
   setHead({ chain: link.chain, n: headOf(link.chain) });
 }
 
-/** Exchanges what two links of a chain say, each with its MAC. */
+/** Swaps the content of two links of a chain, each with its MAC. */
 function swap(link: Link, other: Link): void {
   const content = 'SELECT at, events, mac FROM audit_link WHERE seq = ?';
   const [one, two] = [link, other].map(({ seq }) => db.prepare(content).get(seq));
@@ -241,11 +241,11 @@ describe('a log of a thousand events', () => {
 });
 
 interface Schema {
-  /** Runs one statement in a database that was opened anew, and may write to the schema itself. */
+  /** Runs one statement in a newly opened database, which may write to the schema itself. */
   run(sql: string): void;
 }
 
-/** The log after somebody has written to a copy of the file: the verdict, and what is told. */
+/** The log after somebody has written to a copy of the file: the verdict, and the list. */
 async function lookAfter(tamper: (schema: Schema) => void) {
   const copy = join(folder, 'copy.db');
   copyFileSync(file, copy);
@@ -270,7 +270,7 @@ async function lookAfter(tamper: (schema: Schema) => void) {
   return { verdict, listed, written };
 }
 
-/** Writes to the table of the links while its index is away, so that the index does not know of it. */
+/** Writes to the table of links while its index is missing, so that the index does not know of it. */
 function behindIndex(schema: Schema, sql: string): void {
   const index = db.prepare("SELECT * FROM sqlite_master WHERE name = 'sqlite_autoindex_audit_link_1'").get();
   const unique = "',\n  UNIQUE (chain, n)'";
@@ -283,7 +283,7 @@ function behindIndex(schema: Schema, sql: string): void {
       VALUES ('index', '${index?.name}', 'audit_link', ${index?.rootpage}, NULL)`);
 }
 
-/** Writes to the table of the links while it takes values of any type. */
+/** Writes to the table of links while it accepts values of any type. */
 function withoutTypes(schema: Schema, sql: string, { isPutBack }: { isPutBack: boolean }): void {
   const swap = (from: string, to: string) =>
     `UPDATE sqlite_master SET sql = replace(sql, '${from}', '${to}') WHERE name = 'audit_link'`;

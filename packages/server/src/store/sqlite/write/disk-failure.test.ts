@@ -19,8 +19,8 @@ import { openInThreadStore } from '../in-thread-store.ts';
 import { openThreadedStore } from '../threaded-store.ts';
 
 /**
- * A disk that takes no more: the operating system lets this process write no file beyond a size, so that
- * writes fail or stop half-way with a real error. Node ignores the signal that comes with it.
+ * A disk that accepts no more: the operating system limits the size of this process's files, so that writes
+ * fail or stop half-way with a real error. Node ignores the signal that comes with it.
  */
 function limitFileSize(bytes: number | 'unlimited'): void {
   execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`]);
@@ -202,7 +202,7 @@ describe('a disk that accepts no more', options, () => {
     assert.equal(store.isHealthy(), false);
     assert.deepEqual(await listUsers(store), ['ada']);
     limitFileSize('unlimited');
-    // It tries to open the file anew once a second; until then it says no.
+    // It reopens the file at most once a second; until then it fails.
     while (!store.isHealthy()) await store.keepClock().catch((error) => assert.ok(isFault(error)));
     assert.equal(grantedOf(await store.execute(register('bob'))).inUse, 2);
     assert.deepEqual(kinds(), ['commit_failed', 'store_recovered']);

@@ -166,7 +166,7 @@ describe('a command that fails', () => {
     const batch = [
       setKeys({ apiKey: 'one', sharedKey: 'two' }),
       rotateTo(makeMasterKey()),
-      // Its event has no text, which is found out when all is sealed anew.
+      // Its event has no text, which is found when everything is sealed again.
       { ...rotateTo(makeMasterKey()), by: 1n as never },
       setKeys({ apiKey: 'three', sharedKey: null }),
       rotateTo(last),

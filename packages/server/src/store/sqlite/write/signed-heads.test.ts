@@ -104,7 +104,7 @@ describe('signing the heads', () => {
 });
 
 describe('a head that was signed', () => {
-  /** What whoever knows the audit key could make: another chain, in which everything else is right. */
+  /** What somebody with the audit key could make: another chain, in which everything else is right. */
   async function forge(t: TestContext) {
     const { file, open } = setUp(t);
     const store = open();
@@ -152,7 +152,7 @@ describe('a head that was signed', () => {
   });
 });
 
-/** A database with a key of its own. */
+/** A database with its own key. */
 function openEmpty(): DatabaseSync {
   const db = new DatabaseSync(':memory:');
   db.exec('CREATE TABLE sealed_secret (name TEXT PRIMARY KEY, sealed BLOB NOT NULL)');
