@@ -28,7 +28,7 @@ async function post(url: string, path: string, body: object): Promise<number> {
 }
 
 describe('serve --demo-cloud', () => {
-  test('wires a server and a cloud together, and ends both', async (t) => {
+  test('connects a server and a cloud, and stops both', async (t) => {
     const data = temporaryFolder(t);
     const server = await startServerProcess({ data, args: ['--demo-cloud'] });
     t.after(() => server.stop('SIGKILL'));
@@ -45,7 +45,7 @@ describe('serve --demo-cloud', () => {
     assert.equal(await isReachable(cloud.url as string), false);
   });
 
-  test('again, on the same data: the license goes on; killed, it leaves no cloud behind', async (t) => {
+  test('again, on the same data: the license continues; killed, it leaves no cloud behind', async (t) => {
     const data = temporaryFolder(t);
     for (const total of [1, 2]) {
       const server = await startServerProcess({ data, args: ['--demo-cloud'] });
@@ -90,7 +90,7 @@ describe('licenses from the cloud, on the command line', () => {
     return { cloud, data, server, key: await cloud.grant('cad', '--slots', '3') };
   }
 
-  test('are added, synced and removed, with the server running and stopped alike', async (t) => {
+  test('are added, synced and removed, with the server running or stopped', async (t) => {
     const { cloud, data, server, key } = await setUp(t);
     const add = ['license', 'add', 'cad', '--license-key', key];
     const running = await runBerth(data, add);
@@ -122,7 +122,7 @@ describe('licenses from the cloud, on the command line', () => {
     assert.equal((await runBerth(data, add, {}, 'correct horse battery\n')).code, 0);
   });
 
-  test('a copy of the data on another machine does not speak for the original', async (t) => {
+  test('a copy of the data on another machine cannot act for the original', async (t) => {
     const { cloud, data, server, key } = await setUp(t);
     await runBerth(data, ['license', 'add', 'cad', '--license-key', key]);
     await server.stop();
@@ -156,7 +156,7 @@ describe('licenses from the cloud, on the command line', () => {
   });
 });
 
-describe('a cloud that cannot be used is a reason not to start', () => {
+describe('an unusable cloud prevents the start', () => {
   const WRONG: Readonly<Record<string, readonly [Readonly<Record<string, string>>, RegExp]>> = {
     'no public key': [{ BERTH_CLOUD_URL: 'https://cloud.test' }, /"cloud\.url" needs "cloud\.publicKey"/],
     'no key at all': [

@@ -52,7 +52,7 @@ describe('berth events', () => {
     );
   });
 
-  test('prints a line of JSON each, and ends after as many as asked for', async (t) => {
+  test('prints one line of JSON per event, and ends after the requested number', async (t) => {
     const { data } = await openServer(t);
     const words = ['events', '--json', '--after', '0', '--limit', '2'];
     const { code, stdout } = await runBerth(data, words);
@@ -84,7 +84,7 @@ describe('berth events', () => {
     assert.match(stderr, /^The server is stopped, .*"berth audit list --data /);
   });
 
-  test('says what is wrong with its flags', async (t) => {
+  test('reports wrong flags', async (t) => {
     const { data } = await openServer(t);
     for (const [words, sentence] of [
       [['--limit', '0'], /^--limit must be a positive number\.\n$/],

@@ -141,7 +141,7 @@ describe('berth migrate-store', { skip }, () => {
     assert.equal(await (await startServerProcess({ data })).stop(), 0);
   });
 
-  test('says which hardware id a server loses that was born in a database', async (t) => {
+  test('warns of a changed hardware id for a server that started in a database', async (t) => {
     const { data, postgres } = await setUp(t);
     const server = await startServerHere({ data: join(data, 'other'), env: postgres });
     await server.stop();
@@ -182,7 +182,7 @@ async function readHardware(data: string, env: Env): Promise<unknown> {
   return (await askBerth<{ hardware_id: unknown }>(data, ['status'], env)).hardware_id;
 }
 
-describe('berth migrate-store refuses, and leaves all as it was', { skip }, () => {
+describe('berth migrate-store refuses, and changes nothing', { skip }, () => {
   test('a folder whose server runs', async (t) => {
     const { data, postgres } = await setUp(t);
     const server = await startServerHere({ data });
@@ -219,7 +219,7 @@ describe('berth migrate-store refuses, and leaves all as it was', { skip }, () =
     assert.equal((await move(target, 'to-sqlite', env)).code, 0);
   });
 
-  test('a place that holds something', async (t) => {
+  test('a target that holds something', async (t) => {
     const { data, postgres } = await setUp(t);
     const env = { ...postgres, BERTH_MASTER_KEY_FILE: join(data, 'other.key') };
     await (await startServerHere({ data: join(data, 'other'), env })).stop();
@@ -294,7 +294,7 @@ async function killDuring(moment: string, direction: string, data: string, env: 
   assert.equal(signal, 'SIGKILL', `it was killed: ${moment}`);
 }
 
-describe('berth migrate-store that is killed', { skip }, () => {
+describe('berth migrate-store, killed', { skip }, () => {
   const env = { BERTH_MASTER_KEY: 'ab'.repeat(32) };
 
   test('on its way to PostgreSQL leaves the database empty, and the folder usable', async (t) => {

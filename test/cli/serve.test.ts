@@ -43,7 +43,7 @@ async function serveUntilReady(data: string, args: readonly string[], signal: No
 }
 
 describe('a server', () => {
-  test('says one line when it is ready, and ends with 0 when it is told to', async (t) => {
+  test('prints one line when it is ready, and exits with 0 when it is stopped', async (t) => {
     const data = temporaryFolder(t);
     const args = ['--log-level', 'error'];
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -88,7 +88,7 @@ describe('a server', () => {
 });
 
 describe('a second server', () => {
-  test('on the same data is refused in a sentence, and the first one goes on', async (t) => {
+  test('on the same data is refused with a message, and the first one continues', async (t) => {
     const data = temporaryFolder(t);
     const server = await startServer(t, { data });
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
@@ -99,7 +99,7 @@ describe('a second server', () => {
     assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);
   });
 
-  test('on the same port is refused in a sentence, and gives its data free', async (t) => {
+  test('on the same port is refused with a message, and releases its data', async (t) => {
     const server = await startServer(t, { data: temporaryFolder(t) });
     const data = temporaryFolder(t);
     const { port } = new URL(server.url);
@@ -131,7 +131,7 @@ test('another master key is refused with both fingerprints', async (t) => {
   assert.equal((await runBerth(data, ['status'], right)).code, 0);
 });
 
-test('the one-time password is shown once, works, and is written down nowhere', async (t) => {
+test('the one-time password is shown once, works, and is stored nowhere', async (t) => {
   const data = temporaryFolder(t);
   const first = await startServer(t, { data });
   const [, password = ''] = /one-time password {2}(\S+)\n/.exec(first.readLog()) ?? [];

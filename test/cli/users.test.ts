@@ -9,7 +9,7 @@ const OWN = 'a password of my own';
 
 for (const state of ['running', 'stopped'] as const) {
   describe(`people and programs of a server that is ${state}`, () => {
-    test('accounts are made, changed and removed; passwords come from standard input', async (t) => {
+    test('accounts are added, changed and removed; passwords come from standard input', async (t) => {
       const { run } = await setUpData(t, state);
       const added = succeeded(await run('user add ada --role admin', `${OWN}\n`));
       assert.equal(added, 'Added account "ada" with role admin.\nThe password of "ada" is set.\n');
@@ -33,7 +33,7 @@ for (const state of ['running', 'stopped'] as const) {
       assert.ok(!json.users.some(({ name }: { name: string }) => name === 'bob'));
     });
 
-    test('what cannot be is told in a sentence', async (t) => {
+    test('invalid requests get a message', async (t) => {
       const { run } = await setUpData(t, state);
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, input, message] of [
@@ -52,7 +52,7 @@ for (const state of ['running', 'stopped'] as const) {
       assert.equal((await run('user list --role admin')).code, 2, 'a flag that does nothing');
     });
 
-    test('nobody is asked for the password of an account that cannot be', async (t) => {
+    test('does not ask for the password of an invalid account', async (t) => {
       const { data, run } = await setUpData(t, state);
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, message] of [
@@ -74,7 +74,7 @@ for (const state of ['running', 'stopped'] as const) {
       }
     });
 
-    test('tokens are told once, listed and revoked', async (t) => {
+    test('tokens are shown once, listed and revoked', async (t) => {
       const { run } = await setUpData(t, state);
       assert.equal(succeeded(await run('token list')), 'No tokens.\n');
       const made = succeeded(await run('token create ci --role user --days 30'));

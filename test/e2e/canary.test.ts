@@ -248,7 +248,7 @@ async function lookAtCopy(t: TestContext, watch: Watch): Promise<void> {
   rmSync(stolen.data, { recursive: true });
 }
 
-test('the watch itself sees a secret in a file, in a log and in an answer', (t) => {
+test('the search itself finds a secret in a file, in a log and in an answer', (t) => {
   const watch = new Watch(temporaryFolder(t));
   const secret = watch.plant('it');
   watch.see('a log', `apiKey=${encodeURIComponent(secret)}`);

@@ -99,7 +99,7 @@ async function startEndedBorrows(t: TestContext, clock: FakedClock) {
 }
 
 describe('borrows that ended because the server was in a wrong year', () => {
-  test('are restored with their date, after those were named that cannot be', async (t) => {
+  test('are restored with their date, after those that cannot be are named', async (t) => {
     const clock = await makeFakedClock(t);
     if (clock === null) return t.skip('optional: needs libfaketime');
     const { server, until } = await startEndedBorrows(t, clock);
@@ -126,7 +126,7 @@ describe('borrows that ended because the server was in a wrong year', () => {
 });
 
 describe('a server that was started in a wrong year', () => {
-  test('goes on in it, until a reset while it runs', async (t) => {
+  test('stays in it, until a reset while it runs', async (t) => {
     const clock = await makeFakedClock(t);
     if (clock === null) return t.skip('optional: needs libfaketime');
     const server = await startPoisoned(t, clock);
@@ -141,7 +141,7 @@ describe('a server that was started in a wrong year', () => {
     assert.equal((await server.api.verifyAudit()).ok, true);
   });
 
-  test('goes on in it, until a reset while it is stopped', async (t) => {
+  test('stays in it, until a reset while it is stopped', async (t) => {
     const clock = await makeFakedClock(t);
     if (clock === null) return t.skip('optional: needs libfaketime');
     const server = await startPoisoned(t, clock);

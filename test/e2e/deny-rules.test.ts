@@ -118,7 +118,7 @@ function expectFolded(events: readonly Facts[]): void {
 }
 
 describeStores('the rules file', (store) => {
-  test('takes effect soon, and nobody whom it does not name notices', async (t) => {
+  test('takes effect soon, and affects nobody else', async (t) => {
     const server = await ServerUnderTest.start(t, { licenses: [testLicense(7, { slots: CALLERS })] });
     const crowd = new Crowd(t, server);
     await crowd.expect('everybody has a slot', () => 'granted');
@@ -152,7 +152,7 @@ describeStores('the rules file', (store) => {
     assert.equal((await server.api.verifyAudit()).ok, true);
   });
 
-  test('bars by the address that a connection comes from', async (t) => {
+  test('bars by the address of the connection', async (t) => {
     const server = await ServerUnderTest.start(t, { licenses: [testLicense(7)] });
     const askFrom = (localAddress: string) => send(server, { user: 'ada' }, { localAddress });
     assert.equal((await askFrom('127.0.0.2')).status, 200);

@@ -78,7 +78,7 @@ describe('a full license', () => {
     assert.equal((await server.api.verifyAudit()).ok, true);
   });
 
-  test('does not get back whoever had ended, not after kill -9 either', async (t) => {
+  test('does not restore ended slots, even after kill -9', async (t) => {
     const clock = await makeFakedClock(t);
     if (clock === null) return t.skip('optional: needs libfaketime');
     const server = await startServer(t, clock);
@@ -130,7 +130,7 @@ describeStores('a license that was full', (store) => {
 
   if (store === 'SQLite') return;
 
-  test('and without any server for a while gives whoever was live a timeout', async (t) => {
+  test('and without any server for a while gives live slots a timeout', async (t) => {
     const licenses = [testLicense(1, { slots: 3, timeoutMinutes: TIMEOUT_MS / MINUTE_MS })];
     const server = await ServerUnderTest.start(t, { licenses });
     await fill(server);

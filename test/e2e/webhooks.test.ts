@@ -39,7 +39,7 @@ interface Status {
 }
 
 describeStores('webhooks of a real server', () => {
-  test('come at least once and in order, though the server is killed while it sends', async (t) => {
+  test('come at least once and in order, even if the server is killed while it sends', async (t) => {
     const { receiver, start } = await openSite(t);
     const first = await start();
     receiver.react({ status: 200 }, 'hang');
@@ -113,7 +113,7 @@ describeStores('webhooks of a real server', () => {
   });
 });
 
-describe('settings of webhooks that cannot be used', () => {
+describe('invalid settings of webhooks', () => {
   const url = 'http://127.0.0.1:9999/hook';
   const wrong: readonly (readonly [string, readonly string[], Readonly<Record<string, string>>, RegExp])[] = [
     ['no secret', ['--webhooks-url', url], {}, /^"webhooks\.url" needs a secret .*BERTH_WEBHOOKS_SECRET/],
@@ -152,7 +152,7 @@ describe('settings of webhooks that cannot be used', () => {
     });
   }
 
-  test('a secret in a file is as good', async (t) => {
+  test('a secret in a file works as well', async (t) => {
     const file = join(temporaryFolder(t), 'secret');
     writeFileSync(file, `${SECRET}\n`);
     const args = ['--webhooks-url', url, '--webhooks-secret-file', file];

@@ -62,7 +62,7 @@ function say(t: TestContext, counts: ReadonlyMap<string, number>): void {
   t.diagnostic(JSON.stringify(Object.fromEntries(counts)));
 }
 
-describe('of every change of one bit, and every cut, none is taken', () => {
+describe('no change of one bit and no truncation is accepted', () => {
   test('of a license file', async (t) => {
     const app = await openApp(t);
     const { requestData } = await app.offline.requestLicense(

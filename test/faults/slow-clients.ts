@@ -34,7 +34,7 @@ const SENDS_BODY: SlowKind = {
 };
 
 const READS_NOTHING: SlowKind = {
-  name: 'asks and asks, and reads nothing',
+  name: 'sends requests, and reads nothing',
   first: `GET /api/v4/openapi.json HTTP/1.1\r\n${HEAD}\r\n`.repeat(MANY_REQUESTS),
   // Whoever does not read notices the end only when writing.
   dribble: '\r\n',

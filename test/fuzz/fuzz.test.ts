@@ -33,7 +33,7 @@ async function inEpisode<T>(run: (t: { after(work: () => unknown): void }) => Pr
   }
 }
 
-describe('whatever is asked', () => {
+describe('every request', () => {
   test('is answered in good form and in time, and changes nothing where it is refused', async (t) => {
     const tally: Tally = new Map();
     let whole = 0;
@@ -66,8 +66,8 @@ function isKnownIn(data: string, user: string): boolean {
   return readFileSync(join(data, 'berth.db')).includes(user);
 }
 
-describe('whatever is said to its port', () => {
-  test('a server answers refusals or hangs up, and goes on', async (t) => {
+describe('whatever is sent to its port', () => {
+  test('a server answers refusals or closes the connection, and continues', async (t) => {
     const data = temporaryFolder(t);
     const server = await startServerProcess({ data, args: ['--demo', '--auth-local-admin', 'always'] });
     t.after(() => server.stop('SIGKILL'));

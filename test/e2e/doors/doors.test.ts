@@ -110,7 +110,7 @@ for (const clients of ['open', 'required'] as const) {
       await checkNoKeys(server);
     });
 
-    test('from another machine, before the password is replaced and after it', async (t) => {
+    test('from another machine, before the password is replaced and after', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       const machines = await connectTwoMachines(t);
       if (machines === null) return t.skip('optional: needs network namespaces');
@@ -148,7 +148,7 @@ for (const clients of ['open', 'required'] as const) {
   });
 }
 
-describe('who is at the machine itself while it is being set up', () => {
+describe('a caller on the machine itself during setup', () => {
   /** By what they say the server is called. */
   const HOSTS: readonly (readonly [string, 'in' | 'out'])[] = [
     ['localhost', 'in'],
@@ -178,7 +178,7 @@ describe('who is at the machine itself while it is being set up', () => {
     ] as const;
   }
 
-  test('is told by the name that they call the server by', async (t) => {
+  test('is recognized by the name used for the server', async (t) => {
     if (!hasCurl) return t.skip('optional: needs curl');
     const { url } = await startFreshServer(t);
     for (const [host, fate] of HOSTS) {
@@ -193,7 +193,7 @@ describe('who is at the machine itself while it is being set up', () => {
     assert.deepEqual(nameless, ['200', SENT_AWAY], 'HTTP/1.0 without a name');
   });
 
-  test('is told by the address that they come from', async (t) => {
+  test('is recognized by the source address', async (t) => {
     if (!hasCurl) return t.skip('optional: needs curl');
     if (process.platform !== 'linux') return t.skip('optional: needs Linux');
     const { url } = await startFreshServer(t);

@@ -199,7 +199,7 @@ describe('attacks on codes', () => {
     await again.stop();
   });
 
-  test('a container that was activated under an id that was set keeps it, and no other', async () => {
+  test('a container activated under a configured id keeps it, and accepts no other', async () => {
     const first = await startBehindGap('chosen', '--hardware-id', 'box-1');
     assert.equal((await activate(first, 'box-1')).license_key, KEY);
     await first.stop();
@@ -209,7 +209,7 @@ describe('attacks on codes', () => {
     await again.stop();
   });
 
-  test('a confirmation code that is cut elsewhere: the policy says what is meant', async () => {
+  test('a confirmation code split elsewhere: the policy decides', async () => {
     const behindGap = await startBehindGap('shifted', '--hardware-id', 'box-1');
     const confirmation_code = vendor.confirm('box-1', KEY, '4711');
     for (const license_key of [KEY, '', undefined]) {

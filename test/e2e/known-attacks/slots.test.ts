@@ -77,7 +77,7 @@ async function listAddresses({ data }: Site): Promise<Readonly<Record<string, nu
 }
 
 describe('slot exhaustion', { skip }, () => {
-  test('by one anonymous client who borrows everything is undone at once, each time', async (t) => {
+  test('by one anonymous client who borrows everything can be undone at once, each time', async (t) => {
     const site = await startSite(t, 5);
     assert.equal(await post(site, '/api/v4/register', { user: 'ann' }, { from: COLLEAGUE }), 'ok');
     for (let round = 0; round < 2; round++) {
@@ -104,7 +104,7 @@ describe('slot exhaustion', { skip }, () => {
     );
   });
 
-  test('is warned of where a server listens to others without those limits', async (t) => {
+  test('causes a warning if a server listens to others without those limits', async (t) => {
     const open = await startSite(t, 5, ['--host', COLLEAGUE]);
     assert.match(open.server.readLog(), /set limits.slotsPerAddress and limits.borrowsPerAddress/);
     const limits = ['--limits-slots-per-address', '3', '--limits-borrows-per-address', '1'];
@@ -112,7 +112,7 @@ describe('slot exhaustion', { skip }, () => {
     assert.doesNotMatch(limited.server.readLog(), /slotsPerAddress/);
   });
 
-  test('by giving back what others hold is refused where clients show who they are', async (t) => {
+  test('by returning what others hold is refused if clients authenticate', async (t) => {
     const site = await startSite(t, 5, ['--auth-clients', 'required']);
     const [token, operator] = await Promise.all(
       ['user', 'operator'].map((role) => createToken(site.data, role)),

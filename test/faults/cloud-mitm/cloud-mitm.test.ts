@@ -30,7 +30,7 @@ describe('a man in the middle of the link to the cloud', () => {
     });
   }
 
-  test('is found out when he has the key of the vendor', async (t) => {
+  test('is detected when he has the key of the vendor', async (t) => {
     const { violations } = await storm(t, makeUpSeed(), [FORGERY.name]);
     assert.notDeepEqual(violations, []);
   });

@@ -37,7 +37,7 @@ const NEVER_THERE: readonly FaultCase[] = [
 const LOST_ANSWERS: readonly FaultCase[] = [
   { name: 'acts and hangs up', fault: { kind: 'cut_after' }, acts: true, comesTo: 'broken_off' },
   {
-    name: 'acts and hangs up in its answer',
+    name: 'acts and hangs up during its answer',
     fault: { kind: 'cut_within' },
     acts: true,
     comesTo: 'broken_off',
@@ -62,7 +62,7 @@ const LOST_ANSWERS: readonly FaultCase[] = [
     comesTo: 'server_error',
   },
   {
-    name: 'acts and somebody says no',
+    name: 'acts and somebody refuses',
     fault: { kind: 'status_after', code: 400, body: FORGED },
     acts: true,
     comesTo: { refused: 'license_not_enabled' },
@@ -128,14 +128,14 @@ const MADE_UP_ANSWERS: readonly FaultCase[] = [
     comesTo: 'not_understood',
   },
   {
-    name: 'has enough for now',
+    name: 'limits requests',
     fault: { kind: 'status', code: 429, body: '{"code":"too_many_requests","message":"Later."}' },
     acts: false,
     comesTo: { refused: 'too_many_requests' },
     onceHeld: 'not_bound',
   },
   {
-    name: 'is not who says no',
+    name: 'is not the one who refuses',
     fault: { kind: 'status', code: 400, body: FORGED },
     acts: false,
     comesTo: { refused: 'license_not_enabled' },

@@ -72,7 +72,7 @@ describe('a cloud that is away', () => {
     await site.assertTold();
   });
 
-  test('for a while, over a restart: all is kept, shown, and told when it is back', async (t) => {
+  test('for a while, over a restart: everything is kept, shown, and reported later', async (t) => {
     const site = await openWithLicense(t, { isDirect: true });
     await site.use({ total: 1, exports: 2 });
     await site.assertTold();
@@ -103,7 +103,7 @@ describe('a cloud that is away', () => {
 });
 
 describe('a cloud that hangs', () => {
-  test('holds up no register, no count and no stop', async (t) => {
+  test('delays no register, no count and no stop', async (t) => {
     const site = await openWithLicense(t, { timeoutSeconds: 120 });
     breakReports(site, { kind: 'hang' });
     await site.use({ total: 3, exports: 4 });
@@ -125,7 +125,7 @@ describe('a cloud that hangs', () => {
 });
 
 describe('kill -9', () => {
-  test('of the server after the cloud has counted and before anybody heard: counted once', async (t) => {
+  test('of the server after the cloud has counted and before the answer arrived: counted once', async (t) => {
     const site = await openWithLicense(t);
     breakReports(site, { kind: 'hang_after' });
     await site.use({ total: 3, exports: 4 });

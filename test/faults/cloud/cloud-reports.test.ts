@@ -25,17 +25,17 @@ describe('reports whose answers are lost after the cloud has counted them', () =
     assert.deepEqual([atCloud, untold, held], [counted, 0, 0]);
   });
 
-  test('also while somebody else counts on the license', async (t) => {
+  test('even while somebody else counts on the license', async (t) => {
     const { counted, atCloud, untold, held } = await storm(t, { reports: REPORTS / 2, strangerEvery: 3 });
     assert.deepEqual([atCloud, untold, held], [counted, 0, 0]);
   });
 
-  test('by a cloud that does not know ids: the total is exact', async (t) => {
+  test('by a cloud without ids: the total is exact', async (t) => {
     const { counted, atCloud, untold, held } = await storm(t, { withoutIds: true });
     assert.deepEqual([atCloud, untold, held], [counted, 0, 0]);
   });
 
-  test('by such a cloud beside somebody else: held where nobody can tell, never twice', async (t) => {
+  test('by such a cloud while somebody else counts: held if unclear, never twice', async (t) => {
     const wish = { reports: REPORTS / 2, withoutIds: true, strangerEvery: 3 };
     const { counted, atCloud, untold, held } = await storm(t, wish);
     assert.ok(held > 0, 'something could not be told');

@@ -8,7 +8,7 @@ import { runCountStorm } from './count-storm.ts';
 const KILLS = 2;
 
 describe('a server that is killed while many count', () => {
-  test('has counted every request once in the end, when it is repeated under its key', async (t) => {
+  test('has counted every request once in the end, if it is repeated under its key', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     const report = await runCountStorm({ cycles: KILLS, seed, data: temporaryFolder(t) });
@@ -18,7 +18,7 @@ describe('a server that is killed while many count', () => {
     t.diagnostic(`${report.answered} answered, ${report.repeated} of them repeated`);
   });
 
-  test('is found out when repeats lose their keys', async (t) => {
+  test('is detected when repeats lose their keys', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     const report = await runCountStorm({ cycles: 4, seed, data: temporaryFolder(t), losesKeys: true });

@@ -21,7 +21,7 @@ describe('a disk that fails', () => {
     return report;
   }
 
-  test('while it starts: it says so and ends, and starts on a disk that works', async (t) => {
+  test('at start: the server says so and exits, and starts on a disk that works', async (t) => {
     if (!hasStrace) return t.skip('optional: needs strace');
     const { outcome } = await runFault(t, { ...SYNC, first: 2, count: 2 });
     assert.equal(outcome, 'did not start');

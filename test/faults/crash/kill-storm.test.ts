@@ -8,7 +8,7 @@ import { LEAST_ACKNOWLEDGED, runKillStorm } from './kill-storm.ts';
 const STORMS = 2;
 const KILLS_A_STORM = 4;
 
-describe('a server that is killed in the middle of a storm', () => {
+describe('a server that is killed under load', () => {
   test('has lost nothing that it acknowledged, lent nothing twice, and recorded every slot', async (t) => {
     const storms = Array.from({ length: STORMS }, async () => {
       const seed = makeUpSeed();
@@ -23,7 +23,7 @@ describe('a server that is killed in the middle of a storm', () => {
     }
   });
 
-  test('is found out when it loses its log', async (t) => {
+  test('is detected when it loses its log', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     const report = await runKillStorm({ cycles: 3, seed, data: temporaryFolder(t), losesLog: true });

@@ -20,7 +20,7 @@ async function crash(life: FleetLife, seed: number, cycles: number, losesCommits
 }
 
 describe('a database that crashes under the load of two servers', { skip }, () => {
-  test('has lost nothing that was acknowledged, and the servers go on by themselves', async (t) => {
+  test('has lost nothing that was acknowledged, and the servers recover by themselves', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     const { book, recoveriesMs } = await crash(t, seed, 2);
@@ -31,7 +31,7 @@ describe('a database that crashes under the load of two servers', { skip }, () =
     assert.ok(book.acknowledged > 200);
   });
 
-  test('is found out when it loses what it had acknowledged', async (t) => {
+  test('is detected when it loses what it had acknowledged', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     const { book } = await crash(t, seed, 2, true);

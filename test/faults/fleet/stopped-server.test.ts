@@ -9,7 +9,7 @@ const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform
 const getPostgres = sharedPostgres();
 
 describe('a server that is stopped in the middle of a transaction', { skip }, () => {
-  test('holds the other one up for a moment only, and does no harm when it goes on', async (t) => {
+  test('delays the other one only briefly, and does no harm when it resumes', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     // Longer than the database lets a transaction say nothing.

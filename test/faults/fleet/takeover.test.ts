@@ -9,7 +9,7 @@ const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform
 const getPostgres = sharedPostgres();
 
 describe('when the server that does the background work is killed', { skip }, () => {
-  test('another one takes it up, sends every event in order, and clients lose nothing', async (t) => {
+  test('another one takes over, sends every event in order, and clients lose nothing', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     const sizes = { cycles: 1, longestRestMs: 100, patience: SUITE_PATIENCE };

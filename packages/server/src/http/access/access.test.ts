@@ -120,7 +120,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'with the token of a client that has none': wrong('Bearer undefined'),
   'with an empty Authorization': wrong(''),
   'with a name and a password': wrong('Basic YWRtaW46YWRtaW4='),
-  'with a session that is none': plain('liar', { peer: FOREIGN, headers: { cookie: 'berth=x' } }),
+  'with an invalid session': plain('liar', { peer: FOREIGN, headers: { cookie: 'berth=x' } }),
   'with an expired token': {
     standing: 'liar',
     request: async (app) => {
@@ -153,7 +153,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
     request: async (app) => bearer(await createToken(app, 'user', 30)),
   },
   'in a browser, by a page of ours': withBrowser('operator', true),
-  'in a browser, by a page of ours that says so': withBrowser('admin', true, {
+  'in a browser, by a page of ours with an Origin': withBrowser('admin', true, {
     origin: 'http://localhost:8080',
     'sec-fetch-site': 'same-origin',
   }),
@@ -251,7 +251,7 @@ describe('the table of routes', () => {
     assert.deepEqual([...byClass.keys()].sort(), ['admin', 'client', 'public']);
   });
 
-  test('keeps what the specification calls administration to administrators', async (t) => {
+  test('restricts what the specification calls administration to administrators', async (t) => {
     const { routes } = await openTestApp(t);
     const paths = (access: Route['access']) =>
       routes.filter((route) => route.access === access).flatMap((route) => route.paths);
@@ -296,7 +296,7 @@ describe('a caller on this machine', () => {
     }
   }
 
-  test('is nobody any more once the one-time password was replaced over the API', async (t) => {
+  test('no longer administers once the one-time password was replaced over the API', async (t) => {
     const app = await openTestApp(t);
     const old = await createAdministrator(app.accounts);
     assert.equal((await app.get('/api/admin/status')).status, 200);
@@ -306,7 +306,7 @@ describe('a caller on this machine', () => {
     assert.equal((await app.post('/api/v4/register', { user: 'ann' })).status, 200);
   });
 
-  test('cannot do what they may no longer do by sending the body slowly', async (t) => {
+  test('cannot keep rights they have lost by sending the body slowly', async (t) => {
     const app = await openTestApp(t);
     const { token } = await app.accounts.tokens.create({ name: 'ci', role: 'admin', days: null }, 'test');
     const rest = Promise.withResolvers<void>();
@@ -325,7 +325,7 @@ describe('a caller on this machine', () => {
     assert.ok(!(await app.accounts.list()).some(({ name }) => name === 'backdoor'));
   });
 
-  test('is still only a name for the audit: local, control, an account or a token', async (t) => {
+  test('is only a name in the audit log: local, control, an account or a token', async (t) => {
     const app = await openTestApp(t);
     const { token } = await app.accounts.tokens.create({ name: 'ci', role: 'operator', days: null }, 'test');
     const visits: SendOptions[] = [{}, { peer: CONTROL }, bearer(await signIn(app, 'admin')), bearer(token)];
