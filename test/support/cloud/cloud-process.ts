@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { runCli } from '@berth/cloud/cli/cli';
 import { temporaryFolder } from '../server-process.ts';
 import { createTestTerminal } from './cloud-command-line.ts';
+import { writeSigningKey } from './test-cloud.ts';
 
 const MAIN = fileURLToPath(new URL('../../../packages/cloud/src/main.ts', import.meta.url));
 
@@ -60,6 +61,7 @@ interface TestContext {
 /** Starts a cloud with a key pair on a free port. It ends with the test. */
 export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
   const data = options.data ?? temporaryFolder(t);
+  if (options.data === undefined) writeSigningKey(data);
   const run = (...words: readonly string[]) => runVendor(data, words);
   const keys = options.withKeys === false ? NO_KEYS : await createKeys(data);
   const publicKeyFile = join(data, 'public.pem');
