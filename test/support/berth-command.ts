@@ -21,13 +21,14 @@ export interface CommandResult {
 }
 
 /** Commands that run until stopped, or do not write through the terminal. */
-const NEED_A_PROCESS = /^(serve|events|audit export)( |$)/;
+const NEED_A_PROCESS = /^(events|audit export)( |$)/;
 
 type Env = Readonly<Record<string, string>>;
 
 /**
  * Runs `berth WORDS` on a data folder, with or without a running server, and with `input` as standard input.
- * Most commands run in this process, which is faster; a faked clock needs a separate process.
+ * Most commands run in this process, which is faster; a faked clock needs a separate process. `serve` is for
+ * servers that refuse to start: any other is stopped when it is ready.
  */
 export async function runBerth(
   data: string,
@@ -58,6 +59,7 @@ class Recorder {
   readonly hasColors = () => false;
   write(text: string | Uint8Array): boolean {
     this.text += text;
+    if (/^berth listening on /m.test(this.text)) process.emit('SIGTERM');
     return true;
   }
 }
