@@ -12,7 +12,7 @@ const skip = canCrash ? false : 'optional: needs a PostgreSQL of its own';
 async function crash(life: FleetLife, seed: number, cycles: number, losesCommits = false) {
   const postgres = await startPostgres();
   try {
-    const sizes = { seed, cycles, losesCommits, longestRestMs: 50, patience: SUITE_PATIENCE };
+    const sizes = { seed, cycles, losesCommits, longestRestMs: 200, patience: SUITE_PATIENCE };
     return await runDatabaseStorm(life, { postgres, ...sizes });
   } finally {
     await postgres.end();
