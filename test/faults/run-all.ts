@@ -42,6 +42,11 @@ const STORMS: readonly Storm[] = [
     env: { BERTH_ALL_FAULTS: '1' },
   },
   { name: 'disk-errors', words: ['test/faults/crash/disk-errors.ts', '--to', '40'] },
+  {
+    name: 'rotation-disk',
+    words: ['--test', 'test/faults/crash/rotation-disk.test.ts'],
+    env: { BERTH_ALL_FAULTS: '1' },
+  },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 
