@@ -21,7 +21,7 @@ export interface CommandResult {
 }
 
 /** Commands that run until stopped, or do not write through the terminal. */
-const NEED_A_PROCESS = /^(events|audit export)( |$)/;
+const NEED_A_PROCESS = /^(events|audit export(?!.* --out ))( |$)/;
 
 type Env = Readonly<Record<string, string>>;
 
