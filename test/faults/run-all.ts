@@ -47,6 +47,11 @@ const STORMS: readonly Storm[] = [
     words: ['--test', 'test/faults/crash/rotation-disk.test.ts'],
     env: { BERTH_ALL_FAULTS: '1' },
   },
+  {
+    name: 'file-tampering',
+    words: ['--test', 'test/faults/file-tampering.test.ts'],
+    env: { BERTH_ALL_FAULTS: '1' },
+  },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 
