@@ -34,9 +34,10 @@ export async function runBerth(
   data: string,
   words: readonly string[],
   env: Env = {},
-  input = '',
+  input: string | Readable = '',
 ): Promise<CommandResult> {
-  if (NEED_A_PROCESS.test(words.join(' ')) || 'LD_PRELOAD' in env) return spawnBerth(data, words, env, input);
+  const needsProcess = NEED_A_PROCESS.test(words.join(' ')) || 'LD_PRELOAD' in env;
+  if (needsProcess && typeof input === 'string') return spawnBerth(data, words, env, input);
   const stdout = new Recorder();
   const stderr = new Recorder();
   const all = { ...process.env, ...(await environmentOf(data)), ...env };
@@ -47,7 +48,11 @@ export async function runBerth(
     env: all,
     terminal: Object.assign(createTerminal(stdout, stderr, all), {
       readSecrets: (prompts: readonly SecretPrompt[]) =>
-        readSecrets(prompts, Readable.from([Buffer.from(input)]), (text) => stderr.write(text)),
+        readSecrets(
+          prompts,
+          typeof input === 'string' ? Readable.from([Buffer.from(input)]) : input,
+          (text) => stderr.write(text),
+        ),
     }),
   });
   return { code, stdout: stdout.text, stderr: stderr.text };
