@@ -45,7 +45,7 @@ describe('berth rules show', () => {
   test('shows the same while the server runs and when it is stopped', async (t) => {
     const server = ServerUnderTest.make(t);
     writeFileSync(join(server.data, 'rules.yaml'), RULES);
-    await server.start();
+    await server.start({ isHere: true });
     const running = await runBerth(server.data, ['rules', 'show']);
     assert.equal(running.code, 0);
     const [facts, barred] = running.stdout.split('\n\n');
@@ -72,7 +72,7 @@ describe('an invalid rules file', () => {
     const server = ServerUnderTest.make(t);
     const file = join(server.data, 'rules.yaml');
     writeFileSync(file, RULES);
-    await server.start();
+    await server.start({ isHere: true });
     await server.stop();
     writeFileSync(file, 'deny: [');
     await server.start();
@@ -82,7 +82,7 @@ describe('an invalid rules file', () => {
     assert.match(String(body.error), /it is not valid YAML/);
     await server.stop();
     rmSync(file);
-    await server.start();
+    await server.start({ isHere: true });
     assert.deepEqual((await server.api.get('/api/admin/rules')).body.error, null);
   });
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { BERTH } from '../support/program.ts';
+import { startServerHere } from '../support/server-here.ts';
 import { type StartOptions, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 interface Events {
@@ -70,7 +71,8 @@ describe('a server', () => {
 
   test('uses a port and a token where the path is too long for a socket', async (t) => {
     const data = join(temporaryFolder(t), 'd'.repeat(100));
-    const server = await startServer(t, { data, args: ['--demo'] });
+    const server = await startServerHere({ data, args: ['--demo'] });
+    t.after(server.stop);
     const file = join(data, 'control.json');
     assert.equal(existsSync(join(data, 'berth.sock')), false);
     assert.equal(modeOf(file), '600');
@@ -81,7 +83,7 @@ describe('a server', () => {
     }
     const status = await askBerth<{ url: string }>(data, ['status']);
     assert.equal(status.url, server.url);
-    assert.equal(await server.stop(), 0);
+    await server.stop();
     assert.equal(existsSync(file), false);
     assert.equal((await askBerth<{ url: null }>(data, ['status'])).url, null);
   });
@@ -100,7 +102,8 @@ describe('a second server', () => {
   });
 
   test('on the same port is refused with a message, and releases its data', async (t) => {
-    const server = await startServer(t, { data: temporaryFolder(t) });
+    const server = await startServerHere({ data: temporaryFolder(t) });
+    t.after(server.stop);
     const data = temporaryFolder(t);
     const { port } = new URL(server.url);
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', port]);
@@ -108,16 +111,14 @@ describe('a second server', () => {
     assert.equal(stdout, '');
     assert.match(stderr, new RegExp(`Cannot listen on 127\\.0\\.0\\.1 port ${port}: .*\\n$`));
     assert.doesNotMatch(stderr, /\n {4}at /);
-    const next = await startServer(t, { data });
-    assert.equal(await next.stop(), 0);
+    await (await startServerHere({ data })).stop();
     assert.deepEqual(await listSystemEvents(data), ['server_stopped', 'server_started', 'account_created']);
   });
 });
 
 test('another master key is refused with both fingerprints', async (t) => {
   const data = temporaryFolder(t);
-  const server = await startServer(t, { data });
-  assert.equal(await server.stop(), 0);
+  await (await startServerHere({ data })).stop();
   const env = { BERTH_MASTER_KEY: 'ab'.repeat(32) };
   for (const words of [['serve', '--port', '0'], ['status']]) {
     const { code, stdout, stderr } = await runBerth(data, words, env);

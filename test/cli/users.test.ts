@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
-import { BERTH } from '../support/program.ts';
+import { runBerth } from '../support/berth-command.ts';
 import { setUpData, succeeded } from './data-states.ts';
 
 const OWN = 'a password of my own';
@@ -60,17 +59,16 @@ for (const state of ['running', 'stopped'] as const) {
         ['user add ada --role user', 'There is already an account "ada".'],
         ['user password nobody', 'There is no account "nobody".'],
       ] as const) {
-        // Whoever reads standard input waits for ever: nothing comes, and it is not closed.
-        const args = [...BERTH.args, ...words.split(' '), '--data', data];
-        const child = spawn(BERTH.file, args, { stdio: 'pipe' });
-        t.after(() => child.kill('SIGKILL'));
-        let said = '';
-        child.stderr.setEncoding('utf8').on('data', (text: string) => {
-          said += text;
+        let isAsked = false;
+        const input = new Readable({
+          read() {
+            isAsked = true;
+            this.push(null);
+          },
         });
-        const [code] = await once(child, 'close');
-        assert.equal(code, 1, words);
-        assert.ok(said.startsWith(message), said);
+        const { code, stderr } = await runBerth(data, words.split(' '), {}, input);
+        assert.deepEqual([code, isAsked], [1, false], words);
+        assert.ok(stderr.startsWith(message), stderr);
       }
     });
 

@@ -69,7 +69,7 @@ describeStores('many users at once', () => {
     const ids = Array.from({ length: 20 }, (_, index) => index + 1);
     const licenses = ids.map((id) => testLicense(id, { product: `tool-${id}`, slots: 5 }));
     const server = await ServerUnderTest.start(t, { isHere: true, licenses });
-    const users = nameUsers(100);
+    const users = nameUsers(40);
     const all = await Promise.all(ids.map((id) => registerAll(server, `tool-${id}`, users)));
     const events = await server.api.eventsAfter(0);
     for (const [index, id] of ids.entries()) {
@@ -84,9 +84,9 @@ describeStores('many users at once', () => {
 });
 
 describeStores('one user', () => {
-  test('registering 1,000 times at once from changing addresses takes one slot', async (t) => {
+  test('registering 300 times at once from changing addresses takes one slot', async (t) => {
     const server = await ServerUnderTest.start(t, { isHere: true, licenses: [testLicense(7, { slots: 5 })] });
-    const addresses = Array.from({ length: 1000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
+    const addresses = Array.from({ length: 300 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
     const answers = await Promise.all(
       addresses.map((ip_local) => server.api.register({ product: 'cad', user: 'ada', ip_local })),
     );

@@ -4,12 +4,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
-import {
-  type ServerProcess,
-  seedLicenses,
-  startServerProcess,
-  temporaryFolder,
-} from '../../support/server-process.ts';
+import { startServerHere } from '../../support/server-here.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../../support/server-process.ts';
 import { testLicense } from '../../support/test-license.ts';
 import { createToken } from '../doors/set-up-server.ts';
 
@@ -22,15 +18,22 @@ const skip = process.platform === 'darwin' ? 'optional: this platform has one lo
 
 interface Site {
   readonly data: string;
-  readonly server: ServerProcess;
+  readonly server: { readonly url: string };
 }
 
 async function startSite(t: TestContext, slots: number, args: readonly string[] = []): Promise<Site> {
   const data = join(temporaryFolder(t), 'data');
   await seedLicenses(data, [testLicense(1, { slots })]);
-  const server = await startServerProcess({ data, args });
-  t.after(() => server.stop('SIGKILL'));
+  const server = await startServerHere({ data, args });
+  t.after(server.stop);
   return { data, server };
+}
+
+/** What a server that listens to others logs when it starts. */
+async function readFirstLog(t: TestContext, args: readonly string[]): Promise<string> {
+  const server = await startServerProcess({ data: temporaryFolder(t), args: ['--host', COLLEAGUE, ...args] });
+  await server.stop();
+  return server.readLog();
 }
 
 /** Sends a request from one of the machine's own addresses. Answers its status and code. */
@@ -105,11 +108,10 @@ describe('slot exhaustion', { skip }, () => {
   });
 
   test('causes a warning if a server listens to others without those limits', async (t) => {
-    const open = await startSite(t, 5, ['--host', COLLEAGUE]);
-    assert.match(open.server.readLog(), /set limits.slotsPerAddress and limits.borrowsPerAddress/);
+    const advice = /set limits.slotsPerAddress and limits.borrowsPerAddress/;
+    assert.match(await readFirstLog(t, []), advice);
     const limits = ['--limits-slots-per-address', '3', '--limits-borrows-per-address', '1'];
-    const limited = await startSite(t, 5, ['--host', COLLEAGUE, ...limits]);
-    assert.doesNotMatch(limited.server.readLog(), /slotsPerAddress/);
+    assert.doesNotMatch(await readFirstLog(t, limits), /slotsPerAddress/);
   });
 
   test('by returning what others hold is refused if clients authenticate', async (t) => {

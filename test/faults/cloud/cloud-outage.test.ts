@@ -49,7 +49,7 @@ function readUntold(table: string): number[] {
 describe('a cloud that is away', () => {
   test('from the first start on, and with wrong keys: the server starts, says so, and lends', async (t) => {
     await cloud.kill();
-    const site = await Site.open(t, cloud, { isDirect: true });
+    const site = await Site.open(t, cloud, { isDirect: true, isHere: true });
     assert.equal((await site.cloudFacts()).state, 'no_keys');
     await site.setKeys();
     const { error } = await site.waitForState('failing');
@@ -79,7 +79,7 @@ describe('a cloud that is away', () => {
     await cloud.kill();
     await site.use({ total: 10, exports: 20 });
     assert.equal(await site.server.stop(), 0);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.use({ total: 100, exports: 200 });
     assert.equal((await site.waitForState('failing')).error?.reason, 'unreachable');
     const { data } = site.server;
@@ -119,7 +119,7 @@ describe('a cloud that hangs', () => {
     assert.equal(await pollUntil('the server ends', () => exitCode), 0);
     assert.match(site.server.log, /"stopped"/);
     site.proxy.setPlan(PASS);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.assertTold();
   });
 });
@@ -133,7 +133,7 @@ describe('kill -9', () => {
     await site.use({ total: 5, exports: 6 });
     await site.server.stop('SIGKILL');
     site.proxy.setPlan(PASS);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.assertTold();
   });
 
@@ -145,7 +145,7 @@ describe('kill -9', () => {
     await waitForReport(site, 'delay', false);
     await site.server.stop('SIGKILL');
     site.proxy.setPlan(PASS);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.assertTold();
     release();
     await waitForReport(site, 'delay', true);
@@ -153,7 +153,7 @@ describe('kill -9', () => {
   });
 
   test('of the cloud while its answer is on its way', async (t) => {
-    const site = await openWithLicense(t);
+    const site = await openWithLicense(t, { isHere: true });
     breakReports(site, { kind: 'hang_after' });
     await site.use({ total: 9, exports: 1 });
     await waitForReport(site, 'hang_after', true);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
+import { startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { makeUpSeed } from '../../support/random.ts';
 import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
 
@@ -7,12 +8,14 @@ import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
  * `BERTH_REPORTS` and `BERTH_SEED` make a longer storm, or the same one again; `npm run faults --
  * cloud-reports` makes a long one.
  */
-const REPORTS = Number(process.env.BERTH_REPORTS ?? 100);
+const REPORTS = Number(process.env.BERTH_REPORTS ?? 60);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
+const vendor = await startCloudProcess({ after });
+
 async function storm(t: TestContext, wish: Partial<ReportStorm>) {
-  const whole = { seed: SEED, reports: REPORTS, cutShare: 0.3, withoutIds: false, strangerEvery: 0, ...wish };
-  const result = await runReportStorm(t, whole);
+  const whole = { seed: SEED, reports: REPORTS, cutShare: 0.5, withoutIds: false, strangerEvery: 0, ...wish };
+  const result = await runReportStorm(t, vendor, whole);
   t.diagnostic(`${JSON.stringify(whole)} ${JSON.stringify(result)}`);
   assert.ok(result.cuts > whole.reports / 10, 'answers were lost');
   assert.equal(result.underWay, 0, 'nothing is left on its way');

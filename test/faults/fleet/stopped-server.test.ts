@@ -13,7 +13,7 @@ describe('a server that is stopped in the middle of a transaction', { skip }, ()
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     // Longer than the database lets a transaction say nothing.
-    const sizes = { seconds: 8, longestRestMs: 100, patience: SUITE_PATIENCE };
+    const sizes = { seconds: 8, longestRestMs: 400, patience: SUITE_PATIENCE };
     const report = await runStoppedServer(t, { postgres: await getPostgres(), seed, ...sizes });
     t.diagnostic(`the other one waited ${Math.round(report.waitedMs)} ms`);
     t.diagnostic(report.book.describe());
