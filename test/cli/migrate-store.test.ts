@@ -121,7 +121,7 @@ describe('berth migrate-store', { skip }, () => {
     assert.match(there.stdout, /other servers on the database need the same key/);
     assert.deepEqual(await listAll(data, postgres), before);
     assert.equal(await readHardware(data, postgres), hardware, 'licenses are bound to it');
-    await expectNoStart(/was moved to postgres:.*moved-to-postgres to go on/, data);
+    await expectNoStart(/was moved to postgres:.*moved-to-postgres to continue here/, data);
     const server = await startServerHere({ data, env: postgres });
     await lend(server.url);
     await expectRefusal(
