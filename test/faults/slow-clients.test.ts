@@ -21,6 +21,8 @@ async function startServer(t: TestContext, args: readonly string[] = []) {
   return server;
 }
 
+const TIMED_OUT = /^HTTP\/1\.1 408 .*"request_timeout"/s;
+
 /** In waves, because 1,000 handshakes at once are a test of the machine; all are there in the end. */
 const WAVE = 100;
 
@@ -82,8 +84,11 @@ describe('slow clients', { concurrency: true }, () => {
     const server = await startServer(t);
     const clients = await openMany(server.url, SLOW_KINDS, 1000);
     await expectAllCut(server.url, clients);
-    for (const { kind, readHeard } of clients) {
-      if (kind.reads) assert.match(readHeard(), /^HTTP\/1\.1 408 .*"request_timeout"/s, kind.name);
+    for (const [kind, alike] of Map.groupBy(clients, (client) => client.kind)) {
+      const told = alike.filter(({ readHeard }) => TIMED_OUT.test(readHeard()));
+      // Whoever still sends when the connection is cut may lose what was said last.
+      if (kind.reads && kind.dribble === '') assert.equal(told.length, alike.length, kind.name);
+      else if (kind.reads) assert.ok(told.length > 0, kind.name);
     }
     assert.doesNotMatch(server.readLog(), /"level":"error"/);
     assert.equal(await server.stop(), 0);

@@ -61,6 +61,9 @@ describe('every request', () => {
   });
 });
 
+/** The server has found out what was asked for. */
+const UNDERSTOOD = [200, 204, 401, 404, 405];
+
 /** Whether a user is named anywhere in what a stopped server keeps: slots, denials, the audit log. */
 function isKnownIn(data: string, user: string): boolean {
   return readFileSync(join(data, 'berth.db')).includes(user);
@@ -74,7 +77,11 @@ describe('whatever is sent to its port', () => {
     t.diagnostic(`seed ${SEED} (BERTH_SEED), ${RAW} of ${REQUESTS} requests (BERTH_FUZZ_REQUESTS)`);
     const statuses = await fuzzSockets(server, { seed: SEED, connections: RAW });
     t.diagnostic(`answers: ${JSON.stringify(Object.fromEntries(statuses))}`);
-    assert.ok((statuses.get(200) ?? 0) > 0 && (statuses.get(400) ?? 0) > 0, 'both sorts were answered');
+    assert.ok(statuses.has(400), 'some were not read as requests');
+    assert.ok(
+      UNDERSTOOD.some((status) => statuses.has(status)),
+      'some were',
+    );
     assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);
     await fetch(`${server.url}/api/v4/register`, { method: 'POST', body: '{"user":"not smuggled at all"}' });
     assert.equal(await server.stop(), 0);
