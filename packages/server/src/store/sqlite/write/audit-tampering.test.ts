@@ -10,6 +10,7 @@ import { MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { createManualClock, type ManualClock } from '../../clock.ts';
+import { users } from '../../exam/exam-store.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { type VerifyingKeys, verifySnapshot } from '../read/verify-audit.ts';
@@ -21,7 +22,7 @@ import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
  */
 const EVENTS = 1000;
 /** What is done together is one link: enough of them, and a log that is verified quickly. */
-const NAMES = ['ada', 'bob', 'eve', 'fay', 'gus', 'ian', 'joe', 'kim', 'liz', 'max'];
+const NAMES = ['ada', ...users(19)];
 const LICENSES = [1, 2, 3, 4].map(licenseId);
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
@@ -49,8 +50,8 @@ async function writeHistory(store: Store, clock: ManualClock): Promise<void> {
   }
   for (let round = 0; (await countEvents(store)) < EVENTS; round++) {
     clock.advance(MINUTE_MS);
-    const users = NAMES.map((name) => `${name}-${round}`);
-    const asked = LICENSES.flatMap((id) => users.map((user) => borrow(user, 'longest', { licenseId: id })));
+    const names = NAMES.map((name) => `${name}-${round}`);
+    const asked = LICENSES.flatMap((id) => names.map((user) => borrow(user, 'longest', { licenseId: id })));
     await Promise.all(asked.map((command) => store.execute(command)));
     await store.execute(unregister(`ada-${round}`, { licenseId: LICENSES[round % LICENSES.length] ?? null }));
     if (round % 3 === 0) await store.execute({ kind: 'record_event', event: STARTED });
