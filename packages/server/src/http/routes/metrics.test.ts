@@ -15,7 +15,7 @@ import { DENIAL_REASONS } from '../../core/lending/denial-reasons.ts';
 import { PLACE_WINDOW_MS } from '../../core/lending/deny.ts';
 import { DEMO_LICENSE } from '../../core/nouns/demo-license.ts';
 import { Fault } from '../../core/nouns/fault.ts';
-import type { Feature } from '../../core/nouns/feature.ts';
+import type { Feature, FeatureLending } from '../../core/nouns/feature.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS, SECOND_MS } from '../../core/nouns/instant.ts';
 
 const OPEN = { accept: 'application/openmetrics-text;version=1.0.0;q=0.8,text/plain;q=0.5,*/*;q=0.1' };
@@ -37,7 +37,9 @@ const OF_RENDER = '{license="1",product="cad",feature="render"}';
 const OF_EXPORT = '{license="1",product="cad",feature="export"}';
 
 function open(t: TestContext, options: TestAppOptions = {}) {
-  const { features } = DEMO_LICENSE;
+  const [counted, lent] = DEMO_LICENSE.features as readonly [Feature, Feature];
+  const floating = { ...(lent.floating as FeatureLending), slots: 4 };
+  const features = [counted, { ...lent, floating }];
   return openTestApp(t, { licenses: [testLicense(1, { slots: 3, features })], ...options });
 }
 
@@ -90,7 +92,7 @@ describeStores('the metrics', (store) => {
     await app.post('/api/v4/borrow', { user: 'eve', borrowed_until: until });
     const ask = { user: 'eve', feature: 'render' };
     await app.post('/api/v4/featureRegister', { ...ask, borrowed_until: until });
-    await app.post('/api/v4/featureRegister', { ...ask, user: 'ann' });
+    for (const user of ['ann', 'bob']) await app.post('/api/v4/featureRegister', { ...ask, user });
     await app.post('/api/v4/add_consumption', { consumptions: 7 });
     await app.post('/api/v4/add_feature_consumption', { feature: 'export', consumptions: 40 });
     await app.post('/api/v4/unregister', { user: 'ann' });
@@ -104,10 +106,10 @@ describeStores('the metrics', (store) => {
       [`berth_license_expiry_days${OF_CAD}`]: undefined,
       [`berth_license_consumption${OF_CAD}`]: 7,
       [`berth_license_consumption_remaining${OF_CAD}`]: 993,
-      [`berth_feature_slots${OF_RENDER}`]: 2,
-      [`berth_feature_slots_in_use${OF_RENDER}`]: 1,
+      [`berth_feature_slots${OF_RENDER}`]: 4,
+      [`berth_feature_slots_in_use${OF_RENDER}`]: 2,
       [`berth_feature_slots_borrowed${OF_RENDER}`]: 1,
-      [`berth_feature_slots_peak${OF_RENDER}`]: 2,
+      [`berth_feature_slots_peak${OF_RENDER}`]: 3,
       [`berth_feature_slots${OF_EXPORT}`]: undefined,
       [`berth_feature_consumption${OF_EXPORT}`]: 40,
       [`berth_feature_consumption_remaining${OF_EXPORT}`]: 60,
