@@ -84,7 +84,11 @@ export interface ServeOptions {
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const log = createLog(options.config.log, options.rewrite);
   for (const warning of options.warnings) log.warn(warning);
-  const certificates = openCertificates(options.config.tls, { log, readWall: systemClock.readWall });
+  const certificates = openCertificates(options.config.tls, {
+    log,
+    readWall: systemClock.readWall,
+    warnDays: options.config.notices.certificateDays,
+  });
   const entrance = createEntrance();
   const { readMonotonicMs } = systemClock;
   const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };

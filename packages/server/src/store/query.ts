@@ -31,6 +31,7 @@ export type Query =
   | { readonly kind: 'is_set_up' }
   | { readonly kind: 'find_webhook_cursor' }
   | { readonly kind: 'find_notice'; readonly key: NoticeKey }
+  | { readonly kind: 'list_notices'; readonly of: NoticeKey['kind'] }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
@@ -100,6 +101,8 @@ export interface Answers {
   find_webhook_cursor: AuditPosition | null;
   /** What is remembered under this name; `null`: nothing. */
   find_notice: number | null;
+  /** The subjects of which this was told. */
+  list_notices: readonly string[];
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];

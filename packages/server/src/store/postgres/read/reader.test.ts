@@ -129,6 +129,7 @@ const QUESTIONS: { readonly [K in Exclude<Query['kind'], 'describe_store'>]: rea
     kind: 'find_notice',
     key: { kind: 'cloud_held', subject },
   })),
+  list_notices: ['cloud_held', 'license_nearly_full'].map((of) => ({ kind: 'list_notices', of }) as Query),
   list_untidy: [{ kind: 'list_untidy' }],
   list_backlog: [{ kind: 'list_backlog' }],
   list_usage: [{ kind: 'list_usage' }],
