@@ -300,7 +300,7 @@ const TABLE = [
     path: 'notices.diskFreeMegabytes',
     default: 1024,
     from: 0,
-    to: 1024 * 1024,
+    to: 1_000_000_000,
     about: 'Free space on the disk of the data folder below which the same are notified; 0 turns it off.',
   },
   {

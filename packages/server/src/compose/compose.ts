@@ -32,6 +32,7 @@ import type { Store } from '../store/store.ts';
 import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
 import { describeNotice } from '../telemetry/notices.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
+import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
@@ -233,6 +234,7 @@ export function composeApp(
     lending: createLending(store, config.limits),
     oversight: createOversight(store),
     custody: createKeyCustody(store, findMasterKey(options)),
+    doctor: composeDoctor(options, world.clock, { ...events, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,

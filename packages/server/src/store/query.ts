@@ -37,6 +37,7 @@ export type Query =
   | { readonly kind: 'list_usage' }
   | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
+  | { readonly kind: 'describe_engine' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
   | { readonly kind: 'find_rules' };
@@ -109,6 +110,7 @@ export interface Answers {
   /** The private key of this server, in DER form (PKCS #8). Never part of an answer to anybody. */
   find_identity_key: Uint8Array;
   describe_store: StoreDescription;
+  describe_engine: EngineDescription;
   describe_seal: SealDescription;
   /** For whoever talks to the licensing cloud; no answer to anybody else may hold it. */
   find_cloud_keys: CloudKeys;
@@ -249,6 +251,16 @@ export interface StoreDescription {
   readonly registrations: number;
   /** An administrator still has the password that the server made up. */
   readonly isOneTimePasswordInUse: boolean;
+}
+
+/** How the database is set up, and who uses it. */
+export interface EngineDescription {
+  /** By their names; `null`: the database does not know it. */
+  readonly settings: Readonly<Record<string, string | null>>;
+  /** The port that the database itself listens on; `null`: unknown, or it is a file. */
+  readonly port: number | null;
+  /** The servers that were seen in the last half minute; none if the store is not shared. */
+  readonly servers: readonly { readonly hostname: string; readonly version: string }[];
 }
 
 interface SealDescription {

@@ -5,6 +5,7 @@ import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
+import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
   },
+  ...DOCTOR_COMMANDS,
   {
     words: 'config',
     about: 'show the settings from the command line, the environment and berth.yaml',

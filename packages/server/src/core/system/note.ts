@@ -44,8 +44,8 @@ export function isCertificateEnding(validUntil: Instant, now: Instant, days: num
 
 /**
  * Every notice is recorded once, however often and by however many servers the fact is noticed: the end of a
- * license, token or certificate once for each end date, an outage, a full disk or a used-up license once until
- * it is over, and that a cloud binds its answers once until an administrator releases it.
+ * license, token or certificate once for each end date; an outage, a full disk or a used-up license once
+ * until it is over; and that a cloud binds its answers once until an administrator releases it.
  */
 export const note = {
   ...ON_SERVER,

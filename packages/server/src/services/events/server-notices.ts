@@ -6,7 +6,7 @@ import { findDiskSpace } from '../upkeep/disk-space.ts';
 import { note } from './notices.ts';
 
 /** Notices about this server and its machine. With a shared database, every server looks for itself. */
-export interface ServerNotices {
+interface ServerNotices {
   /** Records new notices, each once, and returns how many. */
   look(): Promise<number>;
 }

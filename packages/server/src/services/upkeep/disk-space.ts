@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 
-export interface DiskSpace {
+interface DiskSpace {
   /** What this process may still write. */
   readonly freeMegabytes: number;
   readonly totalMegabytes: number;

@@ -74,6 +74,13 @@ export function noticeCases(again: 'restart' | 'crash') {
       await exam[again]();
       assert.deepEqual(await list(), [String(licenseId), `${licenseId} render`]);
     },
+    ...cursorCases(again),
+  };
+}
+
+/** What was told to whom, and what is read onward from there. */
+function cursorCases(again: 'restart' | 'crash') {
+  return {
     'how far the webhook was told is kept': async (exam: ExamStore) => {
       const find = () => exam.store.read({ kind: 'find_webhook_cursor' });
       assert.equal(await find(), null);

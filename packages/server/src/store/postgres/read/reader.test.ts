@@ -85,7 +85,9 @@ const REGISTRATIONS: ListRegistrations = {
 
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
-const QUESTIONS: { readonly [K in Exclude<Query['kind'], 'describe_store'>]: readonly Query[] } = {
+const QUESTIONS: {
+  readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
+} = {
   list_licenses: [null, 'cad', 'p0', 'p9', 'c\0d', "'; DROP TABLE license; --"].map((product) => ({
     kind: 'list_licenses',
     product,
