@@ -43,8 +43,8 @@ async function openNotices(t: TestContext, licenses: readonly License[] = []) {
   };
 }
 
-describe('licenses that end', () => {
-  test('are told of once, in time, whoever looks', async (t) => {
+describe('expiring licenses', () => {
+  test('are reported once, in time, whoever checks', async (t) => {
     const { clock, store, notices, open, told } = await openNotices(t);
     const validUntil = plus(clock.readWall(), 20 * DAY_MS);
     const endless = testLicense(2, { product: 'cam' });
@@ -60,7 +60,7 @@ describe('licenses that end', () => {
     assert.deepEqual(await told(), [{ kind: 'license_expiring', licenseId: 1, product: 'cad', validUntil }]);
   });
 
-  test('are told of again when the vendor has prolonged them and that ends, too', async (t) => {
+  test('are reported again when the vendor extends them and they expire again', async (t) => {
     const { clock, store, notices, told } = await openNotices(t);
     const install = (days: number) => {
       const license = testLicense(1, { validUntil: plus(clock.readWall(), days * DAY_MS) });
@@ -74,8 +74,8 @@ describe('licenses that end', () => {
   });
 });
 
-describe('tokens that end', () => {
-  test('are told of once, in time; not those without an end, nor those that were revoked', async (t) => {
+describe('expiring tokens', () => {
+  test('are reported once, in time, unless they never expire or were revoked', async (t) => {
     const { clock, store, notices, told } = await openNotices(t);
     const create = (name: string, days: number | null) => {
       const token = { tokenHash: `hash of ${name}`, name, role: 'user', days } as const;
@@ -99,7 +99,7 @@ describe('tokens that end', () => {
     assert.equal(await notices.look(), 0);
   });
 
-  test('are told of again under the same id when another one has it', async (t) => {
+  test('are reported again if another token has the same id', async (t) => {
     const { store, notices } = await openNotices(t);
     const token = { tokenHash: 'h1', name: 'ci', role: 'user', days: 3, by: 'test' } as const;
     for (let time = 0; time < 2; time++) {
@@ -127,7 +127,7 @@ describe('a license that fills up', () => {
     };
   }
 
-  test('is told of once, and again after it had room', async (t) => {
+  test('is reported once, and again after it had room', async (t) => {
     const { notices, open, told, register, unregister } = await openWith(t, { slots: 10 });
     await register(users.slice(0, 8));
     assert.equal(await notices.look(), 0);
@@ -147,7 +147,7 @@ describe('a license that fills up', () => {
     ]);
   });
 
-  test('is not told of if it has a single slot, or if that is switched off', async (t) => {
+  test('is not reported if it has a single slot, or if the notice is off', async (t) => {
     const { notices, register, store, clock } = await openWith(t, { slots: 1 });
     await register(users.slice(0, 1));
     assert.equal(await notices.look(), 0);
@@ -160,7 +160,7 @@ describe('a license that fills up', () => {
     assert.deepEqual([await off.look(), await notices.look()], [0, 1]);
   });
 
-  test('and one whose consumption is nearly used up are told of; a new window has room', async (t) => {
+  test('is reported when its consumption is nearly used up; a new window has room', async (t) => {
     const limits = { ...testLicense(1).consumption, max: 100, unlimited: false, period: 'daily' as const };
     const { store, clock, notices, told } = await openWith(t, { consumption: limits });
     const count = (amount: number) => store.execute(consume(amount));
@@ -185,8 +185,8 @@ describe('a license that fills up', () => {
   });
 });
 
-describe('a cloud that stays away', () => {
-  test('is told of when it has been away for long enough, once, and again when it is back', async (t) => {
+describe('an outage of the cloud', () => {
+  test('is reported once when it has lasted long enough, and again when it is over', async (t) => {
     const { clock, notices, open, told, ask } = await openNotices(t);
     await ask(false);
     assert.equal(await notices.look(), 0);
@@ -208,7 +208,7 @@ describe('a cloud that stays away', () => {
     ]);
   });
 
-  test('for a moment is not worth a word', async (t) => {
+  test('that is short is not reported', async (t) => {
     const { clock, notices, told, ask } = await openNotices(t);
     for (let n = 0; n < 5; n++) {
       await ask(true);
@@ -221,7 +221,7 @@ describe('a cloud that stays away', () => {
   });
 });
 
-test('an outage ends with the cloud that was taken out of the settings; the next one is told', async (t) => {
+test('an outage ends when the cloud is removed from the settings; the next one is reported', async (t) => {
   const { store, clock, notices, told, ask } = await openNotices(t);
   const { cloudLink } = openTestLink(store, clock, {});
   const { readWall } = clock;
@@ -238,7 +238,7 @@ test('an outage ends with the cloud that was taken out of the settings; the next
   ]);
 });
 
-test('without a cloud there is nothing to say about it', async (t) => {
+test('without a cloud nothing is reported', async (t) => {
   const { store, clock } = await openTestStore(t, []);
   const { cloudLink } = openTestLink(store, clock, {});
   const readWall = () => instant(clock.readWall() + DAY_MS);

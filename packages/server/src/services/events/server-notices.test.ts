@@ -32,7 +32,7 @@ async function openNotices(t: TestContext) {
 }
 
 describe('a disk that fills up', () => {
-  test('is told of once, and when it has room again', async (t) => {
+  test('is reported once, and when it has room again', async (t) => {
     const { store, folder, open } = await openNotices(t);
     const { totalMegabytes } = (await findDiskSpace(folder)) ?? assert.fail();
     const [short, wide] = [open({ diskFreeMegabytes: 2 * totalMegabytes }), open({ diskFreeMegabytes: 1 })];
@@ -50,13 +50,13 @@ describe('a disk that fills up', () => {
     );
   });
 
-  test('nothing is known of a folder that is not there', async (t) => {
+  test('the space of a missing folder is unknown', async (t) => {
     const { folder } = await openNotices(t);
     assert.equal(await findDiskSpace(join(folder, 'nowhere')), null);
   });
 });
 
-test('a certificate that ends is told of once, its successor again; one that has ended, too', async (t) => {
+test('an expiring certificate is reported once, its successor again, and an expired one', async (t) => {
   const { store, clock, open } = await openNotices(t);
   const limits = { certificateDays: 14 };
   const ends = (days: number) => plus(clock.readWall(), days * DAY_MS);
