@@ -123,6 +123,7 @@ async function dispatch(
     callOf: hints.callOf,
     importMasterKey,
     moveStore,
+    version: deps.version,
     open,
     explain: async (error: unknown) => {
       if (!(await isExpected(error, deps))) throw error;

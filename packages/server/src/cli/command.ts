@@ -41,6 +41,7 @@ export const FLAGS = {
   qr: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   yes: { type: 'boolean' },
+  'with-names': { type: 'boolean' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;
@@ -93,6 +94,8 @@ export interface LocalContext {
   importMasterKey(text: string, passphrase: string): Promise<string>;
   /** Moves the data of a stopped server between its folder and the database. */
   moveStore(direction: MoveDirection): Promise<object>;
+  /** Of this program. */
+  readonly version: string;
   /** The server, running or stopped. */
   open(): Promise<AdminClient>;
   /** Why it could not be opened, if the message explains it; throws any other error. */

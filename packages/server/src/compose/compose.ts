@@ -31,6 +31,7 @@ import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
 import { describeNotice } from '../telemetry/notices.ts';
+import { createRecentLines, type RecentLines } from '../telemetry/recent-lines.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
@@ -83,7 +84,8 @@ export interface ServeOptions {
  * created. After a failure, the next start is a first start again.
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
-  const log = createLog(options.config.log, options.rewrite);
+  const recent = createRecentLines();
+  const log = createLog(options.config.log, { rewrite: options.rewrite, keep: recent.keep });
   for (const warning of options.warnings) log.warn(warning);
   const certificates = openCertificates(options.config.tls, {
     log,
@@ -101,7 +103,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     const news: News = { tell: () => {} };
     const store = await openForServer({ ...options, config }, news, log);
     closes.push(() => store.close());
-    const bound = { ...options, config, certificates, news, entrance, url: listening.url };
+    const bound = { ...options, config, certificates, recent, news, entrance, url: listening.url };
     const { audit, catalogue } = await serveStore(store, bound, log, stops);
     const { findLendable } = catalogue;
     return { url: listening.url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
@@ -132,6 +134,7 @@ interface News {
 
 interface BoundOptions extends ServeOptions {
   readonly certificates: Certificates | null;
+  readonly recent: RecentLines;
   readonly news: News;
   readonly entrance: Entrance;
   readonly url: string;
@@ -176,6 +179,8 @@ interface ComposeOptions extends ConfigAndEnv {
   /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly certificates: Certificates | null;
+  /** The newest lines of the log of a running server. */
+  readonly recent?: RecentLines;
   readonly world?: World;
 }
 
@@ -238,6 +243,7 @@ export function composeApp(
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,
+    listLogLines: () => options.recent?.list() ?? [],
     facts,
   });
   const app = createApp({

@@ -59,6 +59,7 @@ interface Services {
   readonly allowKeysInUrl: boolean;
   readonly auth: AuthSettings;
   readonly settings: Config;
+  readonly listLogLines: () => readonly string[];
   readonly facts: ServerFacts;
 }
 
@@ -80,7 +81,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', ruleRoutes(services.ruleBook), keyAdminRoutes(services)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
-    ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services.doctor)),
+    ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),
     ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
     ...tagged(
       'Server',

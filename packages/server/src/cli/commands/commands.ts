@@ -12,6 +12,7 @@ import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
+import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
     show: showStatus,
   },
   ...DOCTOR_COMMANDS,
+  ...SUPPORT_COMMANDS,
   {
     words: 'config',
     about: 'show the settings from the command line, the environment and berth.yaml',

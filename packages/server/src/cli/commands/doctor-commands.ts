@@ -28,7 +28,7 @@ async function examine(context: LocalContext): Promise<AdminAnswer> {
 }
 
 /** A server that cannot be asked is a finding, too, and its surroundings may tell why. */
-async function findOut(context: LocalContext): Promise<readonly Finding[]> {
+export async function findOut(context: LocalContext): Promise<readonly Finding[]> {
   try {
     return await askServer(context);
   } catch (error) {
