@@ -137,13 +137,14 @@ function writeDocument({ name, content }: Document, pseudonyms: Pseudonyms | nul
   return { name, text: hidden.map((item) => `${JSON.stringify(item)}\n`).join('') };
 }
 
+const ABOUT = 'Support bundle of a Berth server. It has no secrets: no keys, passwords or tokens.';
+const ABOUT_PSEUDONYMS =
+  'Users, hosts and addresses are replaced by words such as user_1; the same name is the same word in all ' +
+  'files. Names of products and licenses, and folders other than home folders, are as they are.';
+
 function describeBundle(files: readonly BundleFile[], isPlain: boolean): string {
-  const names = isPlain
-    ? 'It has the names of users, hosts and addresses.'
-    : 'Users, hosts and addresses are replaced by words such as user_1; the same name is the same word in all ' +
-      'files. Names of products and licenses, and folders other than home folders, are as they are.';
   const list = files.map(({ name, text }) => `${name}  ${text.length} characters`);
-  return `Support bundle of a Berth server. It has no secrets: no keys, passwords or tokens.\n${names}\n\n${list.join('\n')}\n`;
+  return [ABOUT, isPlain ? KEPT : ABOUT_PSEUDONYMS, '', ...list, ''].join('\n');
 }
 
 /** The time of the server, which dates the files; 0 if nobody could be asked. */
