@@ -17,7 +17,7 @@ test('names are replaced where their field says so, and wherever they stand as w
     subject: 'CN=vm.example, O=Acme',
     kind: 'al',
     text: 'al took it from ALSO, al-x, "al" and total; ci did it on srv.example for Acme.',
-    events: [{ user: 'al', account: 'admin', hostname: 'pc', os_hostname: 'pc' }],
+    events: [{ user: 'al', account: 'admin', hostname: 'pc', os_hostname: 'lab' }],
   };
   assert.deepEqual(learned(value).hide(value), {
     user: 'user_1',
@@ -27,7 +27,7 @@ test('names are replaced where their field says so, and wherever they stand as w
     subject: 'CN=host_2, O=host_3',
     kind: 'al',
     text: 'user_1 took it from ALSO, user_1-x, "user_1" and total; user_2 did it on host_1 for host_3.',
-    events: [{ user: 'user_1', account: 'admin', hostname: 'host_4', os_hostname: 'host_4' }],
+    events: [{ user: 'user_1', account: 'admin', hostname: 'host_4', os_hostname: 'host_5' }],
   });
 });
 
