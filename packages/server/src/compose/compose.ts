@@ -79,6 +79,7 @@ export interface ServeOptions {
   readonly rewrite?: (text: string) => string;
   /** Called when the store is lost: nothing can be acknowledged any more. */
   readonly onLost: () => void;
+  readonly world?: World;
 }
 
 /**
@@ -186,7 +187,7 @@ interface ComposeOptions extends ConfigAndEnv {
   readonly world?: World;
 }
 
-const THIS_WORLD: World = { version: VERSION, clock: systemClock };
+export const THIS_WORLD: World = { version: VERSION, clock: systemClock };
 
 interface Parts {
   readonly app: Hono<AppEnv>;
