@@ -1,6 +1,6 @@
 import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
-import { envOf, flagOf } from '../config.ts';
-import { SETTINGS } from '../settings.ts';
+import { envOf, fileVariableOf, flagOf } from '../config.ts';
+import { SETTINGS, type Setting } from '../settings.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands/commands.ts';
 
@@ -112,12 +112,20 @@ export function describeSettings(): string {
   return [
     'Settings (flag, or environment variable, or name in berth.yaml):',
     '',
-    ...SETTINGS.map(({ path, default: value, about }) =>
-      [`  --${flagOf(path)}, ${envOf(path)}`, `      ${path}: ${about} ${sayDefault(value)}`].join('\n'),
+    ...SETTINGS.map((setting) =>
+      [
+        `  --${flagOf(setting.path)}, ${sayVariables(setting)}`,
+        `      ${setting.path}: ${setting.about} ${sayDefault(setting.default)}`,
+      ].join('\n'),
     ),
     '  --config FILE',
     '      Read settings from FILE instead of ./berth.yaml.',
   ].join('\n');
+}
+
+function sayVariables(setting: Setting): string {
+  const file = fileVariableOf(setting);
+  return file === null ? envOf(setting.path) : `${envOf(setting.path)} or ${file}`;
 }
 
 function sayDefault(value: string | number | boolean | readonly string[]): string {
