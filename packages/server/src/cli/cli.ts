@@ -113,7 +113,8 @@ async function dispatch(
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env }, text, passphrase);
   const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env }, direction);
-  const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
+  const { self } = deps;
+  const invocation = { words, flags, config, self, callOf: hints.callOf, importMasterKey, moveStore };
   return runCommand(command, invocation, open, terminal);
 }
 
