@@ -17,7 +17,7 @@ import type { Accounts } from '../../packages/server/src/services/access/account
 import type { LendingLimits } from '../../packages/server/src/services/lending/lending.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
-import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
+import { openQuickly } from '../../packages/server/src/store/exam/sqlite-file.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
@@ -61,7 +61,7 @@ async function openStoreIn(folder: string, clock: Clock, keySource: MasterKeySou
   const url = findDatabase(folder);
   if (url !== null) return openExamined({ folder, clock, onNotice }, () => url, keySource);
   const masterKey = loadMasterKey({ ...keySource, mayCreate: true });
-  return openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice });
+  return openQuickly({ file: join(folder, 'berth.db'), masterKey, clock, onNotice });
 }
 
 export interface TestAppOptions {

@@ -26,7 +26,7 @@ const BACK: Note = { kind: 'note', notice: { kind: 'cloud_reachable' } };
 const NOTHING = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
 
 describe('the end of a license', () => {
-  test('is told once', () => {
+  test('is reported once', () => {
     const key = { kind: 'license_expiring', subject: String(licenseId) } as const;
     assert.deepEqual(note.needs(expiring(END)), { notice: key });
     assert.deepEqual(decide(expiring(END), null), {
@@ -37,14 +37,14 @@ describe('the end of a license', () => {
     assert.deepEqual(decide(expiring(END), END), NOTHING);
   });
 
-  test('is told again when it is another one', () => {
+  test('is reported again when it changes', () => {
     const later = plus(END, DAY_MS);
     assert.equal(decide(expiring(later), END).events.length, 1);
   });
 
   const cases: readonly (readonly [string, Partial<License>, boolean])[] = [
     ['for ever', { validUntil: null }, false],
-    ['in exactly so many days', { validUntil: plus(NOW, 14 * DAY_MS) }, true],
+    ['in exactly the configured days', { validUntil: plus(NOW, 14 * DAY_MS) }, true],
     ['a moment later', { validUntil: plus(NOW, 14 * DAY_MS + 1) }, false],
     ['in a moment', { validUntil: plus(NOW, 1) }, true],
     ['now', { validUntil: NOW }, false],
@@ -53,21 +53,21 @@ describe('the end of a license', () => {
     ['soon, but it is not active', { validUntil: END, active: false }, false],
   ];
   for (const [when, facts, expected] of cases) {
-    test(`${when}: ${expected ? 'worth a word' : 'nothing to tell'}`, () => {
+    test(`${when}: ${expected ? 'reported' : 'not reported'}`, () => {
       assert.equal(isExpiring(exampleLicense(facts), NOW, 14), expected);
     });
   }
 });
 
 describe('an outage of the cloud', () => {
-  test('is told once, though it seems to begin anew with every start of the server', () => {
+  test('is reported once, though it seems to begin again with every start of the server', () => {
     const { changes, events } = decide(AWAY, null);
     assert.deepEqual(changes, [{ kind: 'put_notice', key: OUTAGE, value: NOW }]);
     assert.deepEqual(events, [AWAY.notice]);
     assert.deepEqual(decide(AWAY, NOW - 1), NOTHING);
   });
 
-  test('is over once, and only if it was told', () => {
+  test('is over once, and only if it was reported', () => {
     assert.deepEqual(decide(BACK, null), NOTHING);
     assert.deepEqual(decide(BACK, NOW), {
       outcome: { kind: 'done', count: 1 },

@@ -135,13 +135,13 @@ export function describeApi(routes: readonly Route[], version: string): object {
 }
 
 const SECURITY_SCHEMES = {
-  token: { type: 'http', scheme: 'bearer', description: 'From `/auth`, or made by an administrator.' },
+  token: { type: 'http', scheme: 'bearer', description: 'From `/auth`, or created by an administrator.' },
   basic: { type: 'http', scheme: 'basic', description: 'The name and the password of an account.' },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: '__Host-berth',
-    description: 'With the header x-berth-csrf where something changes. Over plain HTTP it is called berth.',
+    description: 'Changes also need the header x-berth-csrf. Over plain HTTP the cookie is called berth.',
   },
 } as const;
 

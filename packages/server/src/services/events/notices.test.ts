@@ -40,8 +40,8 @@ async function openNotices(t: TestContext, licenses: readonly License[] = []) {
   };
 }
 
-describe('licenses that end', () => {
-  test('are told of once, in time, whoever looks', async (t) => {
+describe('expiring licenses', () => {
+  test('are reported once, in time, whoever checks', async (t) => {
     const { clock, store, notices, open, told } = await openNotices(t);
     const validUntil = plus(clock.readWall(), 20 * DAY_MS);
     const endless = testLicense(2, { product: 'cam' });
@@ -57,7 +57,7 @@ describe('licenses that end', () => {
     assert.deepEqual(await told(), [{ kind: 'license_expiring', licenseId: 1, product: 'cad', validUntil }]);
   });
 
-  test('are told of again when the vendor has prolonged them and that ends, too', async (t) => {
+  test('are reported again when the vendor extends them and they expire again', async (t) => {
     const { clock, store, notices, told } = await openNotices(t);
     const install = (days: number) => {
       const license = testLicense(1, { validUntil: plus(clock.readWall(), days * DAY_MS) });
@@ -71,8 +71,8 @@ describe('licenses that end', () => {
   });
 });
 
-describe('tokens that end', () => {
-  test('are told of once, in time; not those without an end, nor those that were revoked', async (t) => {
+describe('expiring tokens', () => {
+  test('are reported once, in time, unless they never expire or were revoked', async (t) => {
     const { clock, store, notices, told } = await openNotices(t);
     const create = (name: string, days: number | null) => {
       const token = { tokenHash: `hash of ${name}`, name, role: 'user', days } as const;
@@ -96,7 +96,7 @@ describe('tokens that end', () => {
     assert.equal(await notices.look(), 0);
   });
 
-  test('are told of again under the same id when another one has it', async (t) => {
+  test('are reported again if another token has the same id', async (t) => {
     const { store, notices } = await openNotices(t);
     const token = { tokenHash: 'h1', name: 'ci', role: 'user', days: 3, by: 'test' } as const;
     for (let time = 0; time < 2; time++) {
@@ -107,8 +107,8 @@ describe('tokens that end', () => {
   });
 });
 
-describe('a cloud that stays away', () => {
-  test('is told of when it has been away for long enough, once, and again when it is back', async (t) => {
+describe('an outage of the cloud', () => {
+  test('is reported once when it has lasted long enough, and again when it is over', async (t) => {
     const { clock, notices, open, told, ask } = await openNotices(t);
     await ask(false);
     assert.equal(await notices.look(), 0);
@@ -130,7 +130,7 @@ describe('a cloud that stays away', () => {
     ]);
   });
 
-  test('for a moment is not worth a word', async (t) => {
+  test('that is short is not reported', async (t) => {
     const { clock, notices, told, ask } = await openNotices(t);
     for (let n = 0; n < 5; n++) {
       await ask(true);
@@ -143,7 +143,7 @@ describe('a cloud that stays away', () => {
   });
 });
 
-test('an outage ends with the cloud that was taken out of the settings; the next one is told', async (t) => {
+test('an outage ends when the cloud is removed from the settings; the next one is reported', async (t) => {
   const { store, clock, notices, told, ask } = await openNotices(t);
   const { cloudLink } = openTestLink(store, clock, {});
   const { readWall } = clock;
@@ -160,7 +160,7 @@ test('an outage ends with the cloud that was taken out of the settings; the next
   ]);
 });
 
-test('without a cloud there is nothing to say about it', async (t) => {
+test('without a cloud nothing is reported', async (t) => {
   const { store, clock } = await openTestStore(t, []);
   const { cloudLink } = openTestLink(store, clock, {});
   const readWall = () => instant(clock.readWall() + DAY_MS);

@@ -25,7 +25,7 @@ const LIST_LICENSES = `SELECT license.*,
     (SELECT count(*) FROM registration WHERE license_id = license.id AND borrowed_until > :now) AS borrowed
   FROM license WHERE ${IS_LISTED} ORDER BY added_order DESC`;
 
-/** Old windows stay for ever, so only those are looked up that are wanted. */
+/** Old windows are kept for ever, so only the needed ones are looked up. */
 const TOTALS = PERIODS.map(
   (period) => `(SELECT total FROM consumption_total AS counted WHERE counted.license_id = meter.license_id
     AND counted.feature = meter.feature AND window_start = :${period}) AS ${period}`,
@@ -42,7 +42,7 @@ type MeterRow = Pick<RowOf<'meter'>, 'license_id' | 'feature'> & {
   readonly [P in Period]: number | null;
 } & { readonly slots: number };
 
-/** As many statements as there are here, however many licenses there are. */
+/** A fixed number of statements, however many licenses there are. */
 export function askLicenses(product: string | null, now: Instant): Asked<readonly LicenseRecord[]> {
   const starts = PERIODS.map((period) => [period, windowStart(period === 'always' ? null : period, now)]);
   return {
@@ -64,7 +64,7 @@ export function askLicenses(product: string | null, now: Instant): Asked<readonl
   };
 }
 
-/** Half a character is stored as the one that stands for what cannot be read. */
+/** Half a surrogate pair is stored as the replacement character. */
 function nameOf(licenseId: number, feature: string): string {
   return `${licenseId} ${feature.toWellFormed()}`;
 }

@@ -64,7 +64,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
   };
 }
 
-/** Faults say where the data is, which whoever opens a stopped server's data may know. */
+/** Faults name the data folder: whoever opens a stopped server's data may know it. */
 function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : storeFault(error);
 }

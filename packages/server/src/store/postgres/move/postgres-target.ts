@@ -23,7 +23,7 @@ export async function openPostgresTarget(options: CopyOptions): Promise<StoreTar
   }
 }
 
-const OLD = 'The database has the data from before it was moved away. Name an empty one.';
+const OLD = 'The database still has the data from before it was moved away. Choose an empty one.';
 
 /** Returns the identity of what is there; `null`: nothing was, and now there are empty tables. */
 async function findOrCreate({ connection, ask }: CopyConnection): Promise<string | null> {
@@ -104,7 +104,7 @@ class PostgresTarget implements StoreTarget {
     await this.#copy.ask('COMMIT');
   }
 
-  /** What was not committed is undone with the connection. */
+  /** Closing the connection rolls back what was not committed. */
   async close(): Promise<void> {
     await this.#copy.connection.close();
   }

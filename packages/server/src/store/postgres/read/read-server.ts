@@ -21,7 +21,7 @@ export function openSecret(
 ): Uint8Array {
   const sealed = secrets.get(name);
   if (sealed === undefined) {
-    throw new SealError(`The database holds no secret "${name}". Start a server on it, which makes one.`);
+    throw new SealError(`The database has no secret "${name}". Start a server on it to create one.`);
   }
   return unsealWithAny(masterKeys, name, sealed);
 }

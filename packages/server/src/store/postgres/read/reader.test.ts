@@ -30,7 +30,7 @@ let sqlite: SqliteReader;
 let pool: Pool;
 let postgres: PostgresReader;
 
-/** What a history seldom leaves behind: feature slots that count for nothing, and meters. */
+/** What a history seldom leaves: feature slots that do not count, and meters. */
 const SELDOM = `
   INSERT INTO feature_slot (license_id, user, feature, registered_at, ends_at) VALUES
     (2, 'nobody', 'render', 0, 1e15), (2, 'late', 'render', 0, 1e15), (2, 'ada', 'export', 0, 1e15);
@@ -164,7 +164,7 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
     }
   });
 
-  test('the history has something for every question', () => {
+  test('the history has something for every query', () => {
     const isEmpty = (query: Query) => {
       const answers = TIMES.map((now) => sqlite.answer(query, now, [masterKey]));
       return answers.every((answer) => answer === null || (Array.isArray(answer) && answer.length === 0));
@@ -174,13 +174,13 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
   });
 });
 
-/** Bytes are bytes, whichever kind of array they are in; and what is untidy has no order. */
+/** Bytes are equal in any kind of array, and some lists have no order. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   return Array.isArray(value) && value.every(Number.isInteger) ? value.toSorted() : value;
 }
 
-describe('a question', { skip }, () => {
+describe('a query', { skip }, () => {
   test('about secrets needs the master key', async () => {
     const other = randomBytes(32) as Uint8Array as MasterKey;
     for (const kind of ['find_identity_key', 'find_cloud_keys', 'verify_audit'] as const) {
@@ -189,7 +189,7 @@ describe('a question', { skip }, () => {
     assert.equal((await ask({ kind: 'verify_audit' })).ok, true);
   });
 
-  test('leaves its connection outside of any transaction, also when it fails', async () => {
+  test('leaves no transaction open, even when it fails', async () => {
     const isFresh = new Set<unknown>();
     const patient: Pick<Pool, 'use'> = {
       use: (work) =>
@@ -233,7 +233,7 @@ describe('a question', { skip }, () => {
     assert.equal(statements, 2 * forAll);
   });
 
-  test('is refused when the reader is closed while the log is checked', async () => {
+  test('is refused when the reader is closed during a verification', async () => {
     const closing = new PostgresReader({ pool, patientPool: pool });
     const verdict = closing.answer({ kind: 'verify_audit' }, NOW, [masterKey]);
     await Promise.all([assert.rejects(verdict, /stopping/), closing.close()]);

@@ -62,7 +62,7 @@ export class Lanes {
     setImmediate(() => void this.#work(started));
   }
 
-  /** Something that is no command at all has no lane. */
+  /** Something that is not a command has no lane. */
   #route({ command, reject }: Waiter): Lane | null {
     try {
       return this.#options.route(command);
@@ -104,9 +104,7 @@ export class Lanes {
     } else if (waiter.moves < MAX_MOVES) {
       this.#enqueue({ ...waiter, moves: waiter.moves + 1 });
     } else {
-      waiter.reject(
-        new Fault('store_unavailable', 'The licenses change again and again. Try again in a moment.'),
-      );
+      waiter.reject(new Fault('store_unavailable', 'The licenses change too often. Try again in a moment.'));
     }
   }
 }

@@ -15,9 +15,9 @@ export interface MemoryOptions extends DatabaseTimeOptions {
 
 /**
  * What a server remembers from one transaction to the next. The database is authoritative: each transaction
- * compares the index's revision and the texts of the licenses that it locks, and commands that seal
- * something compare the master key. Only a commit that is certain changes the key; one that failed, or whose
- * fate is unknown, leaves everything as it was.
+ * compares the index's revision and the texts of the licenses that it locks, and commands that seal something
+ * compare the master key. Only a commit that is certain changes the key; one that failed, or whose outcome is
+ * unknown, changes nothing here.
  */
 export class WriterMemory {
   readonly keys: AuditKeys;
