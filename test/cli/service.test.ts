@@ -89,7 +89,10 @@ test('the command of the unit tells systemd when it is ready and when it stops',
   assert.deepEqual(readdirSync(data).sort(), ['berth.db', 'berth.lock', 'master.key']);
 });
 
-test('a server that cannot tell systemd warns, and goes on', { skip: notify, timeout: 300_000 }, async (t) => {
+test('a server that cannot tell systemd warns, and goes on', {
+  skip: notify,
+  timeout: 300_000,
+}, async (t) => {
   const data = temporaryFolder(t);
   const env = plainEnv({ NOTIFY_SOCKET: join(data, 'none') });
   const words = ['serve', '--port', '0', '--data', data, '--log-level', 'error'];

@@ -155,7 +155,7 @@ const MACHINE = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] 
 /** The settings of a server, with defaults for everything the test omits. */
 function makeConfig(options: TestAppOptions, data: string): Config {
   const { config } = loadConfig({ flags: {}, env: {}, file: null });
-  const { isLoopbackOnly = true, ...auth } = options.auth ?? {};
+  const { isLoopbackOnly = true, metrics, ...auth } = options.auth ?? {};
   const { http, log, cloud, airgap } = config;
   return {
     ...config,
@@ -164,6 +164,7 @@ function makeConfig(options: TestAppOptions, data: string): Config {
     hardwareId: options.hardwareId ?? 'test-machine',
     limits: options.limits ?? config.limits,
     auth: { ...config.auth, ...auth },
+    metrics: { access: metrics ?? config.metrics.access },
     http: {
       ...http,
       allowedOrigins: options.allowedOrigins ?? http.allowedOrigins,

@@ -279,6 +279,12 @@ const TABLE = [
     about: 'Requests that take longer are logged.',
   },
   {
+    path: 'metrics.access',
+    default: 'local',
+    oneOf: ['local', 'token', 'open'],
+    about: 'Who may read /metrics without a token: local callers, nobody (token), or anyone (open).',
+  },
+  {
     path: 'sweeper.intervalSeconds',
     default: 30,
     from: 0,

@@ -1,5 +1,6 @@
 import { createHeadSigner } from '../background/audit-loop.ts';
 import { createCertificateWatch } from '../background/certificate-loop.ts';
+import { createEventLoopWatch } from '../background/event-loop-watch.ts';
 import { createClockKeeper, createSweeper } from '../background/housekeeping-loops.ts';
 import { createLeaderGate } from '../background/leader-gate.ts';
 import type { Loop } from '../background/loop.ts';
@@ -11,6 +12,8 @@ import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
 import type { Certificates } from '../services/upkeep/certificates.ts';
 import { createHousekeeping } from '../services/upkeep/housekeeping.ts';
+import type { Metrics } from '../services/upkeep/metrics.ts';
+import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -24,12 +27,13 @@ interface HouseParts {
   readonly audit: AuditTrail;
   readonly ruleBook: RuleBook;
   readonly certificates: Certificates | null;
+  readonly metrics: Metrics;
 }
 
 /** The loops of every server. */
 export function createHouseLoops(
   store: Store,
-  { audit, ruleBook, certificates }: HouseParts,
+  { audit, ruleBook, certificates, metrics }: HouseParts,
   { sweeper }: Config,
   log: Log,
 ): Loops {
@@ -38,6 +42,7 @@ export function createHouseLoops(
   return {
     always: [
       createClockKeeper(housekeeping, log),
+      createEventLoopWatch(metrics, systemClock.readMonotonicMs, log),
       ...(certificates === null ? [] : [createCertificateWatch(certificates, log)]),
     ],
     leading: [

@@ -26,10 +26,12 @@ import { createOversight } from '../services/lending/oversight.ts';
 import { CertificateError } from '../services/upkeep/certificate-files.ts';
 import { type Certificates, openCertificates } from '../services/upkeep/certificates.ts';
 import { createKeyCustody } from '../services/upkeep/key-custody.ts';
+import { createMetrics, type Metrics } from '../services/upkeep/metrics.ts';
 import { MoveError } from '../services/upkeep/move-store.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
+import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { describeNotice } from '../telemetry/notices.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
@@ -188,6 +190,7 @@ interface Parts {
   readonly cloud: CloudParts;
   readonly ruleBook: RuleBook;
   readonly events: EventParts;
+  readonly metrics: Metrics;
 }
 
 export function composeApp(
@@ -206,7 +209,7 @@ export function composeApp(
     passwordCost: world.passwordCost,
   });
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
-  const auth = { ...config.auth, isLoopbackOnly };
+  const auth = { ...config.auth, isLoopbackOnly, metrics: config.metrics.access };
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
@@ -221,6 +224,16 @@ export function composeApp(
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, cloudLink, world }, log);
+  const requests = new RequestCounts();
+  const metrics = createMetrics({
+    ...world.clock,
+    ...facts,
+    store,
+    cloudLink,
+    requests,
+    storeKind: isShared(config) ? 'postgresql' : 'sqlite',
+    usesCloud: config.cloud.url !== '',
+  });
   const routes = createRoutes({
     accounts,
     audit,
@@ -231,6 +244,7 @@ export function composeApp(
     counting: createCounting(store),
     lending: createLending(store, config.limits),
     oversight: createOversight(store),
+    metrics,
     custody: createKeyCustody(store, findMasterKey(options)),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
@@ -243,12 +257,13 @@ export function composeApp(
     auth,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, world) },
     log,
+    requests,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
     clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs,
   });
-  return { app, routes, accounts, audit, catalogue, cloud, ruleBook, events };
+  return { app, routes, accounts, audit, catalogue, cloud, ruleBook, events, metrics };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: World) {

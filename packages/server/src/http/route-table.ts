@@ -13,6 +13,7 @@ import type { Oversight } from '../services/lending/oversight.ts';
 import type { Offline } from '../services/offline/offline.ts';
 import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
+import type { Metrics } from '../services/upkeep/metrics.ts';
 import type { AuthSettings } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
@@ -28,6 +29,7 @@ import { tokenRoutes } from './routes/admin/tokens.ts';
 import { usageRoutes } from './routes/admin/usage.ts';
 import { userRoutes } from './routes/admin/users.ts';
 import { docsRoutes } from './routes/docs.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { publicRoutes } from './routes/public.ts';
 import { consumptionRoutes } from './routes/v4/consumption.ts';
 import { featureRoutes } from './routes/v4/features.ts';
@@ -53,6 +55,7 @@ interface Services {
   readonly ruleBook: RuleBook;
   readonly feed: EventFeed;
   readonly webhooks: Webhooks;
+  readonly metrics: Metrics;
   readonly allowKeysInUrl: boolean;
   readonly auth: AuthSettings;
   readonly settings: Config;
@@ -79,6 +82,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings)),
     ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
+    ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(
       'Server',
       docsRoutes(() => routes, facts.version),

@@ -157,6 +157,8 @@ export function holdFolder(store: Store, lock: FolderLock): Store {
     keepClock: () => store.keepClock(),
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),
+    tally: store.tally,
+    listPools: () => store.listPools(),
     async close() {
       await store.close();
       lock.release();

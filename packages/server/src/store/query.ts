@@ -117,6 +117,8 @@ export interface LicenseRecord {
   readonly license: License;
   readonly inUse: number;
   readonly borrowed: number;
+  /** Borrowed slots of each feature, in the order of `standing`. */
+  readonly featuresBorrowed: readonly number[];
   readonly standing: Standing;
   readonly addedAt: Instant;
   /** The server's time of this answer. */

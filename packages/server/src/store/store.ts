@@ -5,6 +5,7 @@ import type { Standing } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { Granted, Outcome } from '../core/outcome.ts';
 import type { Answer, Query } from './query.ts';
+import type { PoolUse, StoreTally } from './store-tally.ts';
 
 /**
  * What every store guarantees; `exercise-store.ts` tests it. Several servers may share one store: then all of
@@ -38,6 +39,10 @@ export interface Store {
    * that work must be safe when two servers do it.
    */
   isLeader(): boolean;
+  /** What this server has done with it since it was opened, for monitoring. */
+  readonly tally: StoreTally;
+  /** Its connections to a database; empty if it has none. */
+  listPools(): readonly PoolUse[];
   /** Resolves when all requested work is done. */
   close(): Promise<void>;
 }

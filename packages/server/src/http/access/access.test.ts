@@ -35,12 +35,19 @@ interface Visit {
   /** A browser with its cookie; `isOwnPage`: it sends the CSRF token, which only our page can read. */
   readonly browser?: { readonly isOwnPage: boolean };
   readonly auth?: Partial<AuthSettings>;
+  /** A program on the same machine, without credentials. */
+  readonly isLocal?: boolean;
 }
 
 const plain = (standing: Standing, options: SendOptions): Visit => ({
   standing,
   request: () => options,
   isSteady: true,
+});
+
+const here = (standing: Standing, options: SendOptions): Visit => ({
+  ...plain(standing, options),
+  isLocal: true,
 });
 
 const local = (headers: Record<string, string>): Visit => plain('nobody', { peer: LOCAL, headers });
@@ -95,8 +102,8 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'from elsewhere without credentials': plain('nobody', { peer: FOREIGN }),
   'from elsewhere with a loopback Host': plain('nobody', { peer: FOREIGN, headers: { host: '127.0.0.1' } }),
   'from no known address': plain('nobody', { peer: { address: '', isControl: false } }),
-  'from this machine': plain('admin', { peer: LOCAL }),
-  'from this machine over IPv6': plain('admin', {
+  'from this machine': here('admin', { peer: LOCAL }),
+  'from this machine over IPv6': here('admin', {
     peer: { address: '::1', isControl: false },
     headers: { host: '[::1]:8080' },
   }),
@@ -178,22 +185,33 @@ function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   const isControl = visit === VISITS['over the socket, whatever the headers'];
   if (kind === 'public' || isControl) return 'through';
   if (kind === 'client' && auth.clients !== 'required') return 'through';
+  if (route.access === 'monitor') return fateOfMonitor(visit, auth);
   if (standing === 'certificate') return kind === 'client' ? 'through' : 'unauthorized';
   if (standing === 'nobody' || standing === 'liar') return 'unauthorized';
-  if (kind === 'client' && isOnlyHere(visit)) return 'unauthorized';
+  // A local caller is an administrator, but not an authenticated client.
+  if (kind === 'client' && visit.isLocal === true) return 'unauthorized';
   if (browser?.isOwnPage === false && isChanging(route)) return 'csrf_rejected';
   return includesRole(standing, role) ? 'through' : 'forbidden';
 }
 
-/** A local caller is an administrator, but not an authenticated client. */
-function isOnlyHere(visit: Visit): boolean {
-  return visit === VISITS['from this machine'] || visit === VISITS['from this machine over IPv6'];
+/** Monitoring has its own setting, and takes every token. */
+function fateOfMonitor(visit: Visit, { metrics = 'local' }: Partial<AuthSettings>): Fate {
+  if (metrics === 'open') return 'through';
+  if (visit.isLocal === true) return metrics === 'local' ? 'through' : 'unauthorized';
+  return Object.hasOwn(ROLES, visit.standing) ? 'through' : 'unauthorized';
 }
 
+const ROLES = { user: true, operator: true, admin: true } satisfies Record<Role, true>;
+
 /** Calls every path of every route and compares the response with the table. */
-async function walk(app: TestApp, visit: Visit, auth: Partial<AuthSettings>): Promise<void> {
+async function walk(
+  app: TestApp,
+  visit: Visit,
+  auth: Partial<AuthSettings>,
+  routes: readonly Route[] = app.routes,
+): Promise<void> {
   let refused: RefusedCalls | null = null;
-  for (const route of app.routes) {
+  for (const route of routes) {
     for (const [method, path] of callsOf(route)) {
       const fate = fateOf(route, visit, auth);
       // Refused calls change nothing, so one look at the store is enough for all of them in a row.
@@ -254,6 +272,18 @@ for (const clients of ['open', 'required'] as const) {
   });
 }
 
+for (const metrics of ['token', 'open'] as const) {
+  test(`the routes for monitoring, with metrics.access "${metrics}", called in every way`, async (t) => {
+    const auth = { metrics, clients: 'required' } as const;
+    const app = await openTestApp(t, { auth });
+    const routes = app.routes.filter(({ access }) => access === 'monitor');
+    assert.equal(routes.length, 1);
+    for (const [how, visit] of Object.entries(VISITS)) {
+      if (visit.auth === undefined) await t.test(how, () => walk(app, visit, auth, routes));
+    }
+  });
+}
+
 describe('the table of routes', () => {
   test('declares a class for every route, and a role where one is asked for', async (t) => {
     const { routes } = await openTestApp(t);
@@ -302,7 +332,7 @@ describe('a caller on this machine', () => {
         const app = await openTestApp(t, { auth });
         const account = { name: 'admin', role: 'admin', passwordHash: 'x', by: 'test' } as const;
         await app.store.execute({ kind: 'create_account', ...account, oneTime: !isSetUp });
-        await walk(app, plain(isAdmin ? 'admin' : 'nobody', { peer: LOCAL }), auth);
+        await walk(app, here(isAdmin ? 'admin' : 'nobody', { peer: LOCAL }), auth);
       });
     }
   }

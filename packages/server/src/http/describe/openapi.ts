@@ -45,6 +45,7 @@ const WHO: Readonly<Record<Access, string>> = {
   account: 'For every account.',
   operator: 'For operators and administrators.',
   admin: 'For administrators.',
+  monitor: 'For every token, and for others as `metrics.access` says.',
 };
 
 const ABOUT = `Answers are JSON unless an operation says otherwise; every error is a \`Problem\`.
@@ -281,6 +282,14 @@ function describeAnswer(route: Route, shared: Shared): object {
     }
     case 'page':
       return { description: 'A page to read.', content: { [answer.type]: { schema: { type: 'string' } } } };
+    case 'metrics':
+      return {
+        description: 'The metrics. With `Accept: application/openmetrics-text`, in that format.',
+        content: {
+          'text/plain': { schema: { type: 'string' } },
+          'application/openmetrics-text': { schema: { type: 'string' } },
+        },
+      };
     case 'empty':
       return { description: 'Done. The body is empty.' };
   }

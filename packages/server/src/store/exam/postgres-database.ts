@@ -68,6 +68,8 @@ export async function openExamined(
     },
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),
+    tally: store.tally,
+    listPools: () => store.listPools(),
     close: () => store.close(),
   };
 }

@@ -179,7 +179,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const reader = new PostgresReader({ pool: reading, patientPool: patient });
   const maxBatch = options.maxBatch ?? MAX_BATCH;
   const store = new PostgresStore({
-    pools: Object.values(pools),
+    pools: { writing: pool, reading, verifying: patient },
     writer,
     reader,
     attendance,

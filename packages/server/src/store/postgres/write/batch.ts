@@ -79,7 +79,9 @@ export async function attemptBatch(
   expectMeters(set, () => listLicenses(batch, commands), batch.now);
   const results = await decideAll(connection, decided, commands);
   if (batch.isChanged) {
+    const startedMs = memory.readMonotonicMs();
     const made = await commit(connection, decided);
+    memory.tally.noteSync(memory.readMonotonicMs() - startedMs);
     if (!made.isCertain) return { kind: 'unsure', decided, commit: made, results };
     memory.settle(decided, made);
   } else {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Command } from '../../../core/command.ts';
 import { register } from '../../../core/examples.ts';
 import type { Executed } from '../../store.ts';
+import { StoreTally } from '../../store-tally.ts';
 import { Lanes } from './lanes.ts';
 
 const scopeIn = () => ({ server: false, licenses: [] });
@@ -22,6 +23,7 @@ test('commands of another lane run there, and the rest of the batch only once', 
       });
     },
     maxBatch: 10,
+    tally: new StoreTally(),
   });
   await Promise.all(['ada', 'bob', 'eve'].map((user) => lanes.submit(register(user))));
   assert.deepEqual(executed, ['old ada', 'new bob', 'new eve']);
@@ -33,6 +35,7 @@ test('a command that keeps changing lanes fails', async () => {
     route: () => ({ name: `lane ${++moves}`, scopeIn }),
     execute: async (_, commands) => commands.map(() => 'other_lane'),
     maxBatch: 10,
+    tally: new StoreTally(),
   });
   await assert.rejects(lanes.submit(register('ada')), {
     code: 'store_unavailable',

@@ -1,6 +1,7 @@
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
+import { StoreTally } from '../../store-tally.ts';
 import type { Commit, Decided } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
 import { type LicenseIndex, LicenseTexts } from './license-index.ts';
@@ -22,6 +23,8 @@ export interface MemoryOptions extends DatabaseTimeOptions {
 export class WriterMemory {
   readonly keys: AuditKeys;
   readonly readWall: MemoryOptions['readWall'];
+  readonly readMonotonicMs: MemoryOptions['readMonotonicMs'];
+  readonly tally = new StoreTally();
   readonly texts = new LicenseTexts();
   readonly time: DatabaseTime;
   index: LicenseIndex;
@@ -33,6 +36,7 @@ export class WriterMemory {
     this.#options = options;
     this.keys = options.keys;
     this.readWall = options.readWall;
+    this.readMonotonicMs = options.readMonotonicMs;
     this.time = new DatabaseTime(options);
     this.index = options.index;
     this.masterKey = options.masterKey;
