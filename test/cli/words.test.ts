@@ -37,6 +37,7 @@ async function say(words: readonly string[]) {
     openStoppedServer: unreachable,
     importMasterKey: unreachable,
     moveStore: unreachable,
+    examineSurroundings: unreachable,
     describeHolder: unreachable,
     isExpected: async () => false,
   });

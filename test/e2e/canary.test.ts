@@ -207,6 +207,7 @@ async function useCommands(watch: Watch): Promise<void> {
     ['status', '--json'],
     ['config', '--json'],
     ['audit', 'list', '--json'],
+    ['doctor', '--json'],
   ]) {
     assert.notEqual(await runCommand(watch, words), '');
   }

@@ -306,6 +306,34 @@ const TABLE = [
     about: 'How long the licensing cloud must be unreachable before the same are notified.',
   },
   {
+    path: 'notices.diskFreeMegabytes',
+    default: 1024,
+    from: 0,
+    to: 1_000_000_000,
+    about: 'Free space on the disk of the data folder below which the same are notified; 0 turns it off.',
+  },
+  {
+    path: 'notices.certificateDays',
+    default: 14,
+    from: 0,
+    to: 365,
+    about: 'How many days before the TLS certificate ends the same and the log are notified; 0: never.',
+  },
+  {
+    path: 'notices.slotsPercent',
+    default: 90,
+    from: 0,
+    to: 100,
+    about: 'How full a license or a feature must be, in slots, for the same to be notified; 0: never.',
+  },
+  {
+    path: 'notices.consumptionPercent',
+    default: 90,
+    from: 0,
+    to: 100,
+    about: 'How much of the consumption of a license must be used up for the same; 0: never.',
+  },
+  {
     path: 'webhooks.url',
     default: '',
     // Many receivers of webhooks treat their URL as a secret.

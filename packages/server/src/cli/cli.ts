@@ -7,6 +7,7 @@ import { type CallOf, type Hints, rewriteHints } from '@berth/protocol/console/h
 import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/protocol/console/run-command-line';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { type Config, ConfigError, type ConfigSources, flagOf, loadConfig } from '../config.ts';
+import type { Finding } from '../core/doctor/finding.ts';
 import { SETTINGS } from '../settings.ts';
 import {
   type AdminAnswer,
@@ -39,6 +40,7 @@ export interface House {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
+  examineSurroundings(options: { config: Config; env: NodeJS.ProcessEnv }): Promise<readonly Finding[]>;
   /** Describes the process that uses a data folder. */
   describeHolder(folder: string): Promise<string>;
   /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */
@@ -66,13 +68,14 @@ export function runCli(argv: readonly string[], deps: CliDependencies): Promise<
       config: absolute(config),
     }),
     run: (given, terminal, hints) => dispatch(given, { ...deps, terminal, hints }),
-    isExpected: (error) =>
-      error instanceof ConfigError ||
-      error instanceof ServerUnreachable ||
-      error instanceof InputError ||
-      deps.isExpected(error),
+    isExpected: (error) => isExpected(error, deps),
     isWrongValue: (error) => error instanceof ConfigError,
   });
+}
+
+async function isExpected(error: unknown, deps: House): Promise<boolean> {
+  const own = [ConfigError, ServerUnreachable, InputError];
+  return own.some((kind) => error instanceof kind) || deps.isExpected(error);
 }
 
 /** The user may type a hint in another folder, or in a shell without our variables. */
@@ -113,8 +116,22 @@ async function dispatch(
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env }, text, passphrase);
   const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env }, direction);
-  const { self } = deps;
-  const invocation = { words, flags, config, self, callOf: hints.callOf, importMasterKey, moveStore };
+  const invocation = {
+    words,
+    flags,
+    config,
+    self: deps.self,
+    callOf: hints.callOf,
+    importMasterKey,
+    moveStore,
+    version: deps.version,
+    open,
+    explain: async (error: unknown) => {
+      if (!(await isExpected(error, deps))) throw error;
+      return (error as Error).message;
+    },
+    examineSurroundings: () => deps.examineSurroundings({ config, env }),
+  };
   return runCommand(command, invocation, open, terminal);
 }
 

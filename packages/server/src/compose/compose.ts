@@ -33,7 +33,9 @@ import type { Store } from '../store/store.ts';
 import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
 import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { describeNotice } from '../telemetry/notices.ts';
+import { createRecentLines, type RecentLines } from '../telemetry/recent-lines.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
+import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
@@ -85,9 +87,14 @@ export interface ServeOptions {
  * created. After a failure, the next start is a first start again.
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
-  const log = createLog(options.config.log, options.rewrite);
+  const recent = createRecentLines();
+  const log = createLog(options.config.log, { rewrite: options.rewrite, keep: recent.keep });
   for (const warning of options.warnings) log.warn(warning);
-  const certificates = openCertificates(options.config.tls, { log, readWall: systemClock.readWall });
+  const certificates = openCertificates(options.config.tls, {
+    log,
+    readWall: systemClock.readWall,
+    warnDays: options.config.notices.certificateDays,
+  });
   const entrance = createEntrance();
   const { readMonotonicMs } = systemClock;
   const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
@@ -101,7 +108,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     const news: News = { tell: () => {} };
     const store = await openForServer({ ...options, config }, news, log);
     closes.push(() => store.close());
-    const bound = { ...options, config, certificates, news, entrance, url: listening.url };
+    const bound = { ...options, config, certificates, recent, news, entrance, url: listening.url };
     const { audit, catalogue } = await serveStore(store, bound, log, stops);
     const { findLendable } = catalogue;
     return { url: listening.url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
@@ -132,6 +139,7 @@ interface News {
 
 interface BoundOptions extends ServeOptions {
   readonly certificates: Certificates | null;
+  readonly recent: RecentLines;
   readonly news: News;
   readonly entrance: Entrance;
   readonly url: string;
@@ -176,6 +184,8 @@ interface ComposeOptions extends ConfigAndEnv {
   /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly certificates: Certificates | null;
+  /** The newest lines of the log of a running server. */
+  readonly recent?: RecentLines;
   readonly world?: World;
 }
 
@@ -246,9 +256,11 @@ export function composeApp(
     oversight: createOversight(store),
     metrics,
     custody: createKeyCustody(store, findMasterKey(options)),
+    doctor: composeDoctor(options, world.clock, { ...events, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,
+    listLogLines: () => options.recent?.list() ?? [],
     facts,
   });
   const app = createApp({

@@ -1,14 +1,18 @@
 import type { Role } from './access/role.ts';
 import type { Actor } from './nouns/actor.ts';
 import type {
+  CertificateExpiring,
   CloudHeld,
   CloudReachable,
   CloudReleased,
   CloudUnreachable,
+  ConsumptionNotice,
+  DiskSpaceNotice,
   LicenseExpiring,
   MasterKeyExported,
   ServerStarted,
   ServerStopped,
+  SlotsNotice,
   TokenExpiring,
 } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
@@ -204,6 +208,10 @@ export interface Note {
     | TokenExpiring
     | CloudUnreachable
     | Omit<CloudReachable, 'failingAt'>
+    | DiskSpaceNotice
+    | CertificateExpiring
+    | SlotsNotice
+    | ConsumptionNotice
     | CloudHeld
     | CloudReleased;
 }

@@ -4,6 +4,7 @@ import type { RuleBook } from '../services/access/rule-book.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Credentials } from '../services/cloud/credentials.ts';
+import type { Doctor } from '../services/doctor/doctor.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
 import type { Catalogue } from '../services/lending/catalogue.ts';
@@ -18,6 +19,7 @@ import type { AuthSettings } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
+import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
@@ -49,6 +51,7 @@ interface Services {
   readonly oversight: Oversight;
   readonly credentials: Credentials;
   readonly custody: KeyCustody;
+  readonly doctor: Doctor;
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
   readonly offline: Offline;
@@ -59,6 +62,7 @@ interface Services {
   readonly allowKeysInUrl: boolean;
   readonly auth: AuthSettings;
   readonly settings: Config;
+  readonly listLogLines: () => readonly string[];
   readonly facts: ServerFacts;
 }
 
@@ -80,7 +84,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', ruleRoutes(services.ruleBook), keyAdminRoutes(services)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
-    ...tagged('Admin: server', settingsRoutes(services.settings)),
+    ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),
     ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
     ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(

@@ -29,11 +29,13 @@ export type Query =
   | { readonly kind: 'is_set_up' }
   | { readonly kind: 'find_webhook_cursor' }
   | { readonly kind: 'find_notice'; readonly key: NoticeKey }
+  | { readonly kind: 'list_notices'; readonly of: NoticeKey['kind'] }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
   | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
+  | { readonly kind: 'describe_engine' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
   | { readonly kind: 'find_rules' };
@@ -98,12 +100,15 @@ export interface Answers {
   find_webhook_cursor: AuditPosition | null;
   /** The value stored under this name; `null`: none. */
   find_notice: number | null;
+  /** The subjects of which this was told. */
+  list_notices: readonly string[];
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];
   /** The private key of this server, in DER form (PKCS #8). Never sent to anybody. */
   find_identity_key: Uint8Array;
   describe_store: StoreDescription;
+  describe_engine: EngineDescription;
   describe_seal: SealDescription;
   /** Only for requests to the licensing cloud; never sent to anybody else. */
   find_cloud_keys: CloudKeys;
@@ -244,6 +249,16 @@ export interface StoreDescription {
   readonly registrations: number;
   /** An administrator still has the password that the server generated. */
   readonly isOneTimePasswordInUse: boolean;
+}
+
+/** How the database is set up, and who uses it. */
+export interface EngineDescription {
+  /** By their names; `null`: the database does not know it. */
+  readonly settings: Readonly<Record<string, string | null>>;
+  /** The port that the database itself listens on; `null`: unknown, or it is a file. */
+  readonly port: number | null;
+  /** The servers that were seen in the last half minute; none if the store is not shared. */
+  readonly servers: readonly { readonly hostname: string; readonly version: string }[];
 }
 
 interface SealDescription {

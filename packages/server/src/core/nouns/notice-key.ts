@@ -1,6 +1,14 @@
 /** Identifies something that was told. */
 export interface NoticeKey {
-  readonly kind: 'license_expiring' | 'token_expiring' | 'cloud_unreachable' | 'cloud_held';
+  readonly kind:
+    | 'license_expiring'
+    | 'token_expiring'
+    | 'cloud_unreachable'
+    | 'cloud_held'
+    | 'disk_space_low'
+    | 'certificate_expiring'
+    | 'license_nearly_full'
+    | 'consumption_nearly_used_up';
   /** Empty if there is only one such thing. */
   readonly subject: string;
 }
@@ -12,4 +20,9 @@ export function heldKey(fingerprint: string): NoticeKey {
 
 export function tokenNoticeKey(tokenId: string): NoticeKey {
   return { kind: 'token_expiring', subject: tokenId };
+}
+
+/** A license, or one of its features. */
+export function partSubject(licenseId: number, feature: string | null): string {
+  return feature === null ? String(licenseId) : `${licenseId} ${feature}`;
 }

@@ -52,7 +52,7 @@ async function openTls(t: TestContext, options: ServerOptions = {}) {
     },
   };
   const { readWall, readMonotonicMs } = clock;
-  const certificates = openCertificates(files, { log: pino({ level: 'silent' }), readWall });
+  const certificates = openCertificates(files, { log: pino({ level: 'silent' }), readWall, warnDays: 14 });
   assert.ok(certificates !== null);
   const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies };
   const place = { host: '127.0.0.1', port: 0, certificates, readMonotonicMs };

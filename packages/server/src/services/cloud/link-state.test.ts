@@ -28,6 +28,7 @@ describe('the state of the link', () => {
       reachedAt: null,
       failingAt: null,
       error: null,
+      clockAheadMs: null,
     });
   });
 

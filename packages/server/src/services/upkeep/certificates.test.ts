@@ -33,6 +33,7 @@ function openFiles(
     const certificates = openCertificates(settings, {
       log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
       readWall: () => clock.now,
+      warnDays: 14,
     });
     assert.ok(certificates !== null);
     const changes: string[] = [];
@@ -85,7 +86,7 @@ describe('invalid files', () => {
 
   test('without a certificate there is no TLS', () => {
     const nothing = { cert: '', key: '', clientCa: '' };
-    const outside = { log: pino({ level: 'silent' }), readWall: () => instant(0) };
+    const outside = { log: pino({ level: 'silent' }), readWall: () => instant(0), warnDays: 14 };
     assert.equal(openCertificates(nothing, outside), null);
   });
 });

@@ -254,6 +254,7 @@ const LISTS: readonly Query[] = [
   { kind: 'find_cloud_keys' },
   { kind: 'find_webhook_cursor' },
   { kind: 'find_notice', key: heldKey('a-cloud') },
+  { kind: 'list_notices', of: 'cloud_held' },
   { kind: 'describe_seal' },
 ];
 

@@ -180,6 +180,12 @@ const QUESTIONS = {
       { kind, subject },
       ([row]: readonly RowOf<'notice'>[]) => row?.value ?? null,
     ),
+  list_notices: ({ of }) =>
+    ask(
+      'SELECT * FROM notice WHERE kind = :of ORDER BY subject',
+      { of },
+      (rows: readonly RowOf<'notice'>[]) => rows.map(({ subject }) => subject),
+    ),
   describe_seal: () => askSecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
   find_cloud_keys: (_, __, masterKeys) => askSecrets((secrets) => openCloudKeys(secrets, masterKeys)),
 

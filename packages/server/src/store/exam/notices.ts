@@ -54,6 +54,33 @@ export function noticeCases(again: 'restart' | 'crash') {
       const kinds = (await exam.listEvents('system')).map(({ kind }) => kind);
       assert.deepEqual(kinds, ['cloud_unreachable', 'cloud_reachable', 'cloud_unreachable']);
     },
+    'notices are listed by kind': async (exam: ExamStore) => {
+      const license = await exam.install({ validUntil: END });
+      const { id: licenseId, product } = license;
+      const list = () => exam.store.read({ kind: 'list_notices', of: 'license_nearly_full' });
+      assert.deepEqual(await list(), []);
+      await exam.execute(expiring(license));
+      for (const feature of [null, 'render']) {
+        const notice = {
+          kind: 'license_nearly_full',
+          licenseId,
+          product,
+          feature,
+          inUse: 9,
+          slots: 10,
+        } as const;
+        assert.equal(await count(exam, { kind: 'note', notice }), 1);
+      }
+      await exam[again]();
+      assert.deepEqual(await list(), [String(licenseId), `${licenseId} render`]);
+    },
+    ...cursorCases(again),
+  };
+}
+
+/** Reading on from a position in the log. */
+function cursorCases(again: 'restart' | 'crash') {
+  return {
     'the cursor of the webhook is stored': async (exam: ExamStore) => {
       const find = () => exam.store.read({ kind: 'find_webhook_cursor' });
       assert.equal(await find(), null);

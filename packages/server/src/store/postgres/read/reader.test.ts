@@ -85,7 +85,9 @@ const REGISTRATIONS: ListRegistrations = {
 
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
-const QUESTIONS: { readonly [K in Exclude<Query['kind'], 'describe_store'>]: readonly Query[] } = {
+const QUESTIONS: {
+  readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
+} = {
   list_licenses: [null, 'cad', 'p0', 'p9', 'c\0d', "'; DROP TABLE license; --"].map((product) => ({
     kind: 'list_licenses',
     product,
@@ -129,6 +131,7 @@ const QUESTIONS: { readonly [K in Exclude<Query['kind'], 'describe_store'>]: rea
     kind: 'find_notice',
     key: { kind: 'cloud_held', subject },
   })),
+  list_notices: ['cloud_held', 'license_nearly_full'].map((of) => ({ kind: 'list_notices', of }) as Query),
   list_untidy: [{ kind: 'list_untidy' }],
   list_backlog: [{ kind: 'list_backlog' }],
   list_usage: [{ kind: 'list_usage' }],

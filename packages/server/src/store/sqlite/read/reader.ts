@@ -58,6 +58,12 @@ export class SqliteReader {
         return listAudit(this.#prepared, query);
       case 'find_identity_key':
         return loadIdentityKey(this.#db, ...masterKeys);
+      case 'describe_engine':
+        return {
+          settings: { journal_mode: String(readPragma(this.#db, 'journal_mode')) },
+          port: null,
+          servers: [],
+        };
       case 'describe_store':
         return this.#describe(now);
     }
