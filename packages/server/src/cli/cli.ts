@@ -120,6 +120,7 @@ async function dispatch(
     words,
     flags,
     config,
+    self: deps.self,
     callOf: hints.callOf,
     importMasterKey,
     moveStore,

@@ -39,6 +39,7 @@ import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
+  explainTakenPort,
   findMasterKey,
   findReadable,
   importMasterKey as importKey,
@@ -98,7 +99,9 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const entrance = createEntrance();
   const { readMonotonicMs } = systemClock;
   const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
-  const listening = await listen(entrance, place);
+  const listening = await listen(entrance, place).catch((error) => {
+    throw explainTakenPort(options.config, error);
+  });
   const stops: Stop[] = [listening.stop, dismissPasswords];
   const closes: Stop[] = [];
   try {

@@ -12,6 +12,7 @@ import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
+import { SERVICE_COMMANDS } from './service-commands.ts';
 import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
     about: 'show the state of the server',
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
+    isFailure: ({ healthy }: { healthy: boolean }) => !healthy,
   },
   ...DOCTOR_COMMANDS,
   ...SUPPORT_COMMANDS,
@@ -106,6 +108,7 @@ export const COMMANDS: readonly Command[] = [
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
   ...MOVE_COMMANDS,
+  ...SERVICE_COMMANDS,
 ];
 
 function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {
