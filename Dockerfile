@@ -1,4 +1,4 @@
-# One executable in an image that has nothing but the libraries it needs. docs/containers.md explains how to use it.
+# One executable in a small image with the libraries it needs. docs/containers.md explains how to use it.
 
 FROM node:20-bookworm AS build
 WORKDIR /src
@@ -16,7 +16,7 @@ RUN npm run build \
   && mkdir -p /out/data \
   && cp -L "/usr/lib/$(uname -m)-linux-gnu/libatomic.so.1" /out/
 
-FROM gcr.io/distroless/cc-debian12:nonroot
+FROM debian:bookworm-slim
 COPY --from=build /out/libatomic.so.1 /usr/lib/
 COPY --from=build /src/dist/LICENSES.txt /usr/share/doc/berth/
 COPY --from=build --chown=65532:65532 /out/data /var/lib/berth
