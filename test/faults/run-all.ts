@@ -37,6 +37,7 @@ const STORMS: readonly Storm[] = [
     env: { BERTH_REPORTS: '1000' },
   },
   { name: 'disk-errors', words: ['test/faults/crash/disk-errors.ts', '--to', '40'] },
+  { name: 'backup', words: ['test/faults/backup/backup-faults.ts', '--backups', '100'] },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 

@@ -1,5 +1,6 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
+import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
 
@@ -295,6 +296,25 @@ const TABLE = [
     from: 1,
     to: 7 * 24 * 60,
     about: 'How long the licensing cloud must be unreachable before the same are notified.',
+  },
+  {
+    path: 'backup.schedule',
+    default: '',
+    form: { called: SCHEDULE_FORM, isValid: (text) => parseSchedule(text) !== null },
+    about: `When to make backups: ${SCHEDULE_FORM}; if empty, never.`,
+  },
+  {
+    path: 'backup.folder',
+    default: '',
+    isPath: always,
+    about: 'Folder for scheduled backups; if empty, backups in the data folder.',
+  },
+  {
+    path: 'backup.keep',
+    default: 7,
+    from: 1,
+    to: 10000,
+    about: 'How many scheduled backups to keep; older ones are removed.',
   },
   {
     path: 'webhooks.url',

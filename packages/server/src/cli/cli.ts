@@ -22,6 +22,7 @@ import {
   type FollowingCommand,
   type LocalContext,
   type MoveDirection,
+  type RestoreRequest,
 } from './command.ts';
 import { InputError } from './read-secrets.ts';
 import { type StartServer, serve } from './serve.ts';
@@ -39,6 +40,10 @@ export interface House {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
+  restoreBackup(
+    options: { config: Config; env: NodeJS.ProcessEnv },
+    request: RestoreRequest,
+  ): Promise<object>;
   /** Describes the process that uses a data folder. */
   describeHolder(folder: string): Promise<string>;
   /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */
@@ -113,7 +118,9 @@ async function dispatch(
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env }, text, passphrase);
   const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env }, direction);
-  const invocation = { words, flags, config, callOf: hints.callOf, importMasterKey, moveStore };
+  const restoreBackup = (request: RestoreRequest) => deps.restoreBackup({ config, env }, request);
+  const { callOf } = hints;
+  const invocation = { words, flags, config, callOf, importMasterKey, moveStore, restoreBackup };
   return runCommand(command, invocation, open, terminal);
 }
 
@@ -219,8 +226,8 @@ function createLine({ version, program }: CliDependencies): CommandLine<Entry> {
     note:
       'Every command takes --json, --data DIR and the other settings as flags ' +
       `("${program} help settings"),\n` +
-      'and works with the server running or stopped; "key import" and "migrate-store" need it stopped,\n' +
-      '"events" running.',
+      'and works with the server running or stopped; "key import", "migrate-store" and "restore" need it\n' +
+      'stopped, "events" running.',
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

@@ -40,6 +40,9 @@ export const FLAGS = {
   qr: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   yes: { type: 'boolean' },
+  'passphrase-file': { type: 'string' },
+  'master-key-file': { type: 'string' },
+  replace: { type: 'boolean' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;
@@ -92,6 +95,14 @@ export interface LocalContext {
   importMasterKey(text: string, passphrase: string): Promise<string>;
   /** Moves the data of a stopped server between its folder and the database. */
   moveStore(direction: MoveDirection): Promise<object>;
+  /** Replaces the data of a stopped server with that of a backup. */
+  restoreBackup(request: RestoreRequest): Promise<object>;
+}
+
+export interface RestoreRequest {
+  readonly file: string;
+  readonly passphrase: string | null;
+  readonly keyFile: string | null;
 }
 
 /** Prints while it runs; its answer only says how it ended. */

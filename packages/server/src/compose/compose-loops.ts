@@ -1,4 +1,5 @@
 import { createHeadSigner } from '../background/audit-loop.ts';
+import { createBackupSchedule, createBackupWatch } from '../background/backup-loops.ts';
 import { createCertificateWatch } from '../background/certificate-loop.ts';
 import { createClockKeeper, createSweeper } from '../background/housekeeping-loops.ts';
 import { createLeaderGate } from '../background/leader-gate.ts';
@@ -9,6 +10,7 @@ import type { RuleBook } from '../services/access/rule-book.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
+import type { Backups } from '../services/upkeep/backups.ts';
 import type { Certificates } from '../services/upkeep/certificates.ts';
 import { createHousekeeping } from '../services/upkeep/housekeeping.ts';
 import type { Store } from '../store/store.ts';
@@ -22,6 +24,7 @@ export interface Loops {
 
 interface HouseParts {
   readonly audit: AuditTrail;
+  readonly backups: Backups;
   readonly ruleBook: RuleBook;
   readonly certificates: Certificates | null;
 }
@@ -29,8 +32,8 @@ interface HouseParts {
 /** The loops of every server. */
 export function createHouseLoops(
   store: Store,
-  { audit, ruleBook, certificates }: HouseParts,
-  { sweeper }: Config,
+  { audit, backups, ruleBook, certificates }: HouseParts,
+  { sweeper, backup }: Config,
   log: Log,
 ): Loops {
   const housekeeping = createHousekeeping(store);
@@ -43,6 +46,9 @@ export function createHouseLoops(
     leading: [
       createRulesLoop(ruleBook, log),
       createHeadSigner(audit, log),
+      ...(backup.schedule === ''
+        ? []
+        : [createBackupSchedule(backups, log), createBackupWatch(backups, log)]),
       ...(intervalSeconds === 0 ? [] : [createSweeper(housekeeping, log, intervalSeconds)]),
     ],
   };

@@ -1,3 +1,4 @@
+import { BackupError } from '@berth/protocol/files/backup-file';
 import type { Hono } from 'hono';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
@@ -23,6 +24,7 @@ import { type Catalogue, createCatalogue } from '../services/lending/catalogue.t
 import { createCounting } from '../services/lending/counting.ts';
 import { createLending } from '../services/lending/lending.ts';
 import { createOversight } from '../services/lending/oversight.ts';
+import { type Backups, createBackups } from '../services/upkeep/backups.ts';
 import { CertificateError } from '../services/upkeep/certificate-files.ts';
 import { type Certificates, openCertificates } from '../services/upkeep/certificates.ts';
 import { createKeyCustody } from '../services/upkeep/key-custody.ts';
@@ -31,6 +33,7 @@ import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
 import { describeNotice } from '../telemetry/notices.ts';
+import { backupParts } from './compose-backup.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
@@ -51,7 +54,16 @@ const VERSION = manifest.version;
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
-  const kinds = [StartError, MoveError, SealError, Fault, RulesError, ListenError, CertificateError];
+  const kinds = [
+    StartError,
+    MoveError,
+    BackupError,
+    SealError,
+    Fault,
+    RulesError,
+    ListenError,
+    CertificateError,
+  ];
   return kinds.some((kind) => error instanceof kind);
 }
 
@@ -181,6 +193,7 @@ interface Parts {
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
+  readonly backups: Backups;
   readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
   readonly ruleBook: RuleBook;
@@ -218,9 +231,12 @@ export function composeApp(
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, cloudLink, world }, log);
+  const custody = createKeyCustody(store, findMasterKey(options));
+  const backups = createBackups({ store, custody, version, ...backupParts(options) });
   const routes = createRoutes({
     accounts,
     audit,
+    backups,
     catalogue,
     ...cloud,
     ruleBook,
@@ -228,7 +244,7 @@ export function composeApp(
     counting: createCounting(store),
     lending: createLending(store, config.limits),
     oversight: createOversight(store),
-    custody: createKeyCustody(store, findMasterKey(options)),
+    custody,
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,
@@ -245,7 +261,7 @@ export function composeApp(
     clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs,
   });
-  return { app, routes, accounts, audit, catalogue, cloud, ruleBook, events };
+  return { app, routes, accounts, audit, backups, catalogue, cloud, ruleBook, events };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: World) {

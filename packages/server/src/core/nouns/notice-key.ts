@@ -1,6 +1,13 @@
 /** Identifies something that was told. */
 export interface NoticeKey {
-  readonly kind: 'license_expiring' | 'token_expiring' | 'cloud_unreachable' | 'cloud_held';
+  readonly kind:
+    | 'license_expiring'
+    | 'token_expiring'
+    | 'cloud_unreachable'
+    | 'cloud_held'
+    | 'backup_made'
+    | 'backup_failed'
+    | 'backup_overdue';
   /** Empty if there is only one such thing. */
   readonly subject: string;
 }
@@ -13,3 +20,11 @@ export function heldKey(fingerprint: string): NoticeKey {
 export function tokenNoticeKey(tokenId: string): NoticeKey {
   return { kind: 'token_expiring', subject: tokenId };
 }
+
+/** Stores when the last backup was made: by the schedule, or for somebody who asked for it. */
+export function backupKey(origin: 'schedule' | 'request'): NoticeKey {
+  return { kind: 'backup_made', subject: origin };
+}
+
+export const BACKUP_FAILED: NoticeKey = { kind: 'backup_failed', subject: '' };
+export const BACKUP_OVERDUE: NoticeKey = { kind: 'backup_overdue', subject: '' };

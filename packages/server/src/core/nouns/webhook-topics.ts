@@ -7,6 +7,7 @@ export const WEBHOOK_TOPICS = {
   token_expiring: ['token_expiring'],
   cloud_unreachable: ['cloud_unreachable', 'cloud_reachable'],
   clock_jumped: ['clock_jumped'],
+  backup_failed: ['backup_failed', 'backup_overdue'],
 } as const satisfies Record<string, readonly AuditEvent['kind'][]>;
 
 export type WebhookTopic = keyof typeof WEBHOOK_TOPICS;

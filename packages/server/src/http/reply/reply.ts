@@ -20,6 +20,7 @@ const TYPES = {
   css: 'text/css; charset=utf-8',
   lines: 'application/jsonl; charset=utf-8',
   events: 'text/event-stream; charset=utf-8',
+  bytes: 'application/octet-stream',
 } as const;
 
 /** Headers of every response: no caching, framing, sniffing or referrers, and only our style sheet loads. */
@@ -39,6 +40,7 @@ export const HEADERS = {
   css: { 'Content-Type': TYPES.css, ...SECURITY_HEADERS },
   lines: { 'Content-Type': TYPES.lines, ...SECURITY_HEADERS },
   events: { 'Content-Type': TYPES.events, ...SECURITY_HEADERS },
+  bytes: { 'Content-Type': TYPES.bytes, ...SECURITY_HEADERS },
 } as const;
 
 export function json(value: unknown): Reply {
