@@ -34,7 +34,7 @@ export async function runAlteredBackups(options: AlterOptions): Promise<readonly
   return violations;
 }
 
-/** A third each: cut off, one bit changed, a part overwritten. Half of them near the end, where the facts are. */
+/** A third each: cut off, one bit changed, a part overwritten. Half of them are near the end. */
 function alter(whole: Buffer, random: Random): { readonly bytes: Buffer; readonly what: string } {
   const from = random() < 0.5 ? 0 : whole.length - 1000;
   const at = pickNumber(random, { from: Math.max(0, from), to: whole.length - 1 });

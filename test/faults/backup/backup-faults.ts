@@ -12,7 +12,7 @@ import { runAlteredBackups } from './altered-backups.ts';
 import { runBackupsUnderLoad } from './backups-under-load.ts';
 import { runKilledRestores } from './killed-restores.ts';
 
-/** A stopped server whose data has moved on since its backup: Ada has a slot in both, Bob only in the newer. */
+/** A stopped server whose data has moved on since its backup: Bob has a slot only in the newer data. */
 export async function setUpRestore(folder: string) {
   const [data, backup] = [join(folder, 'old'), join(folder, 'one.backup')];
   await seedLicenses(data, [testLicense(1, { timeoutMinutes: 600 })]);

@@ -1,6 +1,7 @@
+import { MIN_PASSPHRASE_LENGTH } from '@berth/protocol/files/passphrase-seal';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
-import { type KeyExport, MIN_PASSPHRASE_LENGTH, sealExport } from '../../secrets/key-export.ts';
+import { type KeyExport, sealExport } from '../../secrets/key-export.ts';
 import { findNextKey, settleNextKey, stageNextKey } from '../../secrets/key-rotation.ts';
 import {
   loadMasterKey,
